@@ -1,0 +1,57 @@
+# Needs Python 3.11 or newer, and make. Everything else goes into .venv, from hash-locked wheels.
+PYTHON ?= python3
+LOCK := requirements/dev.txt
+STAMP := .venv/.installed
+
+# A uv on PATH is used as it is; otherwise a private one is put in .uv.
+ifeq ($(shell uv --version >/dev/null 2>&1 && echo yes),yes)
+UV := uv
+else
+UV := .uv/bin/uv
+PRIVATE_UV := $(UV)
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check soak bench lock clean
+
+help: ## show this table
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(STAMP) ## run the demo
+	.venv/bin/duetime demo
+
+test: $(STAMP) ## run the tests
+	.venv/bin/pytest
+
+check: $(STAMP) ## format, lint, types, layers, tests: all that must pass
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	.venv/bin/pytest
+
+soak: $(STAMP) ## run the long test with faults
+	.venv/bin/python tests/soak.py
+
+bench: $(STAMP) ## measure
+	.venv/bin/python bench/run.py
+
+# The lock holds hashes and no address, so it installs from whichever index the machine uses.
+lock: $(PRIVATE_UV) ## renew the locked versions
+	$(UV) pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 \
+		--all-extras --group dev --generate-hashes \
+		--no-header --no-annotate --no-emit-index-url --no-emit-find-links -o $(LOCK)
+
+clean: ## remove all that make has made
+	rm -rf .venv .uv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+# --no-build-isolation: duetime is then built by the locked hatchling, not by a fetched one.
+$(STAMP): pyproject.toml $(LOCK) $(PRIVATE_UV)
+	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
+	$(UV) pip sync --quiet --python .venv/bin/python --require-hashes $(LOCK)
+	$(UV) pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+.uv/bin/uv:
+	$(PYTHON) -m venv .uv
+	.uv/bin/pip install --quiet uv

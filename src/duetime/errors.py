@@ -1,0 +1,142 @@
+"""Every error duetime raises. Each names the value it met and says the remedy.
+
+DuetimeError
+├── ActionNotFound
+├── IllegalState          names the state found
+├── DuplicateKey          names the action that holds the key
+├── UnknownKind           names the nearest known kind
+├── InvalidPayload
+├── InvalidArgument       a value no verb accepts
+│   └── NaiveDatetime
+├── LeaseLost             a stale holder's write was refused
+├── WaitTimeout           the action is not finished yet
+├── ConfigError           names the nearest valid option
+└── StoreUnavailable      the store did not answer, or the outcome is unknown
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from uuid import UUID
+
+
+class DuetimeError(Exception):
+    """Root of all errors of duetime."""
+
+
+class ActionNotFound(DuetimeError):
+    """No action of that id is visible to this tenant."""
+
+    def __init__(self, action_id: UUID) -> None:
+        super().__init__(
+            f"no action {action_id}: it was never scheduled, was pruned after its retention, "
+            "or belongs to another tenant (pass tenant=, or tenant=ANY to look across tenants)"
+        )
+        self.action_id = action_id
+
+
+class IllegalState(DuetimeError):
+    """The action is in a state that does not allow the verb; nothing was changed."""
+
+    def __init__(self, verb: str, action_id: UUID, state: str, allowed: Iterable[str]) -> None:
+        wanted = " or ".join(allowed)
+        super().__init__(
+            f"cannot {verb} action {action_id}: it is {state}, and {verb} needs it {wanted}"
+        )
+        self.verb = verb
+        self.action_id = action_id
+        self.state = state
+
+
+class DuplicateKey(DuetimeError):
+    """An unfinished action already holds this key."""
+
+    def __init__(self, key: str, kind: str, action_id: UUID) -> None:
+        super().__init__(
+            f"key {key!r} of kind {kind!r} is held by unfinished action {action_id}: "
+            'pass if_exists="return" to get that action or "replace" to change it'
+        )
+        self.key = key
+        self.kind = kind
+        self.action_id = action_id
+
+
+class UnknownKind(DuetimeError):
+    """No payload type is registered under this kind, or for this type."""
+
+    def __init__(self, what: str, known: Iterable[str]) -> None:
+        super().__init__(
+            f"{what} is not registered with this app{did_you_mean(what, known)}; "
+            "declare it with @app.handler(kind=...) or app.payload(Type, kind=...)"
+        )
+        self.kind = what
+
+
+class InvalidPayload(DuetimeError):
+    """The data does not fit the payload type of its kind."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(f"payload of kind {kind!r} is not valid: {reason}")
+        self.kind = kind
+        self.reason = reason
+
+
+class InvalidArgument(DuetimeError, ValueError):
+    """A value that no verb accepts; nothing was written."""
+
+    def __init__(self, argument: str, value: object, remedy: str) -> None:
+        super().__init__(f"{argument}={shown(value)} is not valid: {remedy}")
+        self.argument = argument
+        self.value = value
+
+
+class NaiveDatetime(InvalidArgument):
+    """A datetime without a zone does not name an instant."""
+
+    def __init__(self, argument: str, value: object) -> None:
+        super().__init__(
+            argument, value, "it has no time zone; use datetime.now(UTC) or .replace(tzinfo=...)"
+        )
+
+
+class LeaseLost(DuetimeError):
+    """Another worker holds the action now; this holder's write changed nothing."""
+
+    def __init__(self, action_id: UUID) -> None:
+        super().__init__(
+            f"the lease of action {action_id} is no longer ours: its outcome here was not "
+            "recorded, because it was rescued and may run elsewhere"
+        )
+        self.action_id = action_id
+
+
+class WaitTimeout(DuetimeError, TimeoutError):
+    """The action did not finish while we waited; it goes on."""
+
+    def __init__(self, action_id: UUID, timeout: float, state: str) -> None:
+        super().__init__(
+            f"action {action_id} is still {state} after {timeout:g} s; it goes on, wait again"
+        )
+        self.action_id = action_id
+        self.state = state
+
+
+class ConfigError(DuetimeError):
+    """The app, its options or its declarations do not fit together."""
+
+
+class StoreUnavailable(DuetimeError):
+    """The store did not answer. Nothing is lost: what was committed stays committed."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The hint that turns a typo into its remedy, or nothing."""
+    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """A value as it stands in a message: never longer than a line."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"

@@ -1,0 +1,241 @@
+"""An action as users see it, and as a store keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from duetime.model.clock import from_micros, maybe_from_micros
+from duetime.model.lane import Priority
+from duetime.model.state import Outcome, State
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAction:
+    """What `schedule` asks a store to keep. Exactly one of `due_at` and `delay` is given."""
+
+    id: UUID
+    kind: str
+    version: int
+    payload: str
+    queue: str
+    priority: int
+    tenant: str | None
+    correlation_id: str | None
+    key: str | None
+    lane: str
+    due_at: int | None
+    delay: int | None
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An action as stored: instants in microseconds, data as JSON text."""
+
+    id: UUID
+    kind: str
+    version: int
+    payload: str
+    state: State
+    queue: str
+    priority: int
+    tenant: str | None
+    correlation_id: str | None
+    key: str | None
+    due_at: int | None
+    attempt: int
+    base_attempt: int
+    losses: int
+    token: UUID | None
+    worker: str | None
+    lease_until: int | None
+    started_at: int | None
+    progress: str | None
+    result: str | None
+    error: str | None
+    outcome: Outcome | None
+    job: str | None
+    tick: int | None
+    triggered_by: str | None
+    after: UUID | None
+    after_on: str | None
+    created_at: int
+    created_by: str
+    modified_at: int | None
+    modified_by: str | None
+    cancelled_by: str | None
+    finished_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of one NewAction: stored, or an unfinished one of its key found."""
+
+    record: Record
+    created: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One thing to do once, at `due_at`."""
+
+    id: UUID
+    kind: str
+    payload: object
+    state: State
+    due_at: datetime | None
+    attempt: int
+    losses: int
+    queue: str
+    priority: Priority
+    correlation_id: str | None
+    key: str | None
+    tenant: str | None
+    after: UUID | None
+    on: str | None
+    job: str | None
+    tick: datetime | None
+    progress: object
+    result: object
+    error: str | None
+    worker: str | None
+    lease_expires_at: datetime | None
+    created_at: datetime
+    created_by: str
+    modified_at: datetime | None
+    modified_by: str | None
+    cancelled_by: str | None
+    finished_at: datetime | None
+    created: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run as stored."""
+
+    id: UUID
+    action_id: UUID
+    attempt: int
+    worker: str | None
+    due_at: int | None
+    started_at: int | None
+    finished_at: int | None
+    lease_until: int | None
+    outcome: Outcome | None
+    result: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One try of an action. `finished_at` and `outcome` are None while it runs."""
+
+    id: UUID
+    action_id: UUID
+    attempt: int
+    worker: str | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    lease_expires_at: datetime | None
+    outcome: Outcome | None
+    result: object
+    error: str | None
+    late_by: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some items and the way to the next ones; iterates over its items."""
+
+    items: Sequence[T]
+    next_cursor: str | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def current_run(record: Record) -> StoredRun | None:
+    """The run that an action's own row tells: the one going on, or the one that ended it.
+
+    Keeping it there saves a second write for every action that needs one run only.
+    """
+    if record.token is None:
+        return None
+    return StoredRun(
+        id=record.token,
+        action_id=record.id,
+        attempt=record.attempt,
+        worker=record.worker,
+        due_at=record.due_at,
+        started_at=record.started_at,
+        finished_at=record.finished_at,
+        lease_until=record.lease_until,
+        outcome=record.outcome,
+        result=record.result,
+        error=record.error if record.finished_at is not None else None,
+    )
+
+
+def as_run(stored: StoredRun, result: object) -> Run:
+    late = (
+        None
+        if stored.started_at is None or stored.due_at is None
+        else timedelta(microseconds=stored.started_at - stored.due_at)
+    )
+    return Run(
+        id=stored.id,
+        action_id=stored.action_id,
+        attempt=stored.attempt,
+        worker=stored.worker,
+        started_at=maybe_from_micros(stored.started_at),
+        finished_at=maybe_from_micros(stored.finished_at),
+        lease_expires_at=maybe_from_micros(stored.lease_until),
+        outcome=stored.outcome,
+        result=result,
+        error=stored.error,
+        late_by=late,
+    )
+
+
+def as_action(
+    record: Record, payload: object, result: object, progress: object, *, created: bool = False
+) -> Action:
+    return Action(
+        id=record.id,
+        kind=record.kind,
+        payload=payload,
+        state=record.state,
+        due_at=maybe_from_micros(record.due_at),
+        attempt=record.attempt,
+        losses=record.losses,
+        queue=record.queue,
+        priority=Priority.of_rank(record.priority),
+        correlation_id=record.correlation_id,
+        key=record.key,
+        tenant=record.tenant,
+        after=record.after,
+        on=record.after_on,
+        job=record.job,
+        tick=maybe_from_micros(record.tick),
+        progress=progress,
+        result=result,
+        error=record.error,
+        worker=record.worker,
+        lease_expires_at=maybe_from_micros(record.lease_until),
+        created_at=from_micros(record.created_at),
+        created_by=record.created_by,
+        modified_at=maybe_from_micros(record.modified_at),
+        modified_by=record.modified_by,
+        cancelled_by=record.cancelled_by,
+        finished_at=maybe_from_micros(record.finished_at),
+        created=created,
+    )

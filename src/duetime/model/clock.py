@@ -1,0 +1,54 @@
+"""The one place that reads a clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Protocol, runtime_checkable
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+@runtime_checkable
+class Clock(Protocol):
+    """What time it is. Handlers may ask for it by type; tests pass a FakeClock."""
+
+    def now(self) -> datetime:
+        """The current instant, aware, in UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+@runtime_checkable
+class SettableClock(Clock, Protocol):
+    """A clock that tests move. A store follows it instead of its own clock."""
+
+    def on_change(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call `wake` whenever the time was moved; returns the way to stop that."""
+        ...
+
+
+def to_micros(instant: datetime) -> int:
+    """Microseconds since 1970: how every store keeps an instant."""
+    return (instant - EPOCH) // MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    return EPOCH + timedelta(microseconds=micros)
+
+
+def maybe_from_micros(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
+
+
+def monotonic() -> float:
+    """Seconds that never step; only differences mean anything."""
+    return time.monotonic()

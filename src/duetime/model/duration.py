@@ -1,0 +1,40 @@
+"""Durations and instants as callers give them, checked before anything is written."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+from duetime.errors import InvalidArgument, NaiveDatetime
+
+MILLENNIUM = 365_250 * 86_400.0
+
+
+def seconds(argument: str, value: float | timedelta, *, most: float = MILLENNIUM) -> float:
+    """Seconds or a timedelta; finite, not negative, not absurd."""
+    number = value.total_seconds() if isinstance(value, timedelta) else value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise InvalidArgument(argument, value, "give seconds or a timedelta")
+    if not math.isfinite(number):
+        raise InvalidArgument(argument, value, "give a finite number of seconds")
+    if number < 0:
+        raise InvalidArgument(argument, value, "a duration cannot be negative")
+    if number > most:
+        raise InvalidArgument(argument, value, f"give at most {most:g} seconds")
+    return float(number)
+
+
+def micros(argument: str, value: float | timedelta) -> int:
+    return round(seconds(argument, value) * 1_000_000)
+
+
+def instant(argument: str, value: datetime) -> datetime:
+    """An aware datetime, in UTC."""
+    if not isinstance(value, datetime):
+        raise InvalidArgument(argument, value, "give an aware datetime")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise NaiveDatetime(argument, value)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidArgument(argument, value, "in UTC it lies outside years 1 to 9999") from None

@@ -1,0 +1,72 @@
+"""Endings: what a run's end writes. A store applies them as they are, if the token fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from duetime.model.claim import FATAL_LOSSES, SUSPECT_LOSSES, Expired
+from duetime.model.lane import lane_of
+from duetime.model.state import Outcome, State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """The action is over and moves to history."""
+
+    id: UUID
+    token: UUID
+    state: State
+    outcome: Outcome
+    result: str | None = None
+    error: str | None = None
+    started_at: int | None = None
+    cancelled_by: str | None = None
+    lost: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """The action is scheduled again, and the run goes to the record.
+
+    `delay` counts from the store's now; None keeps `due_at`. `lane` None keeps the lane.
+    `refund` gives the attempt back; `lost` adds to its losses.
+    """
+
+    id: UUID
+    token: UUID
+    outcome: Outcome
+    delay: int | None = None
+    lane: str | None = None
+    refund: bool = False
+    result: str | None = None
+    error: str | None = None
+    started_at: int | None = None
+    lost: int = 0
+
+
+Ending = Finish | Again
+
+
+def decide_loss(expired: Expired) -> Ending:
+    """A lease ran out: try again, alone from the second loss on, and fail at the fifth."""
+    losses = expired.losses + 1
+    if losses >= FATAL_LOSSES:
+        return Finish(
+            id=expired.id,
+            token=expired.token,
+            state=State.failed,
+            outcome=Outcome.lost,
+            error=f"lost {losses} times: each worker that ran it vanished or was cut off",
+            lost=1,
+        )
+    suspect = losses >= SUSPECT_LOSSES
+    return Again(
+        id=expired.id,
+        token=expired.token,
+        outcome=Outcome.lost,
+        lane=lane_of(expired.queue, expired.priority, expired.tenant, suspect=suspect),
+        refund=True,
+        error="the lease ran out: its worker vanished or was cut off",
+        lost=1,
+    )

@@ -1,0 +1,51 @@
+"""What `find` looks for, and where its next page begins."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from uuid import UUID
+
+from duetime.errors import InvalidArgument
+from duetime.model.state import State
+from duetime.model.tenant import ANY, Scope
+
+MOST = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Every field that is not None must match; newest action first."""
+
+    state: State | None = None
+    kind: str | None = None
+    queue: str | None = None
+    correlation_id: str | None = None
+    key: str | None = None
+    tenant: Scope = ANY
+    due_from: int | None = None
+    due_before: int | None = None
+    before: UUID | None = None
+    limit: int = 50
+
+
+def page_limit(limit: int) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
+        raise InvalidArgument("limit", limit, f"give a whole number from 1 to {MOST}")
+    return limit
+
+
+def to_cursor(last: UUID) -> str:
+    return base64.urlsafe_b64encode(last.bytes).decode().rstrip("=")
+
+
+def from_cursor(cursor: str | None) -> UUID | None:
+    if cursor is None:
+        return None
+    try:
+        return UUID(bytes=base64.urlsafe_b64decode(cursor + "=="))
+    except (ValueError, TypeError, binascii.Error):
+        raise InvalidArgument(
+            "cursor", cursor, "pass the next_cursor of a page as it was given"
+        ) from None

@@ -1,0 +1,61 @@
+"""Who acts, and for which tenant: ambient in a context, explicit where given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum
+from typing import Final, Literal
+
+
+class _Any(Enum):
+    any = "any"
+
+    def __repr__(self) -> str:
+        return "ANY"
+
+
+class _Ambient(Enum):
+    ambient = "ambient"
+
+    def __repr__(self) -> str:
+        return "AMBIENT"
+
+
+ANY: Final = _Any.any
+AMBIENT: Final = _Ambient.ambient
+
+AnyTenant = Literal[_Any.any]
+Ambient = Literal[_Ambient.ambient]
+Scope = str | None | AnyTenant
+
+_tenant: ContextVar[str | None] = ContextVar("duetime_tenant", default=None)
+_by: ContextVar[str] = ContextVar("duetime_by", default="system")
+
+
+def current_tenant() -> str | None:
+    """The tenant of the running handler, or of the enclosing `app.acting(...)`."""
+    return _tenant.get()
+
+
+def current_by() -> str:
+    return _by.get()
+
+
+@contextmanager
+def acting(*, tenant: str | Ambient | None = AMBIENT, by: str | None = None) -> Iterator[None]:
+    """Default tenant and actor for every verb inside."""
+    tenant_mark = _tenant.set(current_tenant() if tenant is AMBIENT else tenant)
+    by_mark = _by.set(current_by() if by is None else by)
+    try:
+        yield
+    finally:
+        _by.reset(by_mark)
+        _tenant.reset(tenant_mark)
+
+
+def enter(tenant: str | None, by: str) -> None:
+    """Make them current for the rest of this context: a run has one of its own."""
+    _tenant.set(tenant)
+    _by.set(by)

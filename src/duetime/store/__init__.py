@@ -1,0 +1,1 @@
+"""Persistence: one contract, three stores."""

@@ -1,0 +1,190 @@
+"""The contract of a store. The docstrings are the specification; `memory.py` executes it,
+and `duetime.testing.conformance` checks it.
+
+A store is dumb: it keeps rows and applies guarded moves. What a move should be is decided
+in `duetime.model`. Every verb returns a Flow; `perform` and `perform_blocking` are the only
+places where I/O happens.
+
+Rules that hold for every verb:
+
+- `now` is the store's own clock, or the SettableClock it was given. Workers' clocks count
+  for nothing.
+- A running action is one with a token. Every write of a holder names the token; if it is no
+  longer the stored one, nothing changes.
+- A verb is one transaction: all of it happened, or nothing.
+- After the commit of a verb that made something claimable, listeners are woken with its lane
+  and `due_at`. Waking is a hint: losing one costs time, never work.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol, TypeVar
+from uuid import UUID
+
+from duetime.model.action import Added, NewAction, Record, StoredRun
+from duetime.model.audit import AuditEntry
+from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
+from duetime.model.ending import Ending
+from duetime.model.filter import Filter
+from duetime.model.key import IfExists
+from duetime.model.tenant import Scope
+from duetime.store.flow import Flow, Wake
+
+T = TypeVar("T")
+OnWake = Callable[[Sequence[Wake]], None]
+
+
+class Listener(Protocol):
+    """What a worker holds while it listens."""
+
+    @property
+    def alive(self) -> bool:
+        """False while wakes from other processes may be missed: poll faster."""
+        ...
+
+
+class Store(ABC):
+    """Where actions live."""
+
+    # -- performing ------------------------------------------------------------------
+
+    @abstractmethod
+    async def perform(self, flow: Flow[T]) -> T:
+        """Run a flow in one transaction and commit it.
+
+        Raises StoreUnavailable when the store cannot be reached or does not answer in time;
+        then a flow marked `resend` did its work at most once, any other may or may not have
+        happened. Errors raised by the flow itself roll everything back and pass through.
+        """
+
+    @abstractmethod
+    def perform_blocking(self, flow: Flow[T]) -> T:
+        """The same for a thread without an event loop; also fine while a loop runs."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Let go of every connection and thread. Performing again opens anew."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """The same, blocking."""
+
+    @abstractmethod
+    def listen(self, on_wake: OnWake) -> AbstractAsyncContextManager[Listener]:
+        """Call `on_wake` on this event loop after each commit that woke, from any process
+        as far as the store can tell, until the context ends."""
+
+    # -- the client's verbs ----------------------------------------------------------
+
+    @abstractmethod
+    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[list[Added]]:
+        """Store new actions, all or none, and return them in the order given.
+
+        `due_at` is kept, or becomes now + `delay`; `created_at` is now. An id that is
+        already stored, finished or not, is returned as it is (the first try had committed).
+        A `key` held by an unfinished action of the same tenant and kind (also by an earlier
+        one of the same call) decides by `if_exists`: *return* that one, `created` False;
+        *raise* DuplicateKey; *replace* version, payload, queue, priority, correlation id,
+        lane and due time of that one, its attempts and losses reset, if it is scheduled, else
+        IllegalState.
+        """
+
+    @abstractmethod
+    def get(self, action_id: UUID, tenant: Scope) -> Flow[Record]:
+        """The action, finished or not. ActionNotFound outside the tenant's scope."""
+
+    @abstractmethod
+    def find(self, wanted: Filter) -> Flow[list[Record]]:
+        """Up to `limit` actions that match, newest id first, ids below `before` only."""
+
+    @abstractmethod
+    def runs(self, action_id: UUID, tenant: Scope) -> Flow[list[StoredRun]]:
+        """Every run of the action, oldest first, the current or last one included."""
+
+    @abstractmethod
+    def cancel(self, action_id: UUID, tenant: Scope, by: str, *, running: bool) -> Flow[Record]:
+        """scheduled → cancelled, audited, finished_at now. If it runs: IllegalState, or, with
+        `running`, mark it so that `renew` tells its holder who asked it to stop (audited too;
+        the record stays running). Any other state: IllegalState."""
+
+    @abstractmethod
+    def reschedule(
+        self, action_id: UUID, tenant: Scope, by: str, *, due_at: int | None, delay: int | None
+    ) -> Flow[Record]:
+        """Move a scheduled action, earlier or later, audited. A parked one stays parked.
+        Any other state: IllegalState."""
+
+    @abstractmethod
+    def retry(self, action_id: UUID, tenant: Scope, by: str) -> Flow[Record]:
+        """failed → scheduled at now, audited. The retry budget and losses start again,
+        attempt numbers go on, and the run that failed joins the earlier runs. Any other
+        state: IllegalState. DuplicateKey if its key is held by another by now."""
+
+    @abstractmethod
+    def cancel_many(self, wanted: Filter, by: str) -> Flow[list[Record]]:
+        """Cancel every scheduled action that matches, each audited; `limit` and `before` do
+        not count. Those running are left alone."""
+
+    @abstractmethod
+    def retry_many(self, wanted: Filter, by: str) -> Flow[list[Record]]:
+        """Retry every failed action that matches, each audited, except those whose key is
+        held by another by now."""
+
+    @abstractmethod
+    def audit(self, subject_id: str, limit: int) -> Flow[list[AuditEntry]]:
+        """The newest entries about one subject, newest first."""
+
+    # -- the worker's verbs ----------------------------------------------------------
+
+    @abstractmethod
+    def claim(self, order: ClaimOrder) -> Flow[Claimed]:
+        """Take up to `limit` actions, span by span in the order given, by due time within a
+        span: scheduled, in that lane, `since` <= due_at <= now + `ahead`. Each gets a fresh
+        token, the worker, a lease until now + `lease`, attempt + 1, started_at = the later of
+        now and due_at. Never waits for a row that another transaction holds, and never takes
+        one twice."""
+
+    @abstractmethod
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[set[UUID]]:
+        """Apply endings whose token is the stored one; return the ids that took effect, now
+        or by an earlier sending of the same ending. With `rescuing`, only those whose lease
+        has run out by now.
+
+        Finish moves the action to history with its token as the ending token, finished_at
+        now, and `lost` added to its losses. Again makes it scheduled: token, worker, lease,
+        progress and stop request cleared; error kept; due_at = now + `delay`, or as it was;
+        attempt given back if `refund`; `lost` added; the run recorded under its token. Again
+        wakes.
+        """
+
+    @abstractmethod
+    def renew(self, leases: Sequence[Lease], lease: int) -> Flow[Renewed]:
+        """Extend each lease to now + `lease`. Skips rows held by other transactions; never
+        revives a token that is no longer stored."""
+
+    @abstractmethod
+    def progress(self, held: Lease, progress: str) -> Flow[None]:
+        """Note how far the run is. LeaseLost if the token is no longer stored."""
+
+    @abstractmethod
+    def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:
+        """One look at everything: each lane that holds an unfinished action with the due
+        time of its next free one; up to `limit` expired leases (among actions due by now +
+        `ahead`); and note that this worker is alive."""
+
+    @abstractmethod
+    def unpark(self, lane: str, limit: int) -> Flow[int]:
+        """Bring up to `limit` actions back from a parking lane to the lane of their queue,
+        priority and tenant, error cleared, and wake; return how many."""
+
+    @abstractmethod
+    def prune(self, *, keep: int, keep_failed: int, limit: int) -> Flow[int]:
+        """Delete up to `limit` of the oldest finished actions with their runs: finished more
+        than `keep` microseconds ago (failed ones: `keep_failed`); return how many."""
+
+    @abstractmethod
+    def leave(self, worker: str) -> Flow[None]:
+        """Forget a worker that stopped in order."""

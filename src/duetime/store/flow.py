@@ -1,0 +1,92 @@
+"""Flows: a store verb written once, for blocking and async connections alike.
+
+A flow is a generator that yields statements, receives their rows and returns a value.
+Whoever drives it owns the connection and the transaction; the flow knows neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import wraps
+from typing import Generic, ParamSpec, TypeVar
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+Row = Sequence[object]
+Rows = Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One `.sql` file by name, and its parameters."""
+
+    name: str
+    params: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Work became due in a lane: tell sleeping workers once this has committed."""
+
+    lane: str
+    due_at: int
+    now: int
+
+
+Step = Statement | Wake
+Steps = Generator[Step, Rows, T]
+
+
+class Mode(Enum):
+    """What a flow needs around it."""
+
+    read = "one or more reads"
+    single = "one statement, a transaction by itself"
+    write = "one transaction"
+    hot = "one transaction with pinned plans"
+    claim = "as hot, and its commit need not wait for the disk"
+
+
+@dataclass(frozen=True, slots=True)
+class Flow(Generic[T]):
+    """A verb ready to be performed. Starting it again is safe until it was committed.
+
+    `resend` marks verbs that settle by id and token whether they already happened, so
+    that a lost reply may be answered by performing them again.
+    """
+
+    start: Callable[[], Steps[T]]
+    mode: Mode = Mode.write
+    resend: bool = False
+
+
+def flow(
+    mode: Mode = Mode.write, *, resend: bool = False
+) -> Callable[[Callable[P, Steps[T]]], Callable[P, Flow[T]]]:
+    """Turn a generator function into a verb that returns a Flow."""
+
+    def make(steps: Callable[P, Steps[T]]) -> Callable[P, Flow[T]]:
+        @wraps(steps)
+        def verb(*args: P.args, **kwargs: P.kwargs) -> Flow[T]:
+            return Flow(lambda: steps(*args, **kwargs), mode, resend)
+
+        return verb
+
+    return make
+
+
+def immediate(verb: Callable[P, T]) -> Callable[P, Flow[T]]:
+    """A flow without statements: for stores that hold their data in memory."""
+
+    @wraps(verb)
+    def ready(*args: P.args, **kwargs: P.kwargs) -> Flow[T]:
+        def steps() -> Steps[T]:
+            return verb(*args, **kwargs)
+            yield  # what makes this a generator
+
+        return Flow(steps, Mode.write, resend=True)
+
+    return ready

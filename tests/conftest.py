@@ -1,0 +1,65 @@
+"""Fixtures that every test may use."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from servers import NoServer, OwnServer, Server, open_own_server, open_server
+
+
+@pytest.fixture
+def sqlite_path(tmp_path: Path) -> Path:
+    """A path at which there is no database yet."""
+    return tmp_path / "duetime.db"
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Server]:
+    """The server of this test run; tests take `postgres_url`, a database of their own in it."""
+    try:
+        server = open_server()
+    except NoServer as reason:
+        pytest.skip(f"no PostgreSQL: {reason}")
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: Server) -> Iterator[str]:
+    """The URL of an empty database."""
+    name = postgres_server.create_database()
+    yield postgres_server.database_url(name)
+    postgres_server.drop_database(name)
+
+
+@pytest.fixture
+def private_postgres() -> Iterator[Callable[..., OwnServer]]:
+    """Start servers that a test may stop, restart and kill: `private_postgres(work_mem="8MB")`.
+
+    One takes about a second to make, so this is for tests of faults and settings only.
+    """
+    servers: list[OwnServer] = []
+
+    def start(**parameters: str) -> OwnServer:
+        try:
+            servers.append(open_own_server(**parameters))
+        except NoServer as reason:
+            pytest.skip(f"no PostgreSQL of our own: {reason}")
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say by name what did not run: a skip that nobody sees looks like a pass."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"WARNING: {count} test(s) NOT RUN: {reason}", yellow=True)
+        for report in skipped:
+            if report.longrepr[2].endswith(reason):
+                terminalreporter.write_line(f"  {report.nodeid}", yellow=True)

@@ -1,0 +1,206 @@
+"""Run the code blocks of one Markdown page: `python tests/run_page.py PAGE [POSTGRES_URL]`.
+
+Blocks run in order in an empty directory. Comments before a block say what to do with it:
+
+    <!-- new -->               python: forget what earlier blocks defined
+    <!-- file: app.py -->      write the block to this file instead of running it
+    <!-- fragment: reason -->  python: not run, for a reason
+    <!-- exit: 1 -->           console: the commands exit with this status, not with 0
+    <!-- output -->            console: the output is as displayed (`...` stands for anything)
+    <!-- postgres -->          DUETIME_URL is that of a PostgreSQL database; not run if there is none
+
+Only the standard library is used here, so that an environment with nothing but duetime will do.
+"""
+
+import ast
+import asyncio
+import importlib
+import inspect
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, ModuleType
+
+ROOT = Path(__file__).resolve().parent.parent
+MARKS = {"new", "file", "fragment", "exit", "output", "postgres"}
+RUN = {"python", "console"}
+NOT_RUN = {"toml", "sql", "text", "json", "yaml", "mermaid"}
+
+FENCE = re.compile(r"^ *(?P<ticks>`{3,})(?P<language>\S*)")
+COMMENT = re.compile(r"^ *<!-- *(?P<name>\w+)(?:: *(?P<value>.*?))? *-->\s*$")
+
+
+class PageError(Exception):
+    """Something on the page is not as it should be."""
+
+
+@dataclass
+class Block:
+    language: str
+    line: int  # of the first line of code
+    code: str
+    marks: dict[str, str] = field(default_factory=dict)
+
+
+def read_blocks(page: Path) -> list[Block]:
+    """All code blocks of a page with the comments before them."""
+    blocks: list[Block] = []
+    marks: dict[str, str] = {}
+    lines = enumerate(page.read_text(encoding="utf-8").splitlines(), start=1)
+    for number, line in lines:
+        if fence := FENCE.match(line):
+            code = []
+            for _, inner in lines:
+                if inner.strip() == fence["ticks"]:
+                    break
+                code.append(inner)
+            else:
+                raise PageError(f"{page}:{number}: the block never ends")
+            text = textwrap.dedent("\n".join(code))
+            blocks.append(check(page, Block(fence["language"], number + 1, text, marks)))
+            marks = {}
+        elif comment := COMMENT.match(line):
+            marks[comment["name"]] = comment["value"] or ""
+        elif line.strip():
+            marks = {}
+    return blocks
+
+
+def check(page: Path, block: Block) -> Block:
+    """Refuse what would quietly not be run: a misspelt language or comment."""
+    where = f"{page}:{block.line}"
+    if block.language not in RUN | NOT_RUN:
+        raise PageError(f"{where}: language {block.language!r} is none of {sorted(RUN | NOT_RUN)}")
+    if unknown := block.marks.keys() - MARKS:
+        raise PageError(f"{where}: unknown comment {sorted(unknown)}")
+    if block.marks.get("fragment") == "":
+        raise PageError(f"{where}: a fragment needs a reason")
+    return block
+
+
+class Python:
+    """One namespace and one event loop, which blocks share until a block asks for new ones."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        # As __main__, so that guards run and annotations are looked up where they were written.
+        self._module = sys.modules["__main__"] = ModuleType("__main__")
+
+    def run(self, page: Path, block: Block) -> None:
+        tree = ast.parse(block.code, str(page))
+        ast.increment_lineno(tree, block.line - 1)
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        code: CodeType = compile(tree, str(page), "exec", flags=flags, dont_inherit=True)
+        if code.co_flags & inspect.CO_COROUTINE:
+            self._runner.run(eval(code, self._module.__dict__))
+        else:
+            # Outside the loop: an example may well call asyncio.run itself.
+            exec(code, self._module.__dict__)
+
+    def close(self) -> None:
+        self._runner.close()
+
+
+def run_console(page: Path, block: Block) -> None:
+    status = int(block.marks.get("exit") or 0)
+    for line, command, displayed in read_commands(block):
+        where = f"{page}:{line}: {command}"
+        if is_not_for_a_page(command, where):
+            continue
+        done = subprocess.run(
+            command, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        if done.returncode != status:
+            raise PageError(f"{where}\nexit {done.returncode}, not {status}:\n{done.stdout}")
+        if "output" in block.marks and not same_output(displayed, done.stdout):
+            raise PageError(f"{where}\ndisplayed:\n{displayed}\nbut printed:\n{done.stdout}")
+
+
+def read_commands(block: Block) -> list[tuple[int, str, str]]:
+    """Line, command and displayed output of every `$ ` line; a final backslash continues it."""
+    commands: list[tuple[int, str, str]] = []
+    for line, text in enumerate(block.code.splitlines(), start=block.line):
+        if text.startswith("$ "):
+            commands.append((line, text[2:], ""))
+        elif commands:
+            first, command, displayed = commands[-1]
+            if command.endswith("\\") and not displayed:
+                commands[-1] = (first, f"{command}\n{text.removeprefix('> ')}", "")
+            else:
+                commands[-1] = (first, command, f"{displayed}{text}\n")
+    return commands
+
+
+def is_not_for_a_page(command: str, where: str) -> bool:
+    """Commands that build or install duetime itself are checked by name instead of run."""
+    if command.startswith("make "):
+        targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+        if unknown := set(command.split()[1:]) - set(targets):
+            raise PageError(f"{where}\nthe Makefile has no target {sorted(unknown)}")
+        return True
+    if re.match(r"(uv )?(pip install|add|sync)\b", command):
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        named = re.findall(r"duetime\[([\w,]+)\]", command)
+        if unknown := set(",".join(named).split(",")) - {"", *project["optional-dependencies"]}:
+            raise PageError(f"{where}\nduetime has no extra {sorted(unknown)}")
+        return True
+    return False
+
+
+def same_output(displayed: str, printed: str) -> bool:
+    pattern = ".*".join(re.escape(part) for part in trimmed(displayed).split("..."))
+    return re.fullmatch(pattern, trimmed(printed), re.DOTALL) is not None
+
+
+def trimmed(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def run_page(page: Path, postgres_url: str | None) -> None:
+    """Run all blocks of a page in the current directory; print the lines of those not run."""
+    python = Python()
+    for block in read_blocks(page):
+        os.environ.pop("DUETIME_URL", None)
+        if "postgres" in block.marks:
+            if postgres_url is None:
+                print(f"{page}:{block.line}: not run, needs PostgreSQL")
+                continue
+            os.environ["DUETIME_URL"] = postgres_url
+        if "file" in block.marks:
+            target = Path(block.marks["file"])
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(block.code + "\n", encoding="utf-8")
+            importlib.invalidate_caches()
+        elif block.language == "console":
+            run_console(page, block)
+        elif block.language == "python" and "fragment" not in block.marks:
+            if "new" in block.marks:
+                python.close()
+                python = Python()
+            python.run(page, block)
+    python.close()
+
+
+def main(page: str, postgres_url: str | None = None) -> None:
+    path = Path(page).resolve()
+    for name in [name for name in os.environ if name.startswith("DUETIME_")]:
+        del os.environ[name]
+    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        # Examples import what they wrote here, and nothing that lies beside this file.
+        sys.path[0] = directory
+        try:
+            run_page(path, postgres_url)
+        except PageError as error:
+            sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
