@@ -45,11 +45,10 @@ lock: $(PRIVATE_UV) ## renew the locked versions
 clean: ## remove all that make has made
 	rm -rf .venv .uv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
-# --no-build-isolation: duetime is then built by the locked hatchling, not by a fetched one.
 $(STAMP): pyproject.toml $(LOCK) $(PRIVATE_UV)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
 	$(UV) pip sync --quiet --python .venv/bin/python --require-hashes $(LOCK)
-	$(UV) pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation -e .
+	$(UV) pip install --quiet --python .venv/bin/python --no-deps -e .
 	@touch $@
 
 .uv/bin/uv:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from servers import NoServer, OwnServer, Server, open_own_server, open_server
+from servers import GIVEN, NoServer, OwnServer, Server, open_own_server, open_server
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def postgres_server() -> Iterator[Server]:
     try:
         server = open_server()
     except NoServer as reason:
-        pytest.skip(f"no PostgreSQL: {reason}")
+        pytest.skip(f"no PostgreSQL ({GIVEN} can name one): {reason}")
     yield server
     server.close()
 

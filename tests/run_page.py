@@ -7,7 +7,7 @@ Blocks run in order in an empty directory. Comments before a block say what to d
     <!-- fragment: reason -->  python: not run, for a reason
     <!-- exit: 1 -->           console: the commands exit with this status, not with 0
     <!-- output -->            console: the output is as displayed (`...` stands for anything)
-    <!-- postgres -->          DUETIME_URL is that of a PostgreSQL database; not run if there is none
+    <!-- postgres -->          DUETIME_URL names a PostgreSQL database; not run if there is none
 
 Only the standard library is used here, so that an environment with nothing but duetime will do.
 """
@@ -18,14 +18,17 @@ import importlib
 import inspect
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
 import tomllib
+import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKS = {"new", "file", "fragment", "exit", "output", "postgres"}
@@ -93,15 +96,21 @@ class Python:
         self._module = sys.modules["__main__"] = ModuleType("__main__")
 
     def run(self, page: Path, block: Block) -> None:
-        tree = ast.parse(block.code, str(page))
-        ast.increment_lineno(tree, block.line - 1)
+        # Moved down to its place on the page, so that errors name the line there.
+        source = "\n" * (block.line - 1) + block.code
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        code: CodeType = compile(tree, str(page), "exec", flags=flags, dont_inherit=True)
-        if code.co_flags & inspect.CO_COROUTINE:
-            self._runner.run(eval(code, self._module.__dict__))
-        else:
-            # Outside the loop: an example may well call asyncio.run itself.
-            exec(code, self._module.__dict__)
+        try:
+            code = compile(source, str(page), "exec", flags=flags, dont_inherit=True)
+            if code.co_flags & inspect.CO_COROUTINE:
+                self._runner.run(eval(code, self._module.__dict__))
+            else:
+                # Outside the loop: an example may well call asyncio.run itself.
+                exec(code, self._module.__dict__)
+        except (Exception, SystemExit) as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in frames if frame.filename == str(page)]
+            line = lines[0] if lines else getattr(error, "lineno", block.line)
+            raise PageError(f"{page}:{line}: {traceback.format_exc()}") from error
 
     def close(self) -> None:
         self._runner.close()
@@ -185,6 +194,31 @@ def run_page(page: Path, postgres_url: str | None) -> None:
                 python = Python()
             python.run(page, block)
     python.close()
+
+
+def run_apart(
+    page: Path, postgres_url: str | None = None, python: str = sys.executable, timeout: float = 60.0
+) -> str:
+    """Run a page in a process that ends with all it started; return what it printed."""
+    process = subprocess.Popen(
+        [python, __file__, str(page), *([postgres_url] if postgres_url else [])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        raise PageError(f"{page} still ran after {timeout:g} s:\n{output}") from None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode:
+        raise PageError(output)
+    return output
 
 
 def main(page: str, postgres_url: str | None = None) -> None:

@@ -15,7 +15,7 @@ def ask(url: str, question: str) -> object:
         return row[0]
 
 
-def test_a_database_is_fresh_and_takes_many_connections(postgres_url: str) -> None:
+def test_a_database_is_empty_and_our_own(postgres_url: str) -> None:
     assert ask(postgres_url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 0
     assert "duetime_test_" in str(ask(postgres_url, "SELECT current_database()"))
 

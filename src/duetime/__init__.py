@@ -1,0 +1,43 @@
+"""duetime: everything that must happen later, in one Python library."""
+
+from duetime.app import Duetime
+from duetime.client import Request
+from duetime.events import (
+    ActionCancelled,
+    ActionFailed,
+    ActionRescheduled,
+    ActionSucceeded,
+)
+from duetime.model.action import Action, Page, Run
+from duetime.model.clock import Clock
+from duetime.model.lane import Priority
+from duetime.model.outcome import Cancel, Fail, Snooze
+from duetime.model.retry import Retry
+from duetime.model.state import Outcome, State
+from duetime.model.tenant import ANY, current_tenant
+from duetime.worker.context import Context
+from duetime.worker.injection import Depends
+
+__all__ = [
+    "ANY",
+    "Action",
+    "ActionCancelled",
+    "ActionFailed",
+    "ActionRescheduled",
+    "ActionSucceeded",
+    "Cancel",
+    "Clock",
+    "Context",
+    "Depends",
+    "Duetime",
+    "Fail",
+    "Outcome",
+    "Page",
+    "Priority",
+    "Request",
+    "Retry",
+    "Run",
+    "Snooze",
+    "State",
+    "current_tenant",
+]

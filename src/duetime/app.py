@@ -1,0 +1,315 @@
+"""Duetime: the app that users hold. Declares handlers, offers the verbs, makes workers."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+import pkgutil
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from functools import cached_property, wraps
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from uuid import UUID
+
+from duetime.client import Client, Delay, Plan, Request, TenantArgument
+from duetime.config import Settings, load
+from duetime.events import Event, Events, Subscriber
+from duetime.model.action import Action
+from duetime.model.clock import Clock, SystemClock
+from duetime.model.duration import seconds
+from duetime.model.ids import TimeOrderedIds
+from duetime.model.lane import Priority
+from duetime.model.payload import Payloads, Upgrade
+from duetime.model.retry import Retry
+from duetime.model.tenant import AMBIENT, Ambient, acting
+from duetime.store.base import Store
+from duetime.stores import open_store
+from duetime.sync import SyncDuetime, pauses
+from duetime.telemetry.meters import Meters
+from duetime.worker.handler import Handlers, payload_type
+from duetime.worker.slots import Queues
+from duetime.worker.worker import Parts, Worker, WorkerSettings
+
+if TYPE_CHECKING:
+    from duetime.testing.driver import Testing
+
+P = ParamSpec("P")
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+E = TypeVar("E", bound=Event)
+
+
+def awaited(
+    verb: Callable[Concatenate[Client, P], Plan[T]],
+) -> Callable[Concatenate[Duetime, P], Coroutine[Any, Any, T]]:
+    """A planned verb as a coroutine that returns when it is committed."""
+
+    @wraps(verb)
+    async def call(self: Duetime, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        plan = verb(self._client, *args, **kwargs)
+        stored = await self.store.perform(plan.flow)
+        await self._events.emit(plan.tell(stored))
+        return plan.then(stored)
+
+    return call
+
+
+class Duetime:
+    """Everything that must happen later, for one application.
+
+    Constructing it opens nothing; the first verb does. Settings come from arguments, then
+    `DUETIME_<NAME>`, then TOML, then defaults.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        name: str | None = None,
+        clock: Clock | None = None,
+        store: Store | None = None,
+        migrate: bool | None = None,
+        prefix: str | None = None,
+        schema: str | None = None,
+        lease: float | timedelta | None = None,
+        sweep: float | timedelta | None = None,
+        poll: float | timedelta | None = None,
+        poll_unheard: float | timedelta | None = None,
+        grace: float | timedelta | None = None,
+        preclaim: float | timedelta | None = None,
+        concurrency: int | None = None,
+        batch: int | None = None,
+        retention: float | timedelta | None = None,
+        retention_failed: float | timedelta | None = None,
+        max_payload: int | None = None,
+        listen: bool | None = None,
+        timeout: float | timedelta | None = None,
+        **unknown: object,
+    ) -> None:
+        given = {**locals(), **unknown}
+        arguments = {k: v for k, v in given.items() if k not in _NOT_SETTINGS}
+        self.settings: Settings = load(arguments)
+        self.clock: Clock = clock or SystemClock()
+        self.store: Store = store or open_store(self.settings, self.clock)
+        self._payloads = Payloads()
+        self._handlers = Handlers(self._payloads)
+        self._providers: dict[type[Any], Callable[..., Any]] = {}
+        self._events = Events()
+        self._meters = Meters()
+        self.parts = Parts(
+            self.store, self._payloads, self._handlers, self._events, self._meters, self.clock
+        )
+        self._client = Client(
+            lambda: self.store,
+            self._payloads,
+            self._meters,
+            TimeOrderedIds(),
+            self.settings.max_payload,
+        )
+        self.sync = SyncDuetime(self._client, lambda: self.store, self._events)
+
+    # -- declaring -------------------------------------------------------------------
+
+    def handler(
+        self,
+        *,
+        kind: str | None = None,
+        aliases: Iterable[str] = (),
+        version: int | None = None,
+        upgrades: Mapping[int, Upgrade] | None = None,
+        queue: str | None = None,
+        retry: Retry | None = None,
+        timeout: Delay | None = None,
+    ) -> Callable[[F], F]:
+        """Declare the function that runs a kind of payload; returns it unchanged.
+
+        Its first parameter is the payload, annotated with a dataclass or pydantic model. The
+        others are injected: Context, Clock, Annotated[Type, Depends(make_it)], or a type
+        known from `provide`. `aliases` are older names of the kind, `upgrades` turn older
+        versions of its data into the current one.
+        """
+        scope = sys._getframe(1).f_locals
+
+        def declare(function: F) -> F:
+            entry = self._payloads.add(
+                payload_type(function, scope),
+                kind=kind,
+                aliases=aliases,
+                version=version,
+                upgrades=upgrades,
+                queue=queue,
+            )
+            self._handlers.add(
+                entry,
+                function,
+                retry=retry or Retry(),
+                timeout=None if timeout is None else seconds("timeout", timeout),
+                providers=self._providers,
+                scope=scope,
+            )
+            return function
+
+        return declare
+
+    def payload(
+        self,
+        type_: type[Any],
+        *,
+        kind: str,
+        aliases: Iterable[str] = (),
+        version: int | None = None,
+        upgrades: Mapping[int, Upgrade] | None = None,
+        queue: str | None = None,
+    ) -> None:
+        """Make a payload type known for scheduling; its handler lives in another process."""
+        self._payloads.add(
+            type_, kind=kind, aliases=aliases, version=version, upgrades=upgrades, queue=queue
+        )
+
+    def provide(self, type_: type[Any], make: Callable[..., Any]) -> None:
+        """Inject `make()` wherever a handler declared later asks for this type."""
+        self._providers[type_] = make
+
+    def discover(self, package: str) -> None:
+        """Import a package and all below it, so that what they declare is declared."""
+        root = importlib.import_module(package)
+        for found in pkgutil.walk_packages(getattr(root, "__path__", []), f"{package}."):
+            importlib.import_module(found.name)
+
+    def on(self, event: type[E], subscriber: Subscriber[E]) -> None:
+        """Call `subscriber` in this process after each such event was committed."""
+        self._events.on(event, subscriber)
+
+    # -- the verbs -------------------------------------------------------------------
+
+    schedule = awaited(Client.schedule)
+    schedule_many = awaited(Client.schedule_many)
+    cancel = awaited(Client.cancel)
+    cancel_many = awaited(Client.cancel_many)
+    reschedule = awaited(Client.reschedule)
+    retry = awaited(Client.retry)
+    retry_many = awaited(Client.retry_many)
+    get = awaited(Client.get)
+    find = awaited(Client.find)
+    runs = awaited(Client.runs)
+
+    async def wait(
+        self,
+        action_id: UUID,
+        *,
+        timeout: float | None = None,
+        tenant: TenantArgument = AMBIENT,
+    ) -> Action:
+        """The finished action; WaitTimeout if it is not finished in time."""
+        for pause in pauses(action_id, timeout):
+            action = await self.get(action_id, tenant=tenant)
+            if action.state.finished:
+                return action
+            pause.state = action.state
+            await asyncio.sleep(pause.seconds)
+        raise AssertionError("pauses ends by raising")
+
+    def request(
+        self,
+        payload: object,
+        *,
+        at: datetime | None = None,
+        delay: Delay | None = None,
+        correlation_id: str | None = None,
+        key: str | None = None,
+        priority: Priority | str = Priority.normal,
+        queue: str | None = None,
+        tenant: str | Ambient | None = AMBIENT,
+        by: str | None = None,
+    ) -> Request:
+        """One item of `schedule_many`."""
+        return Request(
+            payload=payload,
+            at=at,
+            delay=delay,
+            correlation_id=correlation_id,
+            key=key,
+            priority=priority,
+            queue=queue,
+            tenant=tenant,
+            by=by,
+        )
+
+    def acting(
+        self, *, tenant: str | Ambient | None = AMBIENT, by: str | None = None
+    ) -> AbstractContextManager[None]:
+        """Default tenant and actor for every verb inside the `with`."""
+        return acting(tenant=tenant, by=by)
+
+    # -- running ---------------------------------------------------------------------
+
+    def worker(self, *, concurrency: int | None = None, queues: Queues = None) -> Worker:
+        """A worker, running inside `async with`. It installs no signal handlers."""
+        return Worker(self.parts, self._worker_settings(concurrency, queues))
+
+    def _worker_settings(self, concurrency: int | None, queues: Queues) -> WorkerSettings:
+        settings = self.settings
+        return WorkerSettings(
+            app=settings.name,
+            concurrency=concurrency or settings.concurrency,
+            queues=queues,
+            lease=settings.lease,
+            sweep=settings.sweep,
+            poll=settings.poll,
+            poll_unheard=settings.poll_unheard,
+            grace=settings.grace,
+            preclaim=settings.preclaim,
+            batch=settings.batch,
+            retention=settings.retention,
+            retention_failed=settings.retention_failed,
+            max_result=settings.max_payload,
+        )
+
+    async def run(self, *, concurrency: int | None = None, queues: Queues = None) -> None:
+        """Run a worker until SIGTERM or SIGINT, then stop in order; a second signal exits."""
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def asked() -> None:
+            if stop.is_set():
+                os._exit(1)
+            stop.set()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, asked)
+        try:
+            async with self, self.worker(concurrency=concurrency, queues=queues):
+                await stop.wait()
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+    @cached_property
+    def testing(self) -> Testing:
+        """Drive this app in tests: `advance`, `drain` and assertions."""
+        from duetime.testing.driver import Testing
+
+        return Testing(self)
+
+    async def __aenter__(self) -> Duetime:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of connections and threads; the app may be used again."""
+        await self.store.aclose()
+
+
+_NOT_SETTINGS = frozenset({"self", "clock", "store", "unknown", "__class__"})

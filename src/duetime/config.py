@@ -1,0 +1,173 @@
+"""Settings: argument over `DUETIME_<NAME>` over TOML over default."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from duetime.errors import ConfigError, InvalidArgument, did_you_mean, shown
+from duetime.model.duration import seconds
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Every setting with its default; times are seconds."""
+
+    url: str = "sqlite:///duetime.db"
+    name: str = "duetime"
+    lease: float = 15.0
+    sweep: float = 10.0
+    poll: float = 10.0
+    poll_unheard: float = 1.0
+    grace: float = 30.0
+    preclaim: float = 0.5
+    concurrency: int = 100
+    batch: int = 500
+    retention: float = 7 * DAY
+    retention_failed: float = 30 * DAY
+    prefix: str = "duetime_"
+    schema: str | None = None
+    max_payload: int = 1_000_000
+    listen: bool = True
+    migrate: bool = True
+    timeout: float = 10.0
+
+
+DESCRIPTIONS: Mapping[str, str] = {
+    "url": "where actions live: memory://, sqlite:///file.db or postgresql://host/db",
+    "name": "this app's name, shown with its workers",
+    "lease": "how long a claim holds without being renewed; renewed at a third of it",
+    "sweep": "how often a worker looks for expired leases and overdue work",
+    "poll": "longest sleep while wakes from other processes arrive",
+    "poll_unheard": "longest sleep while they do not (no LISTEN)",
+    "grace": "how long a stopping worker lets running handlers finish",
+    "preclaim": "how long before its due time an action may be claimed",
+    "concurrency": "slots shared by all queues that have none of their own",
+    "batch": "most actions in one claim or completion",
+    "retention": "how long finished actions are kept",
+    "retention_failed": "how long failed actions are kept",
+    "prefix": "what table names begin with",
+    "schema": "PostgreSQL schema of the tables; default: the connection's own",
+    "max_payload": "most bytes of JSON in a payload or a result",
+    "listen": "use LISTEN on PostgreSQL; off behind PgBouncer in transaction mode",
+    "migrate": "create and upgrade tables on first use",
+    "timeout": "how long one call to the store may take",
+}
+
+
+def load(
+    arguments: Mapping[str, object],
+    environ: Mapping[str, str] = os.environ,
+    folder: Path | None = None,
+) -> Settings:
+    """The settings in force. An option nobody knows is refused, with its nearest neighbour."""
+    given: dict[str, object] = {}
+    given |= _from_toml(folder or Path.cwd())
+    given |= _from_environment(environ)
+    given |= {_known(k, "argument"): v for k, v in arguments.items() if v is not None}
+    return Settings(**{name: _CHECKS[name](name, value) for name, value in given.items()})
+
+
+def _from_toml(folder: Path) -> dict[str, object]:
+    own, project = folder / "duetime.toml", folder / "pyproject.toml"
+    if own.is_file():
+        table, where = _read(own).get("duetime", {}), f"[duetime] in {own.name}"
+    elif project.is_file():
+        table = _read(project).get("tool", {}).get("duetime", {})
+        where = f"[tool.duetime] in {project.name}"
+    else:
+        return {}
+    return {_known(name, where): value for name, value in table.items()}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from None
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    given: dict[str, object] = {}
+    for variable, text in environ.items():
+        if variable.startswith("DUETIME_") and not variable.startswith("DUETIME_TEST_"):
+            given[_known(variable.removeprefix("DUETIME_").lower(), "environment")] = text
+    return given
+
+
+def _known(name: str, where: str) -> str:
+    if name not in _CHECKS:
+        raise ConfigError(
+            f"unknown option {name!r} ({where}){did_you_mean(name, _CHECKS)}; "
+            f"options are {', '.join(_CHECKS)}"
+        )
+    return name
+
+
+def _duration(name: str, value: object) -> float:
+    if isinstance(value, timedelta):
+        value = value.total_seconds()
+    try:
+        number = seconds(name, float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, InvalidArgument):
+        raise _wrong(name, value, "a number of seconds, not negative") from None
+    if number == 0 and name != "preclaim" and name != "grace":
+        raise _wrong(name, value, "a number of seconds above 0")
+    return number
+
+
+def _whole(name: str, value: object) -> int:
+    try:
+        number = int(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise _wrong(name, value, "a whole number") from None
+    if isinstance(value, bool | float) or number < 1:
+        raise _wrong(name, value, "a whole number of at least 1")
+    return int(number)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or "\x00" in value:
+        raise _wrong(name, value, "text that is not empty")
+    return value
+
+
+def _identifier(name: str, value: object) -> str:
+    text = _text(name, value)
+    if not text.replace("_", "a").isalnum() or not text.isascii() or len(text) > 40:
+        raise _wrong(name, value, "letters, digits and underscores, at most 40")
+    return text
+
+
+def _switch(name: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    words = {"1": True, "true": True, "yes": True, "on": True}
+    words |= {"0": False, "false": False, "no": False, "off": False}
+    if str(value).lower() not in words:
+        raise _wrong(name, value, "true or false")
+    return words[str(value).lower()]
+
+
+def _wrong(name: str, value: object, wanted: str) -> ConfigError:
+    return ConfigError(f"option {name}={shown(value)} is not valid: give {wanted}")
+
+
+_CHECK_BY_TYPE: Mapping[str, Callable[[str, object], object]] = {
+    "float": _duration,
+    "int": _whole,
+    "str": _text,
+    "bool": _switch,
+    "str | None": _identifier,
+}
+_CHECKS: Mapping[str, Callable[[str, object], Any]] = {
+    f.name: _identifier if f.name == "prefix" else _CHECK_BY_TYPE[str(f.type)]
+    for f in fields(Settings)
+}

@@ -1,0 +1,82 @@
+"""Events: what happened, told to subscribers in this process after it was committed."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+log = logging.getLogger("duetime.events")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something changed for real: an event is never sent for a verb that changed nothing."""
+
+    action_id: UUID
+    kind: str
+    tenant: str | None
+    correlation_id: str | None
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionSucceeded(Event):
+    result: object
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionFailed(Event):
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionCancelled(Event):
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionRescheduled(Event):
+    due_at: datetime
+
+
+E = TypeVar("E", bound=Event)
+Subscriber = Callable[[E], Awaitable[None] | None]
+
+
+class Events:
+    """Subscribers by event type. One that raises is logged and never disturbs the verb."""
+
+    def __init__(self) -> None:
+        self._subscribers: dict[type[Event], list[Subscriber[Any]]] = {}
+
+    def on(self, type_: type[E], subscriber: Subscriber[E]) -> None:
+        self._subscribers.setdefault(type_, []).append(subscriber)
+
+    def wanted(self, type_: type[Event]) -> bool:
+        """Whether anybody listens: the hot path builds no event for nobody."""
+        return type_ in self._subscribers
+
+    async def emit(self, events: Iterable[Event]) -> None:
+        for event in events:
+            for subscriber in self._subscribers.get(type(event), ()):
+                try:
+                    told = subscriber(event)
+                    if inspect.isawaitable(told):
+                        await told
+                except Exception:
+                    log.exception("subscriber %r failed on %r", subscriber, event)
+
+    def emit_blocking(self, events: Iterable[Event]) -> None:
+        """The same without a loop of ours; the caller's thread may have one running."""
+        told = [e for e in events if self.wanted(type(e))]
+        if told:
+            thread = threading.Thread(target=lambda: asyncio.run(self.emit(told)))
+            thread.start()
+            thread.join()

@@ -1,0 +1,24 @@
+"""Names that callers give: checked before anything is written."""
+
+from __future__ import annotations
+
+from duetime.errors import InvalidArgument
+
+
+def check_name(argument: str, value: str, most: int) -> str:
+    """Not empty, not too long, and text that every store can keep."""
+    if not isinstance(value, str):
+        raise InvalidArgument(argument, value, "give a string")
+    if not value or value.isspace():
+        raise InvalidArgument(argument, value, "it must not be empty")
+    if len(value) > most:
+        raise InvalidArgument(
+            argument, value, f"it has {len(value)} characters, {most} are allowed"
+        )
+    if any(c == "\x00" or "\ud800" <= c <= "\udfff" for c in value):
+        raise InvalidArgument(argument, value, "NUL and lone surrogates cannot be stored")
+    return value
+
+
+def check_optional(argument: str, value: str | None, most: int) -> str | None:
+    return None if value is None else check_name(argument, value, most)

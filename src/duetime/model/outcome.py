@@ -1,0 +1,202 @@
+"""What a handler's end means. Pure: the runner reports, `decide` answers, a store applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+from duetime.errors import InvalidPayload
+from duetime.model.claim import Claim
+from duetime.model.duration import seconds
+from duetime.model.ending import Again, Ending, Finish
+from duetime.model.lane import parking_lane
+from duetime.model.payload import to_json
+from duetime.model.retry import Retry
+from duetime.model.state import Outcome, State
+
+ERROR_LIMIT = 500
+TRUNCATED = " [truncated]"
+
+
+class Snooze(Exception):
+    """Return or raise it: run me again after `delay`, this attempt does not count."""
+
+    def __init__(self, delay: float | timedelta) -> None:
+        self.delay = seconds("delay", delay)
+        super().__init__(f"snoozed for {self.delay:g} s")
+
+
+class Cancel(Exception):
+    """Return or raise it: this action is not wanted any more."""
+
+    def __init__(self, reason: str | None = None) -> None:
+        super().__init__(reason or "cancelled by its handler")
+
+
+class Fail(Exception):
+    """Return or raise it: failed for good, retries would not help."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """The worker gives the claim back: it stopped before the handler came to an end."""
+
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """No handler here for this kind or version of payload."""
+
+    reason: str
+
+
+End = Returned | Raised | TimedOut | Released | Parked
+
+
+def decide(
+    claim: Claim,
+    end: End,
+    *,
+    retry: Retry,
+    chance: float,
+    started_at: int | None,
+    max_result: int,
+) -> Ending:
+    """The ending that `end` means for this claim; `chance` in [0, 1) is the jitter's dice."""
+    match end:
+        case Returned(Snooze() | Cancel() | Fail() as error) | Raised(
+            Snooze() | Cancel() | Fail() as error
+        ):
+            return _asked(claim, error, started_at)
+        case Returned(value):
+            return _succeeded(claim, value, started_at, max_result)
+        case Raised(InvalidPayload() as error):
+            return _failed(claim, describe(error), started_at)
+        case Raised(error):
+            return _retried(claim, describe(error), retry, chance, started_at)
+        case TimedOut(after):
+            reason = f"TimeoutError: timed out after {after:g} s"
+            return _retried(claim, reason, retry, chance, started_at)
+        case Released(reason):
+            return Again(
+                id=claim.id,
+                token=claim.token,
+                outcome=Outcome.released,
+                refund=True,
+                error=reason,
+                started_at=started_at,
+            )
+        case Parked(reason):
+            return Again(
+                id=claim.id,
+                token=claim.token,
+                outcome=Outcome.released,
+                refund=True,
+                lane=parking_lane(claim.kind, claim.version),
+                error=cut(reason),
+                started_at=started_at,
+            )
+
+
+def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None) -> Ending:
+    if isinstance(error, Snooze):
+        return Again(
+            id=claim.id,
+            token=claim.token,
+            outcome=Outcome.snoozed,
+            delay=round(error.delay * 1_000_000),
+            refund=True,
+            started_at=started_at,
+        )
+    if isinstance(error, Fail):
+        return _failed(claim, cut(str(error)), started_at)
+    return Finish(
+        id=claim.id,
+        token=claim.token,
+        state=State.cancelled,
+        outcome=Outcome.cancelled,
+        error=cut(str(error)),
+        cancelled_by=claim.by,
+        started_at=started_at,
+    )
+
+
+def _succeeded(claim: Claim, value: object, started_at: int | None, max_result: int) -> Ending:
+    """A result that cannot be kept fails without retry: running again would not mend it."""
+    try:
+        result = None if value is None else to_json(to_jsonable_python(value))
+        size = 0 if result is None else len(result.encode())
+    except (PydanticSerializationError, ValueError, TypeError) as error:
+        return _failed(
+            claim, cut(f"its result is not JSON ({error}); return plain data"), started_at
+        )
+    if size > max_result:
+        reason = f"its result has {size:,} bytes of JSON, {max_result:,} are allowed"
+        return _failed(claim, reason, started_at)
+    return Finish(
+        id=claim.id,
+        token=claim.token,
+        state=State.succeeded,
+        outcome=Outcome.succeeded,
+        result=result,
+        started_at=started_at,
+    )
+
+
+def _retried(
+    claim: Claim, reason: str, retry: Retry, chance: float, started_at: int | None
+) -> Ending:
+    pause = retry.pause(claim.tries, chance)
+    if pause is None:
+        return _failed(claim, reason, started_at)
+    return Again(
+        id=claim.id,
+        token=claim.token,
+        outcome=Outcome.retried,
+        delay=round(pause * 1_000_000),
+        error=reason,
+        started_at=started_at,
+    )
+
+
+def _failed(claim: Claim, reason: str, started_at: int | None) -> Finish:
+    return Finish(
+        id=claim.id,
+        token=claim.token,
+        state=State.failed,
+        outcome=Outcome.failed,
+        error=cut(reason),
+        started_at=started_at,
+    )
+
+
+def describe(error: BaseException) -> str:
+    """An error as it is kept: its type and message, cut."""
+    return cut(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+
+
+def cut(text: str) -> str:
+    """Storable text of at most 500 characters; says so when something was cut away."""
+    clean = text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+    return clean if len(clean) <= ERROR_LIMIT else clean[:ERROR_LIMIT] + TRUNCATED

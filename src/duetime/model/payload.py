@@ -1,0 +1,202 @@
+"""Kinds: the allowlist between wire names and payload types, and their JSON codec.
+
+Only a registered type is ever built from stored data, and only from data that pydantic
+validated. Nothing is imported by a name that was read from a store.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, is_dataclass
+from typing import Any
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from duetime.errors import ConfigError, InvalidPayload, UnknownKind
+from duetime.model.name import check_name
+
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadType:
+    """A payload type and how its stored versions become it."""
+
+    kind: str
+    type: type[Any]
+    version: int
+    aliases: tuple[str, ...]
+    upgrades: Mapping[int, Upgrade]
+    queue: str
+    adapter: TypeAdapter[Any] = field(repr=False)
+
+
+class Payloads:
+    """The registry of one app."""
+
+    def __init__(self) -> None:
+        self._by_kind: dict[str, PayloadType] = {}
+        self._by_type: dict[type[Any], PayloadType] = {}
+
+    def add(
+        self,
+        type_: type[Any],
+        *,
+        kind: str | None = None,
+        aliases: Iterable[str] = (),
+        version: int | None = None,
+        upgrades: Mapping[int, Upgrade] | None = None,
+        queue: str | None = None,
+    ) -> PayloadType:
+        """Register a type, or add to its registration what is given now."""
+        known = self._by_type.get(type_)
+        if kind is None and known is None:
+            raise ConfigError(
+                f"{getattr(type_, '__qualname__', type_)} has no kind: give kind=..., the name "
+                "it keeps in the store whatever becomes of its class"
+            )
+        entry = PayloadType(
+            kind=check_name("kind", kind or known.kind, 200),  # type: ignore[union-attr]
+            type=_payload_class(type_),
+            version=version or (known.version if known else 1),
+            aliases=_aliases(aliases, known),
+            upgrades=dict(upgrades or (known.upgrades if known else {})),
+            queue=check_name("queue", queue or (known.queue if known else "default"), 200),
+            adapter=TypeAdapter(type_),
+        )
+        _check_upgrades(entry)
+        self._refuse_clash(entry)
+        for name in (entry.kind, *entry.aliases):
+            self._by_kind[name] = entry
+        self._by_type[type_] = entry
+        return entry
+
+    def _refuse_clash(self, entry: PayloadType) -> None:
+        for name in (entry.kind, *entry.aliases):
+            other = self._by_kind.get(name)
+            if other is not None and other.type is not entry.type:
+                raise ConfigError(
+                    f"kind {name!r} already means {other.type.__qualname__}; "
+                    f"give {entry.type.__qualname__} another kind"
+                )
+        known = self._by_type.get(entry.type)
+        if known is not None and known.kind != entry.kind:
+            raise ConfigError(
+                f"{entry.type.__qualname__} is already registered as kind {known.kind!r}; "
+                f"use that one, or list {entry.kind!r} among its aliases"
+            )
+
+    def kinds(self) -> list[str]:
+        """Every wire name this app can decode, aliases included."""
+        return sorted(self._by_kind)
+
+    def knows(self, kind: str, version: int) -> bool:
+        entry = self._by_kind.get(kind)
+        return entry is not None and entry.version >= version
+
+    def named(self, kind: str) -> PayloadType:
+        entry = self._by_kind.get(kind)
+        if entry is None:
+            raise UnknownKind(kind, self._by_kind)
+        return entry
+
+    def of(self, payload: object) -> PayloadType:
+        entry = self._by_type.get(type(payload))
+        if entry is None:
+            raise UnknownKind(type(payload).__qualname__, [t.__qualname__ for t in self._by_type])
+        return entry
+
+    def encode(self, payload: object, limit: int) -> tuple[PayloadType, str]:
+        """Validate and write a payload. What cannot be read back is refused here, not at T."""
+        entry = self.of(payload)
+        try:
+            data = entry.adapter.dump_python(payload, mode="json", warnings="error")
+            text = to_json(data)
+            size = len(text.encode())
+            entry.adapter.validate_json(text)
+        except (PydanticSerializationError, ValidationError, ValueError) as error:
+            raise InvalidPayload(entry.kind, _reason(error)) from None
+        if size > limit:
+            raise InvalidPayload(
+                entry.kind,
+                f"{size:,} bytes of JSON, max_payload is {limit:,}; "
+                "store the data elsewhere and schedule its id, or raise max_payload",
+            )
+        return entry, text
+
+    def decode(self, kind: str, version: int, text: str) -> Any:
+        """The typed payload of stored data, upgraded from the version it was written in."""
+        entry = self.named(kind)
+        try:
+            if version == entry.version:
+                return entry.adapter.validate_json(text)
+            return entry.adapter.validate_python(_upgraded(entry, version, json.loads(text)))
+        except ValidationError as error:
+            raise InvalidPayload(kind, _reason(error)) from None
+
+    def shown(self, kind: str, version: int, text: str) -> object:
+        """The typed payload, or the plain data where this process cannot build it."""
+        if not self.knows(kind, version):
+            return json.loads(text)
+        try:
+            return self.decode(kind, version, text)
+        except InvalidPayload:
+            return json.loads(text)
+
+
+def to_json(data: object) -> str:
+    """Compact JSON; NaN and infinity are refused, because JSON has neither."""
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _aliases(given: Iterable[str], known: PayloadType | None) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise ConfigError(f"aliases={given!r} is a string; write aliases=[{given!r}]")
+    names = dict.fromkeys(known.aliases if known else ())
+    return tuple(names | dict.fromkeys(check_name("aliases", a, 200) for a in given))
+
+
+def _payload_class(type_: type[Any]) -> type[Any]:
+    if isinstance(type_, type) and (is_dataclass(type_) or issubclass(type_, BaseModel)):
+        return type_
+    raise ConfigError(
+        f"{type_!r} cannot be a payload: use a dataclass or a pydantic model, "
+        "so that its data is validated when it is scheduled"
+    )
+
+
+def _check_upgrades(entry: PayloadType) -> None:
+    if entry.version < 1:
+        raise ConfigError(f"version of kind {entry.kind!r} is {entry.version}; versions start at 1")
+    wrong = [v for v in entry.upgrades if not 1 <= v < entry.version]
+    if wrong:
+        raise ConfigError(
+            f"upgrades of kind {entry.kind!r} name version {wrong[0]}, but it is at version "
+            f"{entry.version}: upgrades={{1: f}} makes version 2 from version 1"
+        )
+
+
+def _upgraded(entry: PayloadType, version: int, data: Any) -> Any:
+    """A step without an upgrade function means that validation alone bridges it."""
+    for step in range(version, entry.version):
+        upgrade = entry.upgrades.get(step)
+        if upgrade is None:
+            continue
+        try:
+            data = upgrade(data)
+        except Exception as error:
+            raise InvalidPayload(
+                entry.kind, f"upgrade from version {step} failed: {error!r}"
+            ) from error
+    return data
+
+
+def _reason(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    return "; ".join(
+        f"{'.'.join(str(part) for part in e['loc']) or 'payload'}: {e['msg']}"
+        for e in error.errors(include_url=False, include_input=False)[:5]
+    )

@@ -1,0 +1,50 @@
+"""Who listens in this process, each on its own event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from duetime.store.base import Listener, OnWake
+from duetime.store.flow import Wake
+
+
+class Listeners:
+    """Tells every listener of a commit, from whichever thread it came."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._all: list[LocalListener] = []
+
+    @asynccontextmanager
+    async def listen(self, on_wake: OnWake) -> AsyncIterator[Listener]:
+        listener = LocalListener(on_wake)
+        with self._lock:
+            self._all = [*self._all, listener]
+        try:
+            yield listener
+        finally:
+            with self._lock:
+                self._all = [other for other in self._all if other is not listener]
+
+    def tell(self, wakes: Sequence[Wake]) -> None:
+        if wakes:
+            for listener in self._all:
+                listener.tell(wakes)
+
+
+class LocalListener:
+    """One listener. Wakes of its own process cannot be missed."""
+
+    alive = True
+
+    def __init__(self, on_wake: OnWake) -> None:
+        self._on_wake = on_wake
+        self._loop = asyncio.get_running_loop()
+
+    def tell(self, wakes: Sequence[Wake]) -> None:
+        # A loop that was closed with its listener still open has nobody left to wake.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._on_wake, wakes)

@@ -1,0 +1,349 @@
+"""The store in memory: the executable specification of `base.py`.
+
+Plain code under one lock. Every verb reads, checks and writes `Rows`; if it raises, `Rows`
+takes back what was written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from dataclasses import replace
+from typing import TypeVar
+from uuid import UUID, uuid4
+
+from duetime.errors import DuplicateKey, IllegalState, LeaseLost
+from duetime.model.action import Added, NewAction, Record, StoredRun, current_run
+from duetime.model.audit import AuditEntry
+from duetime.model.claim import (
+    Claim,
+    Claimed,
+    ClaimOrder,
+    Lease,
+    Presence,
+    Renewed,
+    Swept,
+)
+from duetime.model.clock import Clock, SystemClock, to_micros
+from duetime.model.ending import Ending, Finish
+from duetime.model.filter import Filter
+from duetime.model.ids import NewId, TimeOrderedIds
+from duetime.model.key import IfExists
+from duetime.model.lane import parse_parking
+from duetime.model.state import State
+from duetime.model.tenant import ANY, Scope
+from duetime.store import memory_moves as moves
+from duetime.store.base import Listener, OnWake, Store
+from duetime.store.flow import Flow, Statement, Wake, immediate
+from duetime.store.listeners import Listeners
+from duetime.store.memory_lanes import Row
+from duetime.store.memory_rows import Rows, has_expired
+
+T = TypeVar("T")
+
+
+class MemoryStore(Store):
+    """Actions live as long as this object. Threads may share it, processes cannot."""
+
+    def __init__(
+        self, *, clock: Clock | None = None, tokens: NewId = uuid4, ids: NewId | None = None
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._tokens = tokens
+        self._ids = ids or TimeOrderedIds(self._clock)
+        self._rows = Rows()
+        self._listeners = Listeners()
+        self._lock = threading.RLock()
+        self._wakes: list[Wake] = []
+
+    # -- performing ------------------------------------------------------------------
+
+    async def perform(self, flow: Flow[T]) -> T:
+        return self.perform_blocking(flow)
+
+    def perform_blocking(self, flow: Flow[T]) -> T:
+        with self._transaction() as wakes:
+            result = _drive(flow, wakes)
+        self._listeners.tell(wakes)
+        return result
+
+    @contextmanager
+    def _transaction(self) -> Iterator[list[Wake]]:
+        with self._lock:
+            self._wakes = []
+            with self._rows.transaction():
+                yield self._wakes
+
+    async def aclose(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """There is nothing to let go of: the actions stay."""
+
+    def listen(self, on_wake: OnWake) -> AbstractAsyncContextManager[Listener]:
+        return self._listeners.listen(on_wake)
+
+    # -- the client's verbs ----------------------------------------------------------
+
+    @immediate
+    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> list[Added]:
+        now = self._now()
+        stored = [self._add_one(one, if_exists, now) for one in new]
+        # Read at the end: a later one of the same call may have replaced an earlier one.
+        return [
+            Added(self._rows.visible(action_id, ANY), created=action_id == one.id)
+            for one, action_id in zip(new, stored, strict=True)
+        ]
+
+    def _add_one(self, new: NewAction, if_exists: IfExists, now: int) -> UUID:
+        """The id under which it is stored now."""
+        if self._rows.record(new.id) is not None:
+            return new.id
+        holder = self._rows.holder(new.tenant, new.kind, new.key)
+        if holder is None:
+            self._make_due(moves.born(new, now))
+            return new.id
+        if if_exists == "raise":
+            raise DuplicateKey(str(new.key), new.kind, holder.record.id)
+        if if_exists == "replace":
+            _require("replace", holder.record, State.scheduled)
+            self._make_due(moves.replaced(holder, new, now))
+        return holder.record.id
+
+    @immediate
+    def get(self, action_id: UUID, tenant: Scope) -> Record:
+        return self._rows.visible(action_id, tenant)
+
+    @immediate
+    def find(self, wanted: Filter) -> list[Record]:
+        before = wanted.before
+        found = self._rows.matching(wanted)
+        return [r for r in found if before is None or r.id < before][: wanted.limit]
+
+    @immediate
+    def runs(self, action_id: UUID, tenant: Scope) -> list[StoredRun]:
+        last = current_run(self._rows.visible(action_id, tenant))
+        return [*self._rows.runs.get(action_id, ()), *([last] if last else [])]
+
+    @immediate
+    def cancel(self, action_id: UUID, tenant: Scope, by: str, *, running: bool) -> Record:
+        record = self._rows.visible(action_id, tenant)
+        if running and record.state is State.running:
+            return self._ask_to_stop(record, by)
+        allowed = (State.scheduled, State.running) if running else (State.scheduled,)
+        _require("cancel", record, *allowed)
+        return self._cancel(record, by)
+
+    def _cancel(self, record: Record, by: str) -> Record:
+        after = moves.cancelled(record, by, self._now())
+        self._rows.finish(after)
+        self._audit("cancel", by, record, {"state": record.state}, {"state": after.state})
+        return after
+
+    def _ask_to_stop(self, record: Record, by: str) -> Record:
+        row = self._rows.unfinished[record.id]
+        self._rows.put(replace(row, stop_by=by))
+        self._audit("cancel", by, record, {"stop_by": row.stop_by}, {"stop_by": by})
+        return record
+
+    @immediate
+    def reschedule(
+        self, action_id: UUID, tenant: Scope, by: str, *, due_at: int | None, delay: int | None
+    ) -> Record:
+        now = self._now()
+        before = self._rows.visible(action_id, tenant)
+        _require("reschedule", before, State.scheduled)
+        due = moves.due_time(due_at, delay, now)
+        after = replace(before, due_at=due, modified_at=now, modified_by=by)
+        self._make_due(replace(self._rows.unfinished[action_id], record=after))
+        self._audit("reschedule", by, before, {"due_at": before.due_at}, {"due_at": due})
+        return after
+
+    @immediate
+    def retry(self, action_id: UUID, tenant: Scope, by: str) -> Record:
+        record = self._rows.visible(action_id, tenant)
+        _require("retry", record, State.failed)
+        holder = self._rows.holder(record.tenant, record.kind, record.key)
+        if holder is not None:
+            raise DuplicateKey(str(record.key), record.kind, holder.record.id)
+        return self._retry(record, by)
+
+    def _retry(self, record: Record, by: str) -> Record:
+        failed = current_run(record)
+        if failed is not None:
+            self._rows.add_run(failed)
+        after = moves.revived(record, by, self._now())
+        row = Row(after, moves.home_of(after))
+        self._rows.revive(row)
+        self._wake(row)
+        self._audit("retry", by, record, {"state": record.state}, {"state": after.state})
+        return after
+
+    @immediate
+    def cancel_many(self, wanted: Filter, by: str) -> list[Record]:
+        found = self._rows.matching(wanted)
+        return [self._cancel(r, by) for r in found if r.state is State.scheduled]
+
+    @immediate
+    def retry_many(self, wanted: Filter, by: str) -> list[Record]:
+        failed = [r for r in self._rows.matching(wanted) if r.state is State.failed]
+        # Asked one by one: the first of two with one key takes it, and the second stays.
+        return [
+            self._retry(r, by) for r in failed if self._rows.holder(r.tenant, r.kind, r.key) is None
+        ]
+
+    @immediate
+    def audit(self, subject_id: str, limit: int) -> list[AuditEntry]:
+        return [*reversed(self._rows.audit.get(subject_id, ()))][:limit]
+
+    # -- the worker's verbs ----------------------------------------------------------
+
+    @immediate
+    def claim(self, order: ClaimOrder) -> Claimed:
+        now = self._now()
+        claims: list[Claim] = []
+        for span in order.spans:
+            due = self._rows.lanes.due(span, now, order.limit - len(claims))
+            claims += [self._claim_one(action_id, order, now) for action_id in due]
+        return Claimed(now, claims)
+
+    def _claim_one(self, action_id: UUID, order: ClaimOrder, now: int) -> Claim:
+        row = self._rows.unfinished[action_id]
+        token = self._tokens()
+        record = moves.claimed(row.record, token, order.worker, now + order.lease, now)
+        taken = replace(row, record=record)
+        self._rows.put(taken)
+        return moves.claim_of(taken, token)
+
+    @immediate
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> set[UUID]:
+        now = self._now()
+        return {e.id for e in endings if self._end(e, now, rescuing) or self._had_ended(e)}
+
+    def _end(self, ending: Ending, now: int, rescuing: bool) -> bool:
+        row = self._rows.unfinished.get(ending.id)
+        if row is None or row.record.token != ending.token:
+            return False
+        if rescuing and not has_expired(row.record, now):
+            return False
+        if isinstance(ending, Finish):
+            self._rows.finish(moves.finished(row.record, ending, now))
+            return True
+        run = moves.run_of(row.record, ending, now)
+        if run is not None:
+            self._rows.add_run(run)
+        self._make_due(moves.again(row, ending, now))
+        return True
+
+    def _had_ended(self, ending: Ending) -> bool:
+        """Was this very ending sent before? A rescuer's ending of the run is another one."""
+        record = self._rows.finished.get(ending.id)
+        last = current_run(record) if record else None
+        runs = (*self._rows.runs.get(ending.id, ()), *([last] if last else []))
+        return any(r.id == ending.token and r.outcome == ending.outcome for r in runs)
+
+    @immediate
+    def renew(self, leases: Sequence[Lease], lease: int) -> Renewed:
+        now = self._now()
+        kept: dict[UUID, str | None] = {}
+        for held in leases:
+            row = self._held(held)
+            if row is not None:
+                self._rows.put(replace(row, record=replace(row.record, lease_until=now + lease)))
+                kept[held.id] = row.stop_by
+        return Renewed(now, kept, frozenset(held.id for held in leases) - kept.keys())
+
+    @immediate
+    def progress(self, held: Lease, progress: str) -> None:
+        row = self._held(held)
+        if row is None:
+            raise LeaseLost(held.id)
+        self._rows.put(replace(row, record=replace(row.record, progress=progress)))
+
+    @immediate
+    def sweep(self, presence: Presence, ahead: int, limit: int) -> Swept:
+        now = self._now()
+        self._rows.set_worker(presence.id, (presence, now))
+        expired = self._rows.expired(now, now + ahead)[:limit]
+        gone = [moves.expired_of(r, r.token) for r in expired if r.token is not None]
+        return Swept(now, self._rows.lanes.heads(), gone)
+
+    @immediate
+    def unpark(self, lane: str, limit: int) -> int:
+        parked = self._rows.lanes.first(lane, limit)
+        for action_id in parked:
+            record = replace(self._rows.unfinished[action_id].record, error=None)
+            self._make_due(Row(record, moves.home_of(record)))
+        return len(parked)
+
+    @immediate
+    def prune(self, *, keep: int, keep_failed: int, limit: int) -> int:
+        now = self._now()
+        old = self._rows.finished_before(now - keep, now - keep_failed)[:limit]
+        for record in old:
+            self._rows.forget(record.id)
+        return len(old)
+
+    @immediate
+    def leave(self, worker: str) -> None:
+        self._rows.set_worker(worker, None)
+
+    # -- their steps -----------------------------------------------------------------
+
+    def _now(self) -> int:
+        return to_micros(self._clock.now())
+
+    def _held(self, held: Lease) -> Row | None:
+        row = self._rows.unfinished.get(held.id)
+        return row if row is not None and row.record.token == held.token else None
+
+    def _make_due(self, row: Row) -> None:
+        self._rows.put(row)
+        self._wake(row)
+
+    def _wake(self, row: Row) -> None:
+        """What is parked is not due, so nobody need wake for it."""
+        if parse_parking(row.lane) is None and row.record.due_at is not None:
+            self._wakes.append(Wake(row.lane, row.record.due_at, self._now()))
+
+    def _audit(
+        self,
+        verb: str,
+        by: str,
+        record: Record,
+        before: dict[str, object],
+        after: dict[str, object],
+    ) -> None:
+        self._rows.add_audit(
+            AuditEntry(
+                id=self._ids(),
+                at=self._now(),
+                by=by,
+                tenant=record.tenant,
+                verb=verb,
+                subject="action",
+                subject_id=str(record.id),
+                before=before,
+                after=after,
+            )
+        )
+
+
+def _drive(flow: Flow[T], wakes: list[Wake]) -> T:
+    """Run a flow of our verbs, or one that a caller made of several."""
+    steps = flow.start()
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        if isinstance(step, Statement):
+            raise TypeError(f"statement {step.name!r} belongs to another store than this one")
+        wakes.append(step)
+
+
+def _require(verb: str, record: Record, *allowed: State) -> None:
+    if record.state not in allowed:
+        raise IllegalState(verb, record.id, record.state, allowed)

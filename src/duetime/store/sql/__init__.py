@@ -1,0 +1,1 @@
+"""The SQL stores: every verb once as a flow, its statements as `.sql` files."""

@@ -1,0 +1,13 @@
+-- Store new actions whose id and key are free. Indexes: primary keys, actions_key.
+INSERT INTO duetime_actions (
+    id, kind, version, payload, queue, priority, tenant, correlation_id, key, lane,
+    due_at, created_at, created_by
+)
+SELECT
+    n.id, n.kind, n.version, n.payload, n.queue, n.priority, n.tenant, n.correlation_id,
+    n.key, n.lane, coalesce(n.due_at, :now + n.delay), :now, n.created_by
+FROM {{new_rows}}
+WHERE (SELECT h.id FROM duetime_history AS h WHERE h.id = n.id) IS NULL
+ORDER BY n.position
+ON CONFLICT DO NOTHING
+RETURNING CAST(id AS text), due_at, created_at

@@ -1,0 +1,2 @@
+-- Finished actions that match. Indexes: primary key, state, kind, correlation.
+{{find_finished}}

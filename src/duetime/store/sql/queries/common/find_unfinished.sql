@@ -1,0 +1,2 @@
+-- Scheduled or running actions that match. Indexes: primary key, correlation, key.
+{{find_unfinished}}

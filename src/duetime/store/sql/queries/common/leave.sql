@@ -1,0 +1,3 @@
+-- Forget a worker. Index: primary key of workers.
+DELETE FROM duetime_workers
+WHERE id = :worker

@@ -1,0 +1,5 @@
+-- A finished action, held until we commit. Index: primary key of history.
+SELECT {{history_columns}}, :now, NULL, NULL
+FROM duetime_history AS h
+WHERE h.id = :id
+{{for_update}}

@@ -1,0 +1,8 @@
+-- Every scheduled action that matches, held until we commit. Indexes: as find_unfinished.
+SELECT {{action_columns}}, :now, a.lane, a.stop_by
+FROM duetime_actions AS a
+WHERE
+    a.token IS NULL
+    {{action_matches}}
+ORDER BY a.id DESC
+{{for_update}}

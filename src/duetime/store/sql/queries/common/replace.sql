@@ -1,0 +1,18 @@
+-- Give a scheduled action other work. Index: primary key of actions.
+UPDATE duetime_actions
+SET
+    version = :version,
+    payload = :payload,
+    queue = :queue,
+    priority = :priority,
+    correlation_id = :correlation_id,
+    lane = :lane,
+    due_at = coalesce(:due_at, :now + :delay),
+    attempt = 0,
+    base_attempt = 0,
+    losses = 0,
+    error = NULL,
+    modified_at = :now,
+    modified_by = :by
+WHERE id = :id AND token IS NULL
+RETURNING CAST(id AS text), due_at, modified_at

@@ -1,0 +1,5 @@
+-- Move a scheduled action in time. Index: primary key of actions.
+UPDATE duetime_actions
+SET due_at = coalesce(:due_at, :now + :delay), modified_at = :now, modified_by = :by
+WHERE id = :id AND token IS NULL
+RETURNING due_at

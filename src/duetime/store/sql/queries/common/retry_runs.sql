@@ -1,0 +1,10 @@
+-- The runs that failed join the earlier ones. Index: primary key of history.
+INSERT INTO duetime_runs (
+    id, action_id, due_at, started_at, finished_at, lease_until, attempt, worker, outcome,
+    result, error
+)
+SELECT
+    token, id, due_at, started_at, finished_at, lease_until, attempt, worker, outcome,
+    result, error
+FROM duetime_history
+WHERE token IS NOT NULL AND id IN ({{ids}})

@@ -1,0 +1,1 @@
+SELECT CAST(value AS uuid) FROM json_array_elements_text(:ids)

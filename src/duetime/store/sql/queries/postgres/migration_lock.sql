@@ -1,0 +1,2 @@
+-- One migrates, the others wait for it.
+SELECT pg_advisory_xact_lock(:lock)

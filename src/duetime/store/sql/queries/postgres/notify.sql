@@ -1,0 +1,2 @@
+-- Tell listeners in other processes.
+SELECT pg_notify(:channel, :message)

@@ -1,0 +1,36 @@
+-- Delete the oldest finished actions, their runs, and workers long gone. Index: history_state.
+WITH clock AS MATERIALIZED (
+    SELECT :now AS now
+),
+old AS MATERIALIZED (
+    SELECT x.id
+    FROM (
+        VALUES ('succeeded', :keep), ('cancelled', :keep), ('failed', :keep_failed)
+    ) AS k (state, keep)
+    CROSS JOIN LATERAL (
+        SELECT h.id, h.finished_at
+        FROM duetime_history AS h
+        WHERE h.state = k.state AND h.finished_at < (SELECT now FROM clock) - k.keep
+        ORDER BY h.finished_at
+        LIMIT :limit
+        FOR UPDATE SKIP LOCKED
+    ) AS x
+    ORDER BY x.finished_at
+    LIMIT :limit
+),
+gone AS (
+    DELETE FROM duetime_history AS h
+    USING old
+    WHERE h.id = old.id
+    RETURNING h.id
+),
+gone_runs AS (
+    DELETE FROM duetime_runs AS r
+    USING old
+    WHERE r.action_id = old.id
+),
+gone_workers AS (
+    DELETE FROM duetime_workers AS w
+    WHERE w.seen_at < (SELECT now FROM clock) - :keep_worker
+)
+SELECT count(*) FROM gone

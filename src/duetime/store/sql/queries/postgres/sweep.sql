@@ -1,0 +1,66 @@
+-- Lanes with their next due time, expired leases, this worker alive. Index: actions_due.
+WITH RECURSIVE clock AS MATERIALIZED (
+    SELECT :now AS now
+),
+lanes AS (
+    SELECT min(a.lane) AS lane FROM duetime_actions AS a
+    UNION ALL
+    SELECT (SELECT min(a.lane) FROM duetime_actions AS a WHERE a.lane > l.lane)
+    FROM lanes AS l
+    WHERE l.lane IS NOT NULL
+),
+heads AS (
+    SELECT
+        l.lane,
+        (
+            SELECT a.due_at
+            FROM duetime_actions AS a
+            WHERE a.lane = l.lane AND a.token IS NULL
+            ORDER BY a.due_at
+            LIMIT 1
+        ) AS next_due
+    FROM lanes AS l
+    WHERE l.lane IS NOT NULL
+),
+expired AS (
+    SELECT x.*
+    FROM lanes AS l
+    CROSS JOIN LATERAL (
+        SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses
+        FROM duetime_actions AS a
+        WHERE
+            a.lane = l.lane AND a.due_at <= (SELECT now FROM clock) + :ahead
+            AND a.token IS NOT NULL AND a.lease_until <= (SELECT now FROM clock)
+        ORDER BY a.due_at
+        LIMIT :limit
+    ) AS x
+    LIMIT :limit
+),
+present AS (
+    INSERT INTO duetime_workers AS w (
+        id, app, host, pid, kinds, queues, concurrency, started_at, seen_at
+    )
+    SELECT
+        :worker, :app, :host, :pid, :kinds, :queues, :concurrency, clock.now, clock.now
+    FROM clock
+    ON CONFLICT (id) DO UPDATE
+        SET
+            kinds = excluded.kinds,
+            queues = excluded.queues,
+            concurrency = excluded.concurrency,
+            seen_at = excluded.seen_at
+)
+SELECT
+    clock.now,
+    CAST((SELECT json_agg(json_build_array(h.lane, h.next_due)) FROM heads AS h) AS text),
+    CAST(
+        (
+            SELECT
+                json_agg(
+                    json_build_array(x.id, x.token, x.queue, x.priority, x.tenant, x.losses)
+                )
+            FROM expired AS x
+        ) AS text
+    )
+    , pg_notify(:channel, :ping) -- if :ping
+FROM clock

@@ -1,0 +1,18 @@
+(
+    SELECT
+        key AS position,
+        value ->> 'id' AS id,
+        value ->> 'kind' AS kind,
+        value ->> 'version' AS version,
+        value ->> 'payload' AS payload,
+        value ->> 'queue' AS queue,
+        value ->> 'priority' AS priority,
+        value ->> 'tenant' AS tenant,
+        value ->> 'correlation_id' AS correlation_id,
+        value ->> 'key' AS key,
+        value ->> 'lane' AS lane,
+        value ->> 'due_at' AS due_at,
+        value ->> 'delay' AS delay,
+        value ->> 'created_by' AS created_by
+    FROM json_each(:rows)
+) AS n

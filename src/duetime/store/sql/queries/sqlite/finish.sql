@@ -1,0 +1,6 @@
+-- They are no longer unfinished. Index: primary key of actions.
+DELETE FROM duetime_actions
+WHERE
+    (id, token) IN (SELECT e.ending_id, e.ending_token FROM {{endings}})
+    AND lease_until <= :now -- if :rescuing
+RETURNING id

@@ -1,0 +1,7 @@
+-- Extend leases that are still ours. Index: primary key of actions.
+UPDATE duetime_actions
+SET lease_until = :now + :lease
+WHERE (id, token) IN (
+    SELECT value ->> 'held_id', value ->> 'held_token' FROM json_each(:leases)
+)
+RETURNING id, stop_by

@@ -1,0 +1,177 @@
+"""Rows as the drivers give them, and the values of the model.
+
+Rows are positional: the order of columns here is the order in the `.sql` files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+from uuid import UUID
+
+from duetime.errors import InvalidArgument
+from duetime.model.action import NewAction, Record, StoredRun
+from duetime.model.audit import AuditEntry
+from duetime.model.claim import Claim, Expired, LaneHead, Lease, Swept
+from duetime.model.ending import Again, Ending, Finish
+from duetime.model.state import Outcome, State
+from duetime.store.flow import Row
+
+RECORD_WIDTH = 33
+NUL = "\x00"
+
+
+def record(row: Row) -> Record:
+    """The first RECORD_WIDTH columns: `_action_columns.sql` or `_history_columns.sql`."""
+    value = cast("list[Any]", list(row[:RECORD_WIDTH]))
+    value[0] = UUID(value[0])
+    value[4] = State(value[4])
+    value[14] = _maybe_uuid(value[14])
+    value[21] = None if value[21] is None else Outcome(value[21])
+    value[25] = _maybe_uuid(value[25])
+    return Record(*value)
+
+
+def born(new: NewAction, due_at: int, created_at: int) -> Record:
+    """What was just stored, known without reading it back."""
+    return Record(
+        id=new.id,
+        kind=new.kind,
+        version=new.version,
+        payload=new.payload,
+        state=State.scheduled,
+        queue=new.queue,
+        priority=new.priority,
+        tenant=new.tenant,
+        correlation_id=new.correlation_id,
+        key=new.key,
+        due_at=due_at,
+        attempt=0,
+        base_attempt=0,
+        losses=0,
+        token=None,
+        worker=None,
+        lease_until=None,
+        started_at=None,
+        progress=None,
+        result=None,
+        error=None,
+        outcome=None,
+        job=None,
+        tick=None,
+        triggered_by=None,
+        after=None,
+        after_on=None,
+        created_at=created_at,
+        created_by=new.by,
+        modified_at=None,
+        modified_by=None,
+        cancelled_by=None,
+        finished_at=None,
+    )
+
+
+def claim(row: Row) -> Claim:
+    """A row of `claim.sql` after its clock and turn."""
+    value = cast("Any", row)
+    return Claim(_uuid(value[2]), _uuid(value[3]), *value[4:])
+
+
+def stored_run(row: Row) -> StoredRun:
+    value = cast("list[Any]", list(row))
+    value[0] = UUID(value[0])
+    value[1] = UUID(value[1])
+    value[8] = None if value[8] is None else Outcome(value[8])
+    return StoredRun(*value)
+
+
+def audit_entry(row: Row) -> AuditEntry:
+    value = cast("Any", row)
+    return AuditEntry(UUID(value[0]), *value[1:7], json.loads(value[7]), json.loads(value[8]))
+
+
+def swept(row: Row) -> Swept:
+    now, lanes, expired = cast("Any", row)[:3]
+    return Swept(
+        now,
+        [LaneHead(lane, next_due) for lane, next_due in json.loads(lanes or "[]")],
+        [Expired(UUID(x[0]), UUID(x[1]), *x[2:]) for x in json.loads(expired or "[]")],
+    )
+
+
+def new_rows(new: Iterable[NewAction]) -> str:
+    """The `:rows` of `_new_rows.sql`."""
+    return dump(
+        {
+            "position": position,
+            "id": str(one.id),
+            "kind": one.kind,
+            "version": one.version,
+            "payload": one.payload,
+            "queue": one.queue,
+            "priority": one.priority,
+            "tenant": one.tenant,
+            "correlation_id": one.correlation_id,
+            "key": one.key,
+            "lane": one.lane,
+            "due_at": one.due_at,
+            "delay": one.delay or 0,
+            "created_by": one.by,
+        }
+        for position, one in enumerate(new)
+    )
+
+
+def ending_rows(endings: Iterable[Ending]) -> str:
+    """The `:rows` of `_endings.sql`, in the order of ids: all lock rows in that order."""
+    return dump(_ending(one) for one in sorted(endings, key=lambda one: one.id))
+
+
+def _ending(one: Ending) -> dict[str, object]:
+    row: dict[str, object] = {
+        "ending_id": str(one.id),
+        "ending_token": str(one.token),
+        "ending_outcome": one.outcome.value,
+        "ending_lost": one.lost,
+    }
+    for name in ("result", "error", "started_at"):
+        row[f"ending_{name}"] = getattr(one, name)
+    match one:
+        case Finish():
+            row |= {"ending_state": one.state.value, "ending_cancelled_by": one.cancelled_by}
+        case Again():
+            row |= {"ending_lane": one.lane, "ending_delay": one.delay}
+            row["ending_refund"] = int(one.refund)
+    return row
+
+
+def lease_rows(leases: Iterable[Lease]) -> str:
+    ordered = sorted(leases, key=lambda held: held.id)
+    return dump({"held_id": str(held.id), "held_token": str(held.token)} for held in ordered)
+
+
+def dump(values: Iterable[object]) -> str:
+    """One JSON parameter for many rows."""
+    text = json.dumps(list(values), ensure_ascii=False, separators=(",", ":"))
+    if "\\u0000" in text:
+        _refuse_nul(json.loads(text))
+    return text
+
+
+def _refuse_nul(values: Iterable[object]) -> None:
+    """PostgreSQL refuses NUL in a text with an error of its own, SQLite cuts the text there."""
+    for value in values:
+        for name, field in value.items() if isinstance(value, Mapping) else (("value", value),):
+            if isinstance(field, str) and NUL in field:
+                raise InvalidArgument(
+                    str(name).removeprefix("ending_"), field, "a text cannot hold a NUL character"
+                )
+
+
+def _uuid(value: UUID | str) -> UUID:
+    return UUID(value) if isinstance(value, str) else value
+
+
+def _maybe_uuid(value: str | None) -> UUID | None:
+    return None if value is None else UUID(value)

@@ -1,0 +1,93 @@
+"""Every client verb, blocking: for code without an event loop, and fine beside one."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+from uuid import UUID
+
+from duetime.client import Client, Plan, TenantArgument
+from duetime.errors import WaitTimeout
+from duetime.events import Events
+from duetime.model.action import Action
+from duetime.model.clock import monotonic
+from duetime.model.duration import seconds
+from duetime.model.tenant import AMBIENT
+from duetime.store.base import Store
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def blocking(
+    verb: Callable[Concatenate[Client, P], Plan[T]],
+) -> Callable[Concatenate[SyncDuetime, P], T]:
+    """A planned verb as a method that returns when it is committed."""
+
+    @wraps(verb)
+    def call(self: SyncDuetime, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        plan = verb(self._client, *args, **kwargs)
+        stored = self._store().perform_blocking(plan.flow)
+        self._events.emit_blocking(plan.tell(stored))
+        return plan.then(stored)
+
+    return call
+
+
+class SyncDuetime:
+    """`app.sync`: the verbs of the app without `await`."""
+
+    def __init__(self, client: Client, store: Callable[[], Store], events: Events) -> None:
+        self._client = client
+        self._store = store
+        self._events = events
+
+    schedule = blocking(Client.schedule)
+    schedule_many = blocking(Client.schedule_many)
+    cancel = blocking(Client.cancel)
+    cancel_many = blocking(Client.cancel_many)
+    reschedule = blocking(Client.reschedule)
+    retry = blocking(Client.retry)
+    retry_many = blocking(Client.retry_many)
+    get = blocking(Client.get)
+    find = blocking(Client.find)
+    runs = blocking(Client.runs)
+
+    def wait(
+        self, action_id: UUID, *, timeout: float | None = None, tenant: TenantArgument = AMBIENT
+    ) -> Action:
+        """The finished action; WaitTimeout if it is not finished in time."""
+        for pause in pauses(action_id, timeout):
+            action = self.get(action_id, tenant=tenant)
+            if action.state.finished:
+                return action
+            pause.state = action.state
+            time.sleep(pause.seconds)
+        raise AssertionError("pauses ends by raising")
+
+    def close(self) -> None:
+        """Let go of connections and threads; the app may be used again."""
+        self._store().close()
+
+
+class Pause:
+    """How long to sleep before asking again."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.005
+        self.state = "unfinished"
+
+
+def pauses(action_id: UUID, timeout: float | None) -> Iterator[Pause]:
+    """Longer and longer pauses, at most a quarter of a second; raises when time is up."""
+    limit = math.inf if timeout is None else seconds("timeout", timeout)
+    ends = monotonic() + limit
+    pause = Pause()
+    while True:
+        yield pause
+        if monotonic() >= ends:
+            raise WaitTimeout(action_id, limit, pause.state)
+        pause.seconds = min(pause.seconds * 1.5, 0.25, max(ends - monotonic(), 0.001))

@@ -1,0 +1,1 @@
+"""What operators watch: counters and histograms through the OpenTelemetry API."""

@@ -1,0 +1,48 @@
+"""A clock that only tests move."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from duetime.model.duration import instant
+
+
+class FakeClock:
+    """Stands still until it is moved; moving it wakes whoever waits for the time.
+
+    Give it to the app, `Duetime("memory://", clock=FakeClock())`: the store, the worker and
+    every handler that asks for a Clock then live by it.
+    """
+
+    def __init__(self, start: datetime = datetime(2030, 1, 1, tzinfo=UTC)) -> None:
+        self._now = instant("start", start)
+        self._lock = threading.Lock()
+        self._wakes: list[Callable[[], None]] = []
+
+    def now(self) -> datetime:
+        return self._now
+
+    def set(self, when: datetime) -> None:
+        """Go to an instant, back in time too."""
+        with self._lock:
+            self._now = instant("when", when)
+            wakes = list(self._wakes)
+        for wake in wakes:
+            wake()
+
+    def advance(self, by: float | timedelta = 0, **units: float) -> None:
+        """Move by seconds, a timedelta, or units: `advance(days=30, hours=2)`."""
+        step = by if isinstance(by, timedelta) else timedelta(seconds=by)
+        self.set(self._now + step + timedelta(**units))
+
+    def on_change(self, wake: Callable[[], None]) -> Callable[[], None]:
+        with self._lock:
+            self._wakes.append(wake)
+        return lambda: self._forget(wake)
+
+    def _forget(self, wake: Callable[[], None]) -> None:
+        with self._lock:
+            if wake in self._wakes:
+                self._wakes.remove(wake)

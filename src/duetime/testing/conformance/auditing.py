@@ -1,0 +1,146 @@
+"""`audit`: every administrative act, in the transaction that did it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from uuid import UUID, uuid4
+
+import pytest
+
+from duetime.errors import ActionNotFound, DuplicateKey, IllegalState
+from duetime.model.state import State
+from duetime.model.tenant import ANY
+from duetime.testing.conformance.broken import Broken, broken
+from duetime.testing.conformance.probe import SECOND, Probe, finish
+from duetime.testing.conformance.suite import Suite
+
+ACTS: dict[str, Callable[[Probe, UUID], Awaitable[object]]] = {
+    "cancel": lambda probe, one: probe.cancel(one),
+    "ask to stop": lambda probe, one: probe.cancel(one, running=True),
+    "reschedule": lambda probe, one: probe.reschedule(one, delay=SECOND),
+    "retry": lambda probe, one: probe.retry(one),
+}
+
+
+class Auditing(Suite):
+    async def test_a_subject_without_acts_has_no_entries(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.renew(claim)
+        await probe.end(finish(claim))
+        assert await probe.audit(claim.id) == []
+        assert await probe.audit(uuid4()) == []
+
+    async def test_cancel_is_audited(self, probe: Probe) -> None:
+        record = await probe.add(tenant="a")
+        probe.pass_time(SECOND)
+        await probe.cancel(record.id, by="bob")
+        [entry] = await probe.audit(record.id)
+        assert (entry.at, entry.by, entry.tenant) == (probe.now, "bob", "a")
+        assert (entry.verb, entry.subject, entry.subject_id) == (
+            "cancel",
+            "action",
+            str(record.id),
+        )
+        assert entry.before["state"] == "scheduled"
+        assert entry.after["state"] == "cancelled"
+
+    async def test_asking_a_running_action_to_stop_is_audited(self, probe: Probe) -> None:
+        claim = await probe.running(tenant="a")
+        await probe.cancel(claim.id, by="bob", running=True)
+        [entry] = await probe.audit(claim.id)
+        assert (entry.at, entry.by, entry.tenant) == (probe.now, "bob", "a")
+        assert (entry.verb, entry.subject_id) == ("cancel", str(claim.id))
+        assert entry.before != entry.after
+
+    async def test_reschedule_is_audited(self, probe: Probe) -> None:
+        record = await probe.add()
+        probe.pass_time(SECOND)
+        after = await probe.reschedule(record.id, delay=SECOND, by="bob")
+        [entry] = await probe.audit(record.id)
+        assert (entry.verb, entry.by, entry.at) == ("reschedule", "bob", probe.now)
+        assert (entry.before["due_at"], entry.after["due_at"]) == (record.due_at, after.due_at)
+
+    async def test_retry_is_audited(self, probe: Probe) -> None:
+        record = await probe.finished(State.failed)
+        await probe.retry(record.id, by="bob")
+        [entry] = await probe.audit(record.id)
+        assert (entry.verb, entry.by, entry.at) == ("retry", "bob", probe.now)
+        assert (entry.before["state"], entry.after["state"]) == ("failed", "scheduled")
+
+    async def test_each_of_many_is_audited(self, probe: Probe) -> None:
+        waiting = [await probe.add(delay=SECOND, tenant=tenant) for tenant in (None, "a")]
+        failed = [await probe.finished(State.failed, tenant=tenant) for tenant in (None, "a")]
+        await probe.cancel_many("bob", tenant=ANY)
+        await probe.retry_many("eve", tenant=ANY)
+        for verb, by, records in (("cancel", "bob", waiting), ("retry", "eve", failed)):
+            for record in records:
+                [entry] = await probe.audit(record.id)
+                assert (entry.verb, entry.by, entry.tenant) == (verb, by, record.tenant)
+
+    async def test_the_newest_entry_comes_first(self, probe: Probe) -> None:
+        record = await probe.add()
+        for i in range(5):
+            await probe.reschedule(record.id, record.due_at, by=f"user-{i}")
+        probe.pass_time(1)
+        await probe.cancel(record.id, by="bob")
+        entries = await probe.audit(record.id)
+        expected = ["bob", *(f"user-{i}" for i in reversed(range(5)))]
+        assert [entry.by for entry in entries] == expected
+        assert len({entry.id for entry in entries}) == 6
+        assert await probe.audit(record.id, limit=2) == entries[:2]
+
+    async def test_entries_are_about_one_subject(self, probe: Probe) -> None:
+        first, second = await probe.add(), await probe.add()
+        await probe.cancel(first.id)
+        assert await probe.audit(second.id) == []
+
+    @pytest.mark.parametrize(
+        ("act", "state"),
+        [
+            ("cancel", State.running),
+            ("cancel", State.cancelled),
+            ("ask to stop", State.succeeded),
+            ("reschedule", State.running),
+            ("reschedule", State.failed),
+            ("retry", State.scheduled),
+            ("retry", State.running),
+            ("retry", State.succeeded),
+        ],
+    )
+    async def test_an_illegal_move_leaves_no_entry(
+        self, probe: Probe, act: str, state: State
+    ) -> None:
+        record = await probe.in_state(state)
+        before = await probe.audit(record.id)
+        with pytest.raises(IllegalState):
+            await ACTS[act](probe, record.id)
+        assert await probe.audit(record.id) == before
+
+    async def test_a_refused_key_leaves_no_entry(self, probe: Probe) -> None:
+        failed = await probe.finished(State.failed, key="k")
+        await probe.add(key="k")
+        with pytest.raises(DuplicateKey):
+            await probe.retry(failed.id)
+        assert await probe.audit(failed.id) == []
+
+    async def test_what_another_tenant_tried_leaves_no_entry(self, probe: Probe) -> None:
+        record = await probe.add(tenant="a")
+        tries: list[Callable[[], Awaitable[object]]] = [
+            lambda: probe.cancel(record.id, "b"),
+            lambda: probe.cancel(record.id, None, running=True),
+            lambda: probe.reschedule(record.id, delay=0, tenant="b"),
+            lambda: probe.retry(record.id, "b"),
+        ]
+        for attempt in tries:
+            with pytest.raises(ActionNotFound):
+                await attempt()
+        assert await probe.audit(record.id) == []
+
+    async def test_an_act_taken_back_leaves_no_entry(self, probe: Probe) -> None:
+        """Whatever raises inside the transaction takes the entry with it."""
+        record = await probe.add()
+        cancel = probe.store.cancel(record.id, None, "bob", running=False)
+        with pytest.raises(Broken):
+            await probe.do(broken(cancel))
+        assert await probe.audit(record.id) == []
+        assert await probe.get(record.id) == record

@@ -1,0 +1,271 @@
+"""`complete`: endings take effect once, and only for the holder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from duetime.model.action import StoredRun
+from duetime.model.ending import Ending
+from duetime.model.lane import lane_of
+from duetime.model.state import FINISHED, Outcome, State
+from duetime.testing.conformance.probe import LEASE, SECOND, Probe, again, finish, stale
+from duetime.testing.conformance.suite import Suite
+
+
+class Completing(Suite):
+    async def test_completing_nothing_is_fine(self, probe: Probe) -> None:
+        assert await probe.end() == set()
+
+    @pytest.mark.parametrize("state", sorted(FINISHED))
+    async def test_finish_moves_an_action_to_its_end(self, probe: Probe, state: State) -> None:
+        claim = await probe.running(key="k")
+        before = await probe.get(claim.id)
+        probe.pass_time(SECOND)
+        ending = finish(claim, state, result="[7]", error="why", cancelled_by="bob")
+        assert await probe.end(ending) == {claim.id}
+        assert await probe.get(claim.id) == replace(
+            before,
+            state=state,
+            outcome=Outcome(state.value),
+            result="[7]",
+            error="why",
+            cancelled_by="bob",
+            finished_at=probe.now,
+        )
+
+    async def test_finish_leaves_nothing_behind(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(finish(claim))
+        assert await probe.heads() == {}
+        assert [record.id for record in await probe.all()] == [claim.id]
+        probe.pass_time(2 * LEASE)
+        assert (await probe.sweep()).expired == []
+
+    async def test_finish_keeps_the_ending_token(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(finish(claim))
+        assert (await probe.get(claim.id)).token == claim.token
+
+    async def test_finish_says_when_the_run_really_started(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(finish(claim, started_at=probe.now + 5))
+        assert (await probe.get(claim.id)).started_at == probe.now + 5
+        [run] = await probe.runs(claim.id)
+        assert run.started_at == probe.now + 5
+
+    async def test_finish_adds_its_loss(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(finish(claim, State.failed, outcome=Outcome.lost, lost=1))
+        after = await probe.get(claim.id)
+        assert (after.losses, after.outcome) == (1, Outcome.lost)
+
+    async def test_success_wipes_out_an_earlier_error(self, probe: Probe) -> None:
+        await probe.end(again(await probe.running(), error="boom"))
+        claim = await probe.claim_one()
+        await probe.end(finish(claim))
+        assert (await probe.get(claim.id)).error is None
+
+    # -- again -----------------------------------------------------------------------
+
+    async def test_again_makes_an_action_free(self, probe: Probe) -> None:
+        claim = await probe.running(key="k")
+        before = await probe.get(claim.id)
+        await probe.progress(claim, "[1]")
+        probe.pass_time(SECOND)
+        ending = again(claim, delay=9 * SECOND, error="boom", result="[2]", lost=1)
+        assert await probe.end(ending) == {claim.id}
+        assert await probe.get(claim.id) == replace(
+            before,
+            state=State.scheduled,
+            due_at=probe.now + 9 * SECOND,
+            losses=1,
+            token=None,
+            worker=None,
+            lease_until=None,
+            started_at=None,
+            progress=None,
+            error="boom",
+        )
+
+    async def test_again_records_the_run_under_its_token(self, probe: Probe) -> None:
+        claim = await probe.running()
+        started_at = probe.now
+        probe.pass_time(SECOND)
+        await probe.end(again(claim, delay=SECOND, error="boom", result="[2]"))
+        assert await probe.runs(claim.id) == [
+            StoredRun(
+                id=claim.token,
+                action_id=claim.id,
+                attempt=1,
+                worker="worker-1",
+                due_at=claim.due_at,
+                started_at=started_at,
+                finished_at=probe.now,
+                lease_until=started_at + LEASE,
+                outcome=Outcome.retried,
+                result="[2]",
+                error="boom",
+            )
+        ]
+
+    async def test_again_says_when_the_run_really_started(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(again(claim, started_at=probe.now + 5))
+        assert [run.started_at for run in await probe.runs(claim.id)] == [probe.now + 5]
+
+    async def test_a_delay_counts_from_the_stores_now_and_never_ends_early(
+        self, probe: Probe
+    ) -> None:
+        claim = await probe.running()
+        probe.pass_time(5)
+        await probe.end(again(claim, delay=SECOND))
+        probe.pass_time(SECOND - 1)
+        assert await probe.claim() == []
+        probe.pass_time(1)
+        assert (await probe.claim_one()).due_at == probe.now
+
+    async def test_no_delay_keeps_the_due_time(self, probe: Probe) -> None:
+        claim = await probe.running()
+        probe.pass_time(SECOND)
+        await probe.end(again(claim))
+        assert (await probe.claim_one()).due_at == claim.due_at
+
+    async def test_a_refund_gives_the_attempt_back(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(again(claim, Outcome.snoozed, refund=True))
+        assert (await probe.get(claim.id)).attempt == 0
+        assert [run.attempt for run in await probe.runs(claim.id)] == [1]
+        assert (await probe.claim_one()).attempt == 1
+
+    async def test_again_may_change_the_lane_or_leave_it(self, probe: Probe) -> None:
+        suspect = lane_of("default", 1, None, suspect=True)
+        await probe.end(again(await probe.running(), Outcome.lost, lane=suspect))
+        assert await probe.claim() == []
+        claim = await probe.claim_one(suspect)
+        assert claim.lane == suspect
+        await probe.end(again(claim))
+        assert (await probe.claim_one(suspect)).id == claim.id
+
+    # -- fenced ----------------------------------------------------------------------
+
+    async def test_a_stale_token_finishes_nothing(self, probe: Probe) -> None:
+        claim = await probe.running()
+        before = await probe.get(claim.id)
+        for ending in (finish(claim, token=stale(claim)), again(claim, token=stale(claim))):
+            assert await probe.end(ending) == set()
+        assert await probe.get(claim.id) == before
+        assert len(await probe.runs(claim.id)) == 1
+        assert await probe.end(finish(claim)) == {claim.id}
+
+    async def test_the_token_of_an_earlier_run_is_stale(self, probe: Probe) -> None:
+        old = await probe.running()
+        await probe.end(again(old, Outcome.lost))
+        for claimed in (False, True):
+            if claimed:
+                await probe.claim_one()
+            before = await probe.get(old.id)
+            assert await probe.end(finish(old)) == set()
+            assert await probe.end(again(old, Outcome.snoozed)) == set()
+            assert await probe.get(old.id) == before
+
+    async def test_a_finished_action_does_not_end_again(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(finish(claim, State.failed))
+        before = await probe.get(claim.id)
+        assert await probe.end(finish(claim, State.succeeded)) == set()
+        assert await probe.end(again(claim, Outcome.retried)) == set()
+        assert await probe.end(finish(claim, token=stale(claim))) == set()
+        assert await probe.get(claim.id) == before
+
+    async def test_a_scheduled_action_does_not_end(self, probe: Probe) -> None:
+        record = await probe.add()
+        claim = replace(await probe.running(queue="other"), id=record.id)
+        assert await probe.end(finish(claim), again(claim)) == set()
+        assert await probe.get(record.id) == record
+
+    async def test_an_unknown_id_ends_nothing(self, probe: Probe) -> None:
+        claim = replace(await probe.running(), id=uuid4())
+        assert await probe.end(finish(claim)) == set()
+
+    async def test_an_expired_lease_does_not_stop_the_holder(self, probe: Probe) -> None:
+        """The token alone decides, never the lease time."""
+        claim = await probe.running()
+        probe.pass_time(10 * LEASE)
+        assert await probe.end(finish(claim)) == {claim.id}
+
+    async def test_in_a_batch_each_ending_stands_for_itself(self, probe: Probe) -> None:
+        claims = [await probe.running() for _ in range(6)]
+        endings: list[Ending] = [
+            finish(claims[0]),
+            finish(claims[1], token=stale(claims[1])),
+            again(claims[2], delay=SECOND),
+            again(claims[3], token=stale(claims[3])),
+            finish(claims[4], State.failed),
+            again(claims[5], Outcome.snoozed, delay=7, refund=True),
+        ]
+        expected = {claims[0].id, claims[2].id, claims[4].id, claims[5].id}
+        assert await probe.end(*endings) == expected
+        states = [(await probe.get(claim.id)).state for claim in claims]
+        assert states == [
+            State.succeeded,
+            State.running,
+            State.scheduled,
+            State.running,
+            State.failed,
+            State.scheduled,
+        ]
+
+    async def test_a_large_batch_ends_as_one(self, probe: Probe) -> None:
+        await probe.add_many([probe.new() for _ in range(600)])
+        claims = await probe.claim(limit=1000)
+        endings = [again(c) if i % 5 == 0 else finish(c) for i, c in enumerate(claims)]
+        assert await probe.end(*endings) == {claim.id for claim in claims}
+        assert len(await probe.claim(limit=1000)) == 120
+
+    # -- sent again after a lost reply -----------------------------------------------
+
+    async def test_a_finish_sent_again_took_effect(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(finish(claim, result="[1]", lost=1))
+        before = await probe.get(claim.id)
+        probe.pass_time(SECOND)
+        assert await probe.end(finish(claim, result="[1]", lost=1)) == {claim.id}
+        assert await probe.get(claim.id) == before
+        assert len(await probe.runs(claim.id)) == 1
+
+    async def test_an_again_sent_again_took_effect_once(self, probe: Probe) -> None:
+        claim = await probe.running()
+        ending = again(claim, Outcome.lost, delay=SECOND, refund=True, lost=1)
+        await probe.end(ending)
+        before = await probe.get(claim.id)
+        probe.pass_time(5)
+        assert await probe.end(ending) == {claim.id}
+        assert await probe.get(claim.id) == before
+        assert len(await probe.runs(claim.id)) == 1
+
+    async def test_an_again_sent_again_does_not_disturb_the_next_holder(self, probe: Probe) -> None:
+        first = await probe.running()
+        await probe.end(again(first))
+        second = await probe.claim_one()
+        before = await probe.get(first.id)
+        assert await probe.end(again(first)) == {first.id}
+        assert await probe.get(first.id) == before
+        assert await probe.end(finish(second)) == {first.id}
+        assert await probe.end(again(first)) == {first.id}
+
+    async def test_a_finish_sent_again_after_a_retry_does_not_undo_it(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(finish(claim, State.failed))
+        after = await probe.retry(claim.id)
+        assert await probe.end(finish(claim, State.failed)) == {claim.id}
+        assert await probe.get(claim.id) == after
+
+    async def test_one_ending_twice_in_a_batch_takes_effect_once(self, probe: Probe) -> None:
+        first, second = await probe.running(), await probe.running()
+        assert await probe.end(
+            finish(first), finish(first), again(second, lost=1), again(second, lost=1)
+        ) == {first.id, second.id}
+        assert (await probe.get(second.id)).losses == 1

@@ -1,0 +1,218 @@
+"""A probe: acts on a store as clients and workers do, with defaults for all that a test
+does not care about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+from uuid import UUID, uuid4
+
+from duetime.model.action import Added, NewAction, Record, StoredRun
+from duetime.model.audit import AuditEntry
+from duetime.model.claim import Claim, ClaimOrder, Lease, Presence, Renewed, Span, Swept
+from duetime.model.clock import to_micros
+from duetime.model.ending import Again, Ending, Finish
+from duetime.model.filter import Filter
+from duetime.model.ids import TimeOrderedIds
+from duetime.model.key import IfExists
+from duetime.model.lane import lane_of
+from duetime.model.state import Outcome, State
+from duetime.model.tenant import ANY, Scope
+from duetime.store.base import Store
+from duetime.store.flow import Flow
+from duetime.testing.clock import FakeClock
+
+T = TypeVar("T")
+
+SECOND = 1_000_000
+LEASE = 15 * SECOND
+LANE = lane_of("default", 1, None)
+WORKER = Presence(
+    id="worker-1", app="shop", host="here", pid=1, kinds=["mail"], queues=[], concurrency=10
+)
+
+
+class Probe:
+    """Every verb, awaited, with everyday arguments."""
+
+    def __init__(self, store: Store, clock: FakeClock) -> None:
+        self.store = store
+        self.clock = clock
+        self.ids = TimeOrderedIds(clock)
+
+    @property
+    def now(self) -> int:
+        return to_micros(self.clock.now())
+
+    async def do(self, flow: Flow[T]) -> T:
+        return await self.store.perform(flow)
+
+    def pass_time(self, micros: int) -> None:
+        self.clock.advance(microseconds=micros)
+
+    # -- as a client -----------------------------------------------------------------
+
+    def new(self, **given: Any) -> NewAction:
+        """A NewAction due now, on the lane of its queue, priority and tenant."""
+        fields: dict[str, Any] = {
+            "id": self.ids(),
+            "kind": "mail",
+            "version": 1,
+            "payload": '{"to": "ann"}',
+            "queue": "default",
+            "priority": 1,
+            "tenant": None,
+            "correlation_id": None,
+            "key": None,
+            "due_at": None if given.get("delay") is not None else self.now,
+            "delay": None,
+            "by": "ann",
+        } | given
+        home = lane_of(fields["queue"], fields["priority"], fields["tenant"])
+        return NewAction(**({"lane": home} | fields))
+
+    async def add(self, **given: Any) -> Record:
+        [added] = await self.add_many([self.new(**given)])
+        return added.record
+
+    async def add_many(
+        self, new: Sequence[NewAction], if_exists: IfExists = "return"
+    ) -> list[Added]:
+        return await self.do(self.store.add(new, if_exists))
+
+    async def get(self, action_id: UUID, tenant: Scope = ANY) -> Record:
+        return await self.do(self.store.get(action_id, tenant))
+
+    async def find(self, **wanted: Any) -> list[Record]:
+        return await self.do(self.store.find(Filter(**wanted)))
+
+    async def all(self) -> list[Record]:
+        return await self.find(limit=200)
+
+    async def runs(self, action_id: UUID, tenant: Scope = ANY) -> list[StoredRun]:
+        return await self.do(self.store.runs(action_id, tenant))
+
+    async def cancel(
+        self, action_id: UUID, tenant: Scope = ANY, by: str = "bob", *, running: bool = False
+    ) -> Record:
+        return await self.do(self.store.cancel(action_id, tenant, by, running=running))
+
+    async def cancel_many(self, by: str = "bob", **wanted: Any) -> list[Record]:
+        return await self.do(self.store.cancel_many(Filter(**wanted), by))
+
+    async def reschedule(
+        self,
+        action_id: UUID,
+        due_at: int | None = None,
+        *,
+        delay: int | None = None,
+        tenant: Scope = ANY,
+        by: str = "bob",
+    ) -> Record:
+        flow = self.store.reschedule(action_id, tenant, by, due_at=due_at, delay=delay)
+        return await self.do(flow)
+
+    async def retry(self, action_id: UUID, tenant: Scope = ANY, by: str = "bob") -> Record:
+        return await self.do(self.store.retry(action_id, tenant, by))
+
+    async def retry_many(self, by: str = "bob", **wanted: Any) -> list[Record]:
+        return await self.do(self.store.retry_many(Filter(**wanted), by))
+
+    async def audit(self, subject: UUID, limit: int = 100) -> list[AuditEntry]:
+        return await self.do(self.store.audit(str(subject), limit))
+
+    # -- as a worker -----------------------------------------------------------------
+
+    def order(
+        self,
+        *lanes: str | Span,
+        limit: int = 100,
+        since: int = 0,
+        ahead: int = 0,
+        lease: int = LEASE,
+        worker: str = WORKER.id,
+    ) -> ClaimOrder:
+        spans = [
+            lane if isinstance(lane, Span) else Span(lane, since, ahead)
+            for lane in lanes or (LANE,)
+        ]
+        return ClaimOrder(worker, spans, limit, lease)
+
+    async def claim(self, *lanes: str | Span, **order: Any) -> list[Claim]:
+        return list((await self.do(self.store.claim(self.order(*lanes, **order)))).claims)
+
+    async def claim_one(self, *lanes: str | Span, **order: Any) -> Claim:
+        [claim] = await self.claim(*lanes, **order)
+        return claim
+
+    async def running(self, lease: int = LEASE, **given: Any) -> Claim:
+        """A new action, claimed."""
+        new = self.new(**given)
+        await self.add_many([new])
+        claims = await self.claim(new.lane, lease=lease)
+        return next(claim for claim in claims if claim.id == new.id)
+
+    async def finished(self, state: State, **given: Any) -> Record:
+        """A new action that came to this end."""
+        if state is State.cancelled:
+            return await self.cancel((await self.add(**given)).id)
+        claim = await self.running(**given)
+        await self.end(finish(claim, state))
+        return await self.get(claim.id)
+
+    async def in_state(self, state: State, **given: Any) -> Record:
+        """A new action in any state, brought there by lawful moves."""
+        if state is State.scheduled:
+            return await self.add(**given)
+        if state is State.running:
+            return await self.get((await self.running(**given)).id)
+        return await self.finished(state, **given)
+
+    async def end(self, *endings: Ending, rescuing: bool = False) -> set[UUID]:
+        return await self.do(self.store.complete(endings, rescuing=rescuing))
+
+    async def renew(self, *claims: Claim, lease: int = LEASE) -> Renewed:
+        return await self.do(self.store.renew([lease_of(claim) for claim in claims], lease))
+
+    async def progress(self, claim: Claim, progress: str) -> None:
+        await self.do(self.store.progress(lease_of(claim), progress))
+
+    async def sweep(self, ahead: int = SECOND, limit: int = 100) -> Swept:
+        return await self.do(self.store.sweep(WORKER, ahead, limit))
+
+    async def heads(self) -> dict[str, int | None]:
+        return {head.lane: head.next_due for head in (await self.sweep()).lanes}
+
+    async def unpark(self, lane: str, limit: int = 100) -> int:
+        return await self.do(self.store.unpark(lane, limit))
+
+    async def prune(self, keep: int = 0, keep_failed: int = 0, limit: int = 100) -> int:
+        flow = self.store.prune(keep=keep, keep_failed=keep_failed, limit=limit)
+        return await self.do(flow)
+
+
+def lease_of(claim: Claim) -> Lease:
+    return Lease(claim.id, claim.token)
+
+
+def stale(claim: Claim) -> UUID:
+    """A token that is not the one of this claim."""
+    token = uuid4()
+    assert token != claim.token
+    return token
+
+
+def finish(claim: Claim, state: State = State.succeeded, **given: Any) -> Finish:
+    fields: dict[str, Any] = {
+        "id": claim.id,
+        "token": claim.token,
+        "state": state,
+        "outcome": Outcome(state.value),
+        "error": "boom" if state is State.failed else None,
+    }
+    return Finish(**(fields | given))
+
+
+def again(claim: Claim, outcome: Outcome = Outcome.retried, **given: Any) -> Again:
+    fields: dict[str, Any] = {"id": claim.id, "token": claim.token, "outcome": outcome}
+    return Again(**(fields | given))

@@ -1,0 +1,43 @@
+"""All families of tests in one class."""
+
+from __future__ import annotations
+
+from duetime.testing.conformance.adding import Adding
+from duetime.testing.conformance.auditing import Auditing
+from duetime.testing.conformance.cancelling import Cancelling
+from duetime.testing.conformance.claiming import Claiming
+from duetime.testing.conformance.completing import Completing
+from duetime.testing.conformance.finding import Finding
+from duetime.testing.conformance.keys import Keys
+from duetime.testing.conformance.parking import Parking
+from duetime.testing.conformance.performing import Performing
+from duetime.testing.conformance.pruning import Pruning
+from duetime.testing.conformance.reading import Reading
+from duetime.testing.conformance.renewing import Renewing
+from duetime.testing.conformance.rescheduling import Rescheduling
+from duetime.testing.conformance.rescuing import Rescuing
+from duetime.testing.conformance.retrying import Retrying
+from duetime.testing.conformance.sweeping import Sweeping
+from duetime.testing.conformance.waking import Waking
+
+
+class StoreConformance(
+    Adding,
+    Keys,
+    Reading,
+    Finding,
+    Cancelling,
+    Rescheduling,
+    Retrying,
+    Claiming,
+    Completing,
+    Renewing,
+    Rescuing,
+    Sweeping,
+    Parking,
+    Pruning,
+    Waking,
+    Auditing,
+    Performing,
+):
+    """Every sentence of the contract in `duetime.store.base`, family by family."""

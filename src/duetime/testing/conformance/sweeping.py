@@ -1,0 +1,136 @@
+"""`sweep` and `leave`: one look at everything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duetime.model.claim import Expired
+from duetime.model.lane import lane_of, parking_lane
+from duetime.model.state import FINISHED, Outcome, State
+from duetime.testing.conformance.probe import (
+    LANE,
+    LEASE,
+    SECOND,
+    WORKER,
+    Probe,
+    again,
+    finish,
+)
+from duetime.testing.conformance.suite import Suite
+
+
+class Sweeping(Suite):
+    async def test_an_empty_store_has_no_lanes(self, probe: Probe) -> None:
+        swept = await probe.sweep()
+        assert (swept.now, list(swept.lanes), list(swept.expired)) == (probe.now, [], [])
+
+    async def test_each_lane_tells_when_its_next_free_action_is_due(self, probe: Probe) -> None:
+        for lane, due_at in (("a", 5), ("a", 3), ("b", probe.now + 60 * SECOND), ("a", 4)):
+            await probe.add(lane=lane, due_at=due_at)
+        assert await probe.heads() == {"a": 3, "b": probe.now + 60 * SECOND}
+
+    async def test_each_lane_is_named_once(self, probe: Probe) -> None:
+        for i in range(30):
+            await probe.add(lane=f"lane-{i % 10}", due_at=i)
+        lanes = [head.lane for head in (await probe.sweep()).lanes]
+        assert sorted(lanes) == [f"lane-{i}" for i in range(10)]
+
+    async def test_the_next_free_action_is_one_that_does_not_run(self, probe: Probe) -> None:
+        for due_at in (1, 2):
+            await probe.add(due_at=due_at)
+        await probe.claim(limit=1)
+        assert await probe.heads() == {LANE: 2}
+
+    async def test_a_lane_where_everything_runs_has_no_next(self, probe: Probe) -> None:
+        claim = await probe.running()
+        assert await probe.heads() == {LANE: None}
+        await probe.end(again(claim, delay=SECOND))
+        assert await probe.heads() == {LANE: probe.now + SECOND}
+
+    @pytest.mark.parametrize("state", sorted(FINISHED))
+    async def test_a_lane_whose_actions_are_finished_is_gone(
+        self, probe: Probe, state: State
+    ) -> None:
+        await probe.finished(state)
+        assert await probe.heads() == {}
+
+    async def test_lanes_of_suspects_and_parked_actions_are_named(self, probe: Probe) -> None:
+        suspects, parked = lane_of("default", 1, None, suspect=True), parking_lane("mail", 1)
+        for lane in (suspects, parked):
+            claim = await probe.running()
+            await probe.end(again(claim, Outcome.released, lane=lane))
+        assert await probe.heads() == {suspects: probe.now, parked: probe.now}
+
+    async def test_the_sweep_covers_every_tenant(self, probe: Probe) -> None:
+        tenants = [f"tenant-{i}" for i in range(30)]
+        lanes = {(await probe.add(tenant=tenant)).id for tenant in tenants}
+        claims = await probe.claim(*(await probe.heads()))
+        assert {claim.id for claim in claims} == lanes
+
+    # -- expired leases --------------------------------------------------------------
+
+    async def test_an_expired_lease_is_told_with_what_a_rescue_needs(self, probe: Probe) -> None:
+        record = await probe.add(queue="q", priority=3, tenant="t")
+        lane = lane_of("q", 3, "t")
+        await probe.end(again(await probe.claim_one(lane), Outcome.lost, lost=1))
+        claim = await probe.claim_one(lane)
+        probe.pass_time(LEASE + 1)
+        [expired] = (await probe.sweep()).expired
+        assert expired == Expired(
+            id=record.id, token=claim.token, queue="q", priority=3, tenant="t", losses=1
+        )
+
+    async def test_a_lease_that_holds_is_not_told(self, probe: Probe) -> None:
+        await probe.running()
+        probe.pass_time(LEASE - 1)
+        assert list((await probe.sweep()).expired) == []
+
+    async def test_leases_are_judged_by_the_stores_clock_after_renewals(self, probe: Probe) -> None:
+        renewed, other = await probe.running(), await probe.running()
+        probe.pass_time(LEASE - 1)
+        await probe.renew(renewed)
+        probe.pass_time(2)
+        assert [expired.id for expired in (await probe.sweep()).expired] == [other.id]
+
+    async def test_what_ended_is_not_told(self, probe: Probe) -> None:
+        first, second = await probe.running(), await probe.running()
+        await probe.end(finish(first), again(second))
+        probe.pass_time(2 * LEASE)
+        assert list((await probe.sweep()).expired) == []
+
+    async def test_no_more_are_told_than_asked_for(self, probe: Probe) -> None:
+        ids = {(await probe.running()).id for _ in range(5)}
+        probe.pass_time(2 * LEASE)
+        some = (await probe.sweep(limit=3)).expired
+        assert len({expired.id for expired in some}) == 3
+        assert {expired.id for expired in (await probe.sweep(limit=5)).expired} == ids
+
+    async def test_pre_claimed_actions_far_ahead_are_left_for_later(self, probe: Probe) -> None:
+        await probe.add(delay=10 * SECOND)
+        await probe.claim_one(ahead=10 * SECOND, lease=SECOND)
+        probe.pass_time(2 * SECOND)
+        assert list((await probe.sweep(ahead=8 * SECOND - 1)).expired) == []
+        assert len((await probe.sweep(ahead=8 * SECOND)).expired) == 1
+
+    # -- workers ---------------------------------------------------------------------
+
+    async def test_a_worker_may_sweep_leave_and_come_back(self, probe: Probe) -> None:
+        await probe.add()
+        for host in ("here", "there"):
+            worker = replace(WORKER, host=host, kinds=["a", "b"], queues=["q"])
+            for _ in range(2):
+                probe.pass_time(SECOND)
+                swept = await probe.do(probe.store.sweep(worker, SECOND, 10))
+                assert len(swept.lanes) == 1
+            await probe.do(probe.store.leave(worker.id))
+
+    async def test_a_worker_that_was_never_there_may_leave(self, probe: Probe) -> None:
+        await probe.do(probe.store.leave("nobody"))
+
+    async def test_what_a_worker_holds_stays_when_it_leaves(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.sweep()
+        await probe.do(probe.store.leave(WORKER.id))
+        assert (await probe.renew(claim)).kept == {claim.id: None}

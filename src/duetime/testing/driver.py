@@ -1,0 +1,182 @@
+"""Drives an app in tests: by hand, in the test's own time, without a worker or a sleep."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from duetime.errors import ConfigError
+from duetime.model.action import Action
+from duetime.model.claim import Claim, ClaimOrder, LaneHead, Presence, Span
+from duetime.model.clock import from_micros, monotonic
+from duetime.model.duration import instant
+from duetime.model.ending import Ending
+from duetime.model.lane import parse_lane
+from duetime.model.state import State
+from duetime.model.tenant import ANY
+from duetime.testing.clock import FakeClock
+from duetime.worker.held import Held
+from duetime.worker.reporter import Reporter
+from duetime.worker.runner import Runner
+from duetime.worker.slots import Pool
+from duetime.worker.storetime import StoreTime
+from duetime.worker.threads import Threads
+
+if TYPE_CHECKING:
+    from duetime.app import Duetime
+
+NAME = "testing"
+LEASE = 3600 * 1_000_000
+MOST_RUNS = 10_000
+
+
+class Testing:
+    """`app.testing`: run what is due, move the clock, look at what is scheduled.
+
+    Handlers run through the worker's own code, so retries, snoozes, tenants, injection and
+    results behave as they do in production.
+    """
+
+    __test__ = False
+
+    def __init__(self, app: Duetime) -> None:
+        self._app = app
+
+    async def drain(self) -> int:
+        """Run everything that is due now, and what that makes due; returns how many runs."""
+        runs = 0
+        while claims := await self._claim():
+            runs += len(claims)
+            if runs > MOST_RUNS:
+                raise AssertionError(
+                    f"more than {MOST_RUNS} runs and still something is due: does a handler "
+                    f"of {claims[0].kind!r} schedule itself without a delay?"
+                )
+            await self._run(claims)
+        return runs
+
+    async def advance(self, by: float | timedelta = 0, **units: float) -> int:
+        """Move the FakeClock, running everything on the way at its own time; returns how many
+        runs. `advance(days=30)`, `advance(90)`, `advance(timedelta(hours=2))`."""
+        clock = self._clock()
+        step = by if isinstance(by, timedelta) else timedelta(seconds=by)
+        target = clock.now() + step + timedelta(**units)
+        runs = await self.drain()
+        while (due := await self._next_due()) is not None and due <= target:
+            clock.set(max(due, clock.now()))
+            runs += await self.drain()
+        clock.set(target)
+        return runs
+
+    # -- assertions ------------------------------------------------------------------
+
+    async def scheduled(self, type_: type[Any] | None = None) -> list[Action]:
+        """The unfinished actions of a payload type, or all, of every tenant, soonest first."""
+        found: list[Action] = []
+        cursor = None
+        while True:
+            page = await self._app.find(state=State.scheduled, tenant=ANY, limit=200, cursor=cursor)
+            found += [a for a in page if type_ is None or isinstance(a.payload, type_)]
+            cursor = page.next_cursor
+            if cursor is None:
+                return sorted(found, key=lambda a: (a.due_at is None, a.due_at))
+
+    async def assert_scheduled(
+        self, payload: object, *, at: datetime | None = None, count: int | None = None
+    ) -> list[Action]:
+        """That actions of this payload, or of this payload type, are scheduled (at an instant,
+        this many); returns them."""
+        wanted = payload if isinstance(payload, type) else type(payload)
+        matching = [
+            action
+            for action in await self.scheduled(wanted)
+            if (isinstance(payload, type) or action.payload == payload)
+            and (at is None or action.due_at == instant("at", at))
+        ]
+        right = len(matching) == count if count is not None else bool(matching)
+        assert right, (
+            f"expected {'some' if count is None else count} scheduled {payload!r}"
+            f"{'' if at is None else f' at {at}'}, found {len(matching)}; "
+            f"scheduled are: {_listed(await self.scheduled())}"
+        )
+        return matching
+
+    async def assert_not_scheduled(self, payload: object) -> None:
+        """That no action of this payload, or of this payload type, is scheduled."""
+        await self.assert_scheduled(payload, count=0)
+
+    # -- one pass --------------------------------------------------------------------
+
+    def _clock(self) -> FakeClock:
+        clock = self._app.clock
+        if not isinstance(clock, FakeClock):
+            raise ConfigError(
+                "app.testing.advance() needs a clock it can move: "
+                'Duetime("memory://", clock=FakeClock())'
+            )
+        return clock
+
+    async def _next_due(self) -> datetime | None:
+        dues = [head.next_due for head in await self._heads() if head.next_due is not None]
+        return from_micros(min(dues)) if dues else None
+
+    async def _heads(self) -> Sequence[LaneHead]:
+        """The lanes that hold something to run; what is parked is not due."""
+        store = self._app.store
+        presence = Presence(NAME, NAME, NAME, 0, (), (), 1)
+        swept = await store.perform(store.sweep(presence, 0, 1))
+        await store.perform(store.leave(NAME))
+        return [head for head in swept.lanes if parse_lane(head.lane) is not None]
+
+    async def _claim(self) -> Sequence[Claim]:
+        spans = [Span(head.lane, -(2**62), 0) for head in await self._heads()]
+        if not spans:
+            return ()
+        store = self._app.store
+        claimed = await store.perform(store.claim(ClaimOrder(NAME, spans, 500, LEASE)))
+        return claimed.claims
+
+    async def _run(self, claims: Sequence[Claim]) -> None:
+        app, endings = self._app, list[tuple[Held, Ending]]()
+        time = StoreTime(app.clock, monotonic)
+        threads = Threads("duetime-testing")
+        runner = Runner(
+            app.store,
+            app.parts.payloads,
+            app.parts.handlers,
+            threads,
+            time,
+            app.clock,
+            grace=app.settings.grace,
+            max_result=app.settings.max_payload,
+            dice=lambda: 0.0,
+            ended=lambda held, ending: endings.append((held, ending)),
+        )
+        pool = Pool(len(claims), lambda queue: True)
+        held = [Held(claim, pool, monotonic() + LEASE) for claim in claims]
+        await asyncio.gather(*(_alone(runner, one, time) for one in held))
+        threads.close()
+        await self._record(endings, time)
+
+    async def _record(self, endings: list[tuple[Held, Ending]], time: StoreTime) -> None:
+        store = self._app.store
+        parts = self._app.parts
+        reporter = Reporter(store, parts.events, parts.meters, time)
+        accepted = await store.perform(store.complete([ending for _, ending in endings]))
+        for held, ending in endings:
+            if ending.id in accepted:
+                reporter.recorded(held, ending)
+        await reporter.settle()
+
+
+def _alone(runner: Runner, held: Held, time: StoreTime) -> asyncio.Task[None]:
+    """Each run in a context of its own, as in a worker."""
+    held.started_at = time.now()
+    return asyncio.get_running_loop().create_task(runner.run(held), context=contextvars.Context())
+
+
+def _listed(actions: Sequence[Action]) -> str:
+    return ", ".join(f"{a.payload!r} at {a.due_at}" for a in actions[:10]) or "nothing"

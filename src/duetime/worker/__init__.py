@@ -1,0 +1,1 @@
+"""The worker: claims due actions, runs their handlers and records how they ended."""

@@ -1,0 +1,197 @@
+"""Claims what is due, and shortly before: lane by lane, as much as there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from duetime.model.claim import Claim, Claimed, ClaimOrder, LaneHead, Span
+from duetime.model.lane import Lane, parse_lane, visit_order
+from duetime.store.base import Store
+from duetime.store.flow import Wake
+from duetime.worker.held import Held, Holdings
+from duetime.worker.service import Service
+from duetime.worker.slots import Pool
+from duetime.worker.starter import Starter
+from duetime.worker.storetime import StoreTime
+
+SECOND = 1_000_000
+FIRST = -(2**62)
+# A row may become visible after a later one: the cursor stays this far behind the store.
+CURSOR_LAG = SECOND
+NO_HURRY = 3600.0
+
+
+class Claimer:
+    """Knows, for each lane, when its next free action is due, and claims in time.
+
+    `heads` is what is known: from looks at the store, from wakes, from claims that came
+    back full. A claim that came back short leaves its lanes unknown and asks for a look.
+    `cursors` keep claims off rows that are done with: a lower bound per lane, never nearer
+    to the store's now than CURSOR_LAG, lowered by every look and wake. A cursor may cost
+    time, never work.
+    """
+
+    def __init__(
+        self,
+        worker: str,
+        store: Store,
+        time: StoreTime,
+        pools: Sequence[Pool],
+        holdings: Holdings,
+        *,
+        lease: float,
+        preclaim: float,
+        batch: int,
+        look: Callable[[bool], None],
+        busy: Callable[[], bool],
+        caught_up: Callable[[Sequence[Claim]], None],
+    ) -> None:
+        self._worker = worker
+        self._store = store
+        self._time = time
+        self._pools = pools
+        self._holdings = holdings
+        self._lease = lease
+        self._preclaim = preclaim
+        self._batch = batch
+        self._look = look
+        self._busy = busy
+        self._caught_up = caught_up
+        self.starter: Starter
+        self._heads: dict[str, int] = {}
+        self._cursors: dict[str, int] = {}
+        self._wakes: dict[str, int] = {}
+        self._overlooked: set[str] = set()
+        self._turn = 0
+        self.stopping = False
+        self.service = Service("claim", self._step)
+
+    # -- what it is told -------------------------------------------------------------
+
+    def woken(self, wakes: Sequence[Wake]) -> None:
+        """Work became due somewhere; without particulars, look."""
+        for wake in wakes:
+            self._wakes[wake.lane] = min(wake.due_at, self._wakes.get(wake.lane, wake.due_at))
+        if wakes:
+            self.service.wake()
+        else:
+            self._look(True)
+
+    def looked(self, heads: Sequence[LaneHead], now: int, *, catching_up: bool) -> None:
+        """A look at the store found these lanes. What was overdue unknown to us was
+        overlooked: its wake was lost."""
+        for head in heads:
+            if head.next_due is None or parse_lane(head.lane) is None:
+                self._heads.pop(head.lane, None)
+                continue
+            known = self._heads.get(head.lane)
+            if catching_up and known is None and head.next_due < now - SECOND:
+                self._overlooked.add(head.lane)
+            self._heads[head.lane] = head.next_due
+            self._lower(head.lane, head.next_due)
+        self.service.wake()
+
+    def slot_freed(self) -> None:
+        self.service.wake()
+
+    # -- claiming --------------------------------------------------------------------
+
+    async def _step(self) -> float:
+        """Claim until there is no room or nothing due; then say how long to sleep."""
+        self._take_wakes()
+        if self.stopping or self._busy():
+            return NO_HURRY
+        full = [await self._fill(pool) for pool in self._pools]
+        return 0.0 if any(full) else self._pause()
+
+    def _take_wakes(self) -> None:
+        wakes, self._wakes = self._wakes, {}
+        for lane, due_at in wakes.items():
+            self._heads[lane] = min(due_at, self._heads.get(lane, due_at))
+            self._lower(lane, due_at)
+
+    def _lower(self, lane: str, due_at: int) -> None:
+        if lane in self._cursors:
+            self._cursors[lane] = min(self._cursors[lane], due_at)
+
+    async def _fill(self, pool: Pool) -> bool:
+        """One claim for one pool; true if there may be more at once. What is due comes before
+        anything that is due soon."""
+        pool.measure(self._time.monotonic())
+        ahead = int(self._preclaim * SECOND)
+        due = self._lanes(pool, 0)
+        lone = next((lane for lane in due if lane.suspect), None)
+        if lone is not None:
+            return await self._claim(pool, [lone], 0, 1)
+        if due:
+            return await self._claim(pool, due, 0, self._room(pool))
+        soon = [lane for lane in self._lanes(pool, ahead) if not lane.suspect]
+        return bool(soon) and await self._claim(pool, soon, ahead, self._room(pool))
+
+    def _lanes(self, pool: Pool, ahead: int) -> list[Lane]:
+        """The lanes with something due by now + ahead that this pool could take from."""
+        horizon = self._time.now() + ahead
+        lanes = (parse_lane(text) for text, due in self._heads.items() if due <= horizon)
+        return [lane for lane in lanes if lane is not None and self._takes(pool, lane)]
+
+    def _takes(self, pool: Pool, lane: Lane) -> bool:
+        """An action that was lost twice is taken alone: into a slot that is free at once,
+        and not beside another of its sort."""
+        if not pool.serves(lane.queue):
+            return False
+        if lane.suspect:
+            return pool.free > 0 and self._holdings.suspects() == 0
+        return self._room(pool) > 0
+
+    def _room(self, pool: Pool) -> int:
+        return pool.room(self._preclaim, self._batch)
+
+    async def _claim(self, pool: Pool, lanes: Sequence[Lane], ahead: int, limit: int) -> bool:
+        self._turn += 1
+        visited = [lane.text for lane in visit_order(lanes, self._turn)]
+        spans = [Span(lane, self._cursors.get(lane, FIRST), ahead) for lane in visited]
+        order = ClaimOrder(self._worker, spans, limit, int(self._lease * SECOND))
+        sent = self._time.monotonic()
+        claimed = await self._store.perform(self._store.claim(order))
+        self._time.heard(claimed.now)
+        self._take(pool, claimed, sent)
+        if len(claimed.claims) >= limit:
+            return True
+        self._exhausted(visited, empty=not claimed.claims)
+        return False
+
+    def _take(self, pool: Pool, claimed: Claimed, sent: float) -> None:
+        """From here on the claims are ours: held, renewed, and started in their time."""
+        newest = claimed.now - CURSOR_LAG
+        self._count_overlooked(claimed.claims)
+        for claim in claimed.claims:
+            cursor = min(claim.due_at, newest)
+            self._cursors[claim.lane] = max(cursor, self._cursors.get(claim.lane, cursor))
+            held = Held(claim, pool, sent + self._lease)
+            self._holdings.add(held)
+            self.starter.take(held)
+
+    def _count_overlooked(self, claims: Sequence[Claim]) -> None:
+        if self._overlooked:
+            self._caught_up([c for c in claims if c.lane in self._overlooked])
+            self._overlooked -= {c.lane for c in claims}
+
+    def _exhausted(self, lanes: Sequence[str], *, empty: bool) -> None:
+        """Nothing more is due in these lanes as far as the claim saw: when next, a look
+        tells."""
+        for lane in lanes:
+            self._heads.pop(lane, None)
+            self._overlooked.discard(lane)
+        self._look(not empty)
+
+    def _pause(self) -> float:
+        """Until the next pre-claim. What a pool without room waits for is a freed slot."""
+        wanted = [
+            due
+            for text, due in self._heads.items()
+            if (lane := parse_lane(text)) is not None
+            and any(self._takes(pool, lane) for pool in self._pools)
+        ]
+        if not wanted:
+            return NO_HURRY
+        return max(self._time.until(min(wanted)) - self._preclaim, 0.001)

@@ -1,0 +1,85 @@
+"""Handlers: which function runs a kind, and how."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from duetime.errors import ConfigError
+from duetime.model.payload import Payloads, PayloadType
+from duetime.model.retry import Retry
+from duetime.worker.injection import Node, Providers, Style, hints, label, plan
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A user's function for one kind."""
+
+    payload: PayloadType
+    function: Callable[..., Any]
+    node: Node
+    retry: Retry
+    timeout: float | None
+
+
+class Handlers:
+    """The handlers of one app, by every wire name of their kind."""
+
+    def __init__(self, payloads: Payloads) -> None:
+        self._payloads = payloads
+        self._by_kind: dict[str, Handler] = {}
+
+    def add(
+        self,
+        payload: PayloadType,
+        function: Callable[..., Any],
+        *,
+        retry: Retry,
+        timeout: float | None,
+        providers: Providers,
+        scope: Mapping[str, Any],
+    ) -> Handler:
+        node = plan(function, providers, scope)
+        if node.style in (Style.generator, Style.async_generator):
+            raise ConfigError(f"{label(function)} yields; a handler returns, a dependency yields")
+        other = self._by_kind.get(payload.kind)
+        if other is not None:
+            raise ConfigError(
+                f"kind {payload.kind!r} is already handled by {label(other.function)}; "
+                f"{label(function)} needs a kind of its own"
+            )
+        handler = Handler(payload, function, node, retry, timeout)
+        for name in (payload.kind, *payload.aliases):
+            self._by_kind[name] = handler
+        return handler
+
+    def get(self, kind: str) -> Handler | None:
+        return self._by_kind.get(kind)
+
+    def runs(self, kind: str, version: int) -> bool:
+        """Whether a worker of this app can run that version of the kind."""
+        return kind in self._by_kind and self._payloads.knows(kind, version)
+
+    def kinds(self) -> list[str]:
+        return sorted(self._by_kind)
+
+
+def payload_type(function: Callable[..., Any], scope: Mapping[str, Any]) -> type[Any]:
+    """The annotation of a handler's first parameter."""
+    parameters = list(inspect.signature(function).parameters.values())
+    if not parameters:
+        raise ConfigError(f"{label(function)} takes no payload; a handler's first parameter is it")
+    annotation = hints(function, scope).get(parameters[0].name)
+    if annotation is None:
+        raise ConfigError(
+            f"{label(function)} has no payload annotation: write "
+            f"`{parameters[0].name}: YourPayload`, a dataclass or a pydantic model"
+        )
+    if not inspect.isclass(annotation):
+        raise ConfigError(
+            f"the payload of {label(function)} is annotated {annotation!r}; "
+            "use one dataclass or pydantic model"
+        )
+    return annotation

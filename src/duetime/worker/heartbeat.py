@@ -1,0 +1,124 @@
+"""Renews the leases of all that is held, apart from the loop that runs handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from typing import Protocol
+
+from duetime.errors import DuetimeError
+from duetime.model.claim import Lease, Renewed
+from duetime.store.base import Store
+from duetime.worker.held import Held, Holdings, lease_of
+from duetime.worker.storetime import StoreTime
+
+log = logging.getLogger("duetime.worker")
+
+
+class Heartbeat(Protocol):
+    """Beats between start and stop."""
+
+    def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+class Renewal:
+    """One beat in two halves, so that a thread or a task may do the asking between them."""
+
+    def __init__(self, holdings: Holdings, time: StoreTime, lease: float) -> None:
+        self._holdings = holdings
+        self._time = time
+        self.lease = lease
+
+    @property
+    def interval(self) -> float:
+        return self.lease / 3
+
+    def due(self) -> tuple[list[Held], float]:
+        """What to renew, and the moment it was asked: the new lease counts from there."""
+        now = self._time.monotonic()
+        for held in self._holdings:
+            if now >= held.lease_ends:
+                held.stop.asked = True
+        return self._holdings.renewable(now), now
+
+    def heard(self, asked: list[Held], sent: float, renewed: Renewed) -> None:
+        for held in asked:
+            if held.claim.id in renewed.kept:
+                held.lease_ends = sent + self.lease
+                if renewed.kept[held.claim.id] is not None:
+                    held.stop.asked = True
+            elif held.claim.id in renewed.lost:
+                held.stop.asked = True
+
+    def micros(self) -> int:
+        return int(self.lease * 1_000_000)
+
+
+def leases_of(asked: list[Held]) -> list[Lease]:
+    return [lease_of(held) for held in asked]
+
+
+class ThreadBeat:
+    """Beats in a thread of its own: a handler that blocks the loop keeps its lease."""
+
+    def __init__(self, store: Store, renewal: Renewal) -> None:
+        self._store = store
+        self._renewal = renewal
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="duetime-heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    async def stop(self) -> None:
+        self._stopping.set()
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        while not self._stopping.wait(self._renewal.interval):
+            try:
+                self.beat()
+            except DuetimeError as error:
+                log.warning("heartbeat: %s", error)
+            except Exception:
+                log.exception("heartbeat failed and goes on")
+
+    def beat(self) -> None:
+        asked, sent = self._renewal.due()
+        if asked:
+            flow = self._store.renew(leases_of(asked), self._renewal.micros())
+            self._renewal.heard(asked, sent, self._store.perform_blocking(flow))
+
+
+class TaskBeat:
+    """Beats on the event loop: for virtual time, where there are no threads."""
+
+    def __init__(self, store: Store, renewal: Renewal) -> None:
+        self._store = store
+        self._renewal = renewal
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            await asyncio.sleep(self._renewal.interval)
+            try:
+                await self.beat()
+            except DuetimeError as error:
+                log.warning("heartbeat: %s", error)
+
+    async def beat(self) -> None:
+        asked, sent = self._renewal.due()
+        if asked:
+            flow = self._store.renew(leases_of(asked), self._renewal.micros())
+            self._renewal.heard(asked, sent, await self._store.perform(flow))

@@ -1,0 +1,64 @@
+"""What a worker holds: claims whose end is not recorded yet."""
+
+from __future__ import annotations
+
+from asyncio import Task
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from duetime.model.claim import SUSPECT_LOSSES, Claim, Lease
+from duetime.worker.context import Stop
+
+if TYPE_CHECKING:
+    from duetime.worker.slots import Pool
+
+
+class Held:
+    """One claim on its way through this worker."""
+
+    __slots__ = ("claim", "lease_ends", "pool", "renew_until", "started_at", "stop", "task")
+
+    def __init__(self, claim: Claim, pool: Pool, lease_ends: float) -> None:
+        self.claim = claim
+        self.pool = pool
+        self.lease_ends = lease_ends
+        self.renew_until: float | None = None
+        self.started_at: int | None = None
+        self.stop = Stop()
+        self.task: Task[None] | None = None
+
+
+class Holdings:
+    """All that is held. The heartbeat's thread reads it: `leases` copies in one step."""
+
+    def __init__(self) -> None:
+        self._held: dict[UUID, Held] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __iter__(self) -> Iterator[Held]:
+        return iter(list(self._held.values()))
+
+    def add(self, held: Held) -> None:
+        self._held[held.claim.id] = held
+
+    def drop(self, held: Held) -> None:
+        """Forget it, unless the same action was claimed anew meanwhile."""
+        if self._held.get(held.claim.id) is held:
+            del self._held[held.claim.id]
+
+    def get(self, action_id: UUID) -> Held | None:
+        return self._held.get(action_id)
+
+    def renewable(self, now: float) -> list[Held]:
+        """Those that may be renewed: not past their deadline and its grace."""
+        return [h for h in self if h.renew_until is None or now < h.renew_until]
+
+    def suspects(self) -> int:
+        return sum(h.claim.losses >= SUSPECT_LOSSES for h in self)
+
+
+def lease_of(held: Held) -> Lease:
+    return Lease(held.claim.id, held.claim.token)

@@ -1,0 +1,25 @@
+"""Deletes finished actions after their retention, a small batch at a time."""
+
+from __future__ import annotations
+
+from duetime.store.base import Store
+from duetime.worker.service import Service
+
+INTERVAL = 60.0
+
+
+class Pruner:
+    """Once a minute; at once again while there is more to delete than one batch."""
+
+    def __init__(self, store: Store, *, keep: float, keep_failed: float, batch: int) -> None:
+        self._store = store
+        self._keep = int(keep * 1_000_000)
+        self._keep_failed = int(keep_failed * 1_000_000)
+        self._batch = batch
+        self.service = Service("prune", self._step)
+
+    async def _step(self) -> float:
+        pruned = await self._store.perform(
+            self._store.prune(keep=self._keep, keep_failed=self._keep_failed, limit=self._batch)
+        )
+        return 0.0 if pruned >= self._batch else INTERVAL

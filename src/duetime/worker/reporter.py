@@ -1,0 +1,112 @@
+"""Tells what was recorded: to the meters, and to subscribers of events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from duetime.events import ActionCancelled, ActionFailed, ActionSucceeded, Event, Events
+from duetime.model.claim import Claim, Expired
+from duetime.model.ending import Ending, Finish
+from duetime.model.state import State
+from duetime.model.tenant import ANY
+from duetime.store.base import Store
+from duetime.telemetry.meters import Meters
+from duetime.worker.held import Held
+from duetime.worker.storetime import StoreTime
+
+
+class Reporter:
+    """Speaks only of what the store has accepted."""
+
+    def __init__(self, store: Store, events: Events, meters: Meters, time: StoreTime) -> None:
+        self._store = store
+        self._events = events
+        self._meters = meters
+        self._time = time
+        self._telling: set[asyncio.Task[None]] = set()
+
+    def recorded(self, held: Held, ending: Ending) -> None:
+        claim = held.claim
+        if held.started_at is not None:
+            self._meters.ran(
+                claim.kind,
+                claim.tenant,
+                late=(held.started_at - claim.due_at) / 1_000_000,
+                took=(self._time.now() - held.started_at) / 1_000_000,
+            )
+        if isinstance(ending, Finish):
+            self._count(claim.kind, claim.tenant, ending.state)
+            self._tell(claim, ending)
+
+    def caught_up(self, claims: Sequence[Claim]) -> None:
+        for claim in claims:
+            self._meters.redispatched(claim.kind, claim.tenant)
+
+    def lost(self, expired: Expired, ending: Ending) -> None:
+        """A rescue that ended an action has no claim here: its record says what it was."""
+        if isinstance(ending, Finish):
+            self._spawn(self._tell_lost(ending))
+
+    async def settle(self) -> None:
+        """Wait until every subscriber was told."""
+        while self._telling:
+            await asyncio.gather(*self._telling)
+
+    def _count(self, kind: str, tenant: str | None, state: State) -> None:
+        match state:
+            case State.succeeded:
+                self._meters.executed(kind, tenant)
+            case State.failed:
+                self._meters.failed(kind, tenant)
+            case State.cancelled:
+                self._meters.cancelled(kind, tenant)
+            case State.scheduled | State.running:
+                raise AssertionError(f"an action does not finish as {state}")
+
+    def _tell(self, claim: Claim, ending: Finish) -> None:
+        event_type = _EVENTS[ending.state]
+        if self._events.wanted(event_type):
+            told = _event(claim.kind, claim.tenant, claim.correlation_id, claim.by, ending)
+            self._spawn(self._events.emit([told]))
+
+    async def _tell_lost(self, ending: Finish) -> None:
+        record = await self._store.perform(self._store.get(ending.id, ANY))
+        self._count(record.kind, record.tenant, ending.state)
+        told = _event(record.kind, record.tenant, record.correlation_id, record.created_by, ending)
+        await self._events.emit([told])
+
+    def _spawn(self, telling: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(telling)
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+
+_EVENTS: dict[State, type[Event]] = {
+    State.succeeded: ActionSucceeded,
+    State.failed: ActionFailed,
+    State.cancelled: ActionCancelled,
+}
+
+
+def _event(
+    kind: str, tenant: str | None, correlation_id: str | None, by: str, ending: Finish
+) -> Event:
+    def told(event: Callable[..., Event], **more: object) -> Event:
+        return event(
+            action_id=ending.id,
+            kind=kind,
+            tenant=tenant,
+            correlation_id=correlation_id,
+            by=by,
+            **more,
+        )
+
+    if ending.state is State.succeeded:
+        result = None if ending.result is None else json.loads(ending.result)
+        return told(ActionSucceeded, result=result)
+    if ending.state is State.failed:
+        return told(ActionFailed, error=ending.error)
+    return told(ActionCancelled, reason=ending.error)

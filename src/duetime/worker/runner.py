@@ -1,0 +1,214 @@
+"""Runs one claim: resolve, decode, inject, call, decide, hand over."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from datetime import datetime
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from duetime.model.claim import Claim
+from duetime.model.clock import Clock, from_micros, maybe_from_micros
+from duetime.model.ending import Again, Ending, Finish
+from duetime.model.outcome import (
+    Cancel,
+    End,
+    Fail,
+    Parked,
+    Raised,
+    Released,
+    Returned,
+    Snooze,
+    TimedOut,
+    decide,
+)
+from duetime.model.payload import Payloads, to_json
+from duetime.model.retry import Retry
+from duetime.model.tenant import enter
+from duetime.store.base import Store
+from duetime.worker.context import Context
+from duetime.worker.handler import Handler, Handlers
+from duetime.worker.held import Held, lease_of
+from duetime.worker.injection import Injection, drive, here
+from duetime.worker.storetime import StoreTime
+from duetime.worker.threads import Threads
+
+log = logging.getLogger("duetime.worker")
+
+
+RELEASED = Released("released: its worker stopped before it came to an end")
+
+
+class Runner:
+    """The life of one claim, from the slot to its ending."""
+
+    def __init__(
+        self,
+        store: Store,
+        payloads: Payloads,
+        handlers: Handlers,
+        threads: Threads,
+        time: StoreTime,
+        clock: Clock,
+        *,
+        grace: float,
+        max_result: int,
+        dice: Callable[[], float],
+        ended: Callable[[Held, Ending], None],
+    ) -> None:
+        self._store = store
+        self._payloads = payloads
+        self._handlers = handlers
+        self._threads = threads
+        self._time = time
+        self._clock = clock
+        self._grace = grace
+        self._max_result = max_result
+        self._dice = dice
+        self._ended = ended
+
+    async def run(self, held: Held) -> None:
+        claim = held.claim
+        handler = self._handlers.get(claim.kind)
+        end = await self._attempt(held, handler)
+        ending = decide(
+            claim,
+            end,
+            retry=handler.retry if handler is not None else Retry.none(),
+            chance=self._dice(),
+            started_at=held.started_at,
+            max_result=self._max_result,
+        )
+        _log_failure(claim, end, ending)
+        self._ended(held, ending)
+
+    async def _attempt(self, held: Held, handler: Handler | None) -> End:
+        claim = held.claim
+        if handler is None or not self._payloads.knows(claim.kind, claim.version):
+            return Parked(
+                f"parked: no worker so far has a handler for kind {claim.kind!r}, "
+                f"payload version {claim.version}"
+            )
+        enter(claim.tenant, claim.by)
+        try:
+            payload = self._payloads.decode(claim.kind, claim.version, claim.payload)
+            return Returned(await self._call(held, handler, payload))
+        except _Late:
+            return TimedOut(handler.timeout or 0.0)
+        except asyncio.CancelledError as error:
+            return RELEASED if _is_ours(held) else Raised(error)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a handler may raise anything
+            return Raised(error)
+
+    async def _call(self, held: Held, handler: Handler, payload: object) -> Any:
+        context = self._context(held, handler)
+        if handler.node.blocking:
+            watch = self._watch(held, handler)
+            try:
+                return await self._threads.run(
+                    lambda: drive(self._inject(handler, payload, context, blocking=True))
+                )
+            finally:
+                if watch is not None:
+                    watch.cancel()
+        call = self._inject(handler, payload, context, blocking=False)
+        if handler.timeout is None:
+            return await call
+        return await _within(handler.timeout, held, call)
+
+    async def _inject(
+        self, handler: Handler, payload: object, context: Context, *, blocking: bool
+    ) -> Any:
+        hop = here if blocking else self._threads.run
+        async with AsyncExitStack() as stack:
+            return await Injection(context, self._clock, hop, stack).call(handler.node, payload)
+
+    def _watch(self, held: Held, handler: Handler) -> asyncio.TimerHandle | None:
+        """A thread cannot be interrupted: at its deadline it is asked to stop, and its lease
+        is not renewed beyond the grace after it."""
+        if handler.timeout is None:
+            return None
+        held.renew_until = self._time.monotonic() + handler.timeout + self._grace
+        return asyncio.get_running_loop().call_later(handler.timeout, _ask, held)
+
+    def _context(self, held: Held, handler: Handler) -> Context:
+        claim = held.claim
+        return Context(
+            action_id=claim.id,
+            attempt=claim.attempt,
+            due_at=from_micros(claim.due_at),
+            tenant=claim.tenant,
+            by=claim.by,
+            correlation_id=claim.correlation_id,
+            deadline=_deadline(held, handler),
+            job=claim.job,
+            tick=maybe_from_micros(claim.tick),
+            triggered_by=claim.triggered_by,
+            stop=held.stop,
+            note=lambda value: self._note(held, value),
+        )
+
+    async def _note(self, held: Held, value: object) -> None:
+        text = to_json(to_jsonable_python(value))
+        await self._store.perform(self._store.progress(lease_of(held), text))
+
+
+class _Late(Exception):
+    """The handler's own time is over; not a TimeoutError that it met itself."""
+
+
+async def _within(timeout: float, held: Held, call: Any) -> Any:
+    held.renew_until = None
+    deadline = asyncio.timeout(timeout)
+    try:
+        async with deadline:
+            return await call
+    except TimeoutError:
+        if deadline.expired():
+            held.stop.asked = True
+            raise _Late from None
+        raise
+
+
+def _deadline(held: Held, handler: Handler) -> datetime | None:
+    if handler.timeout is None or held.started_at is None:
+        return None
+    return from_micros(held.started_at + int(handler.timeout * 1_000_000))
+
+
+def _ask(held: Held) -> None:
+    held.stop.asked = True
+
+
+def _is_ours(held: Held) -> bool:
+    """Whether the worker cancelled the task; a handler may also raise CancelledError."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0 and held.stop.asked
+
+
+def _log_failure(claim: Claim, end: End, ending: Ending) -> None:
+    """A failed attempt, with its traceback and the ids to find it by."""
+    error = end.error if isinstance(end, Raised) else None
+    if isinstance(error, Snooze | Cancel | Fail) or not isinstance(end, Raised | TimedOut):
+        return
+    again = ending.delay if isinstance(ending, Again) else None
+    log.error(
+        "action %s (%s) failed in attempt %d%s: %s",
+        claim.id,
+        claim.kind,
+        claim.attempt,
+        "" if again is None else f", again in {again / 1_000_000:.1f} s",
+        ending.error if isinstance(ending, Finish | Again) else None,
+        exc_info=error,
+        extra={
+            "action_id": str(claim.id),
+            "kind": claim.kind,
+            "attempt": claim.attempt,
+            "tenant": claim.tenant,
+            "correlation_id": claim.correlation_id,
+        },
+    )

@@ -1,0 +1,70 @@
+"""A loop that does one step, sleeps as long as the step said, and can be woken."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from duetime.errors import StoreUnavailable
+
+log = logging.getLogger("duetime.worker")
+
+LONGEST_SLEEP = 3600.0
+FIRST_BACKOFF = 0.1
+LONGEST_BACKOFF = 5.0
+
+
+class Service:
+    """Repeats `step` until stopped. A step that raises is logged and tried again later."""
+
+    def __init__(self, name: str, step: Callable[[], Awaitable[float]]) -> None:
+        self.name = name
+        self._step = step
+        self._woken = asyncio.Event()
+        self._stopping = False
+        self._backoff = 0.0
+
+    def wake(self) -> None:
+        """Cut the sleep; woken during a step, it does not sleep at all."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._woken.set()
+
+    async def run(self) -> None:
+        while not self._stopping:
+            self._woken.clear()
+            pause = await self._guarded()
+            if pause > 0 and not self._stopping:
+                await self._sleep(pause)
+            else:
+                await asyncio.sleep(0)
+
+    async def _guarded(self) -> float:
+        try:
+            pause = await self._step()
+        except StoreUnavailable as error:
+            log.warning("%s: %s", self.name, error)
+            return self._back_off()
+        except Exception:
+            log.exception("%s failed and goes on", self.name)
+            return self._back_off()
+        self._backoff = 0.0
+        return pause
+
+    def _back_off(self) -> float:
+        self._backoff = min(max(self._backoff * 2, FIRST_BACKOFF), LONGEST_BACKOFF)
+        return self._backoff
+
+    async def _sleep(self, pause: float) -> None:
+        """Backoff is slept out: a wake must not turn an outage into a busy loop."""
+        if self._backoff:
+            await asyncio.sleep(pause)
+            return
+        try:
+            async with asyncio.timeout(min(pause, LONGEST_SLEEP)):
+                await self._woken.wait()
+        except TimeoutError:
+            return

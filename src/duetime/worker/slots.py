@@ -1,0 +1,76 @@
+"""Slots: how much runs at once, by queue."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from duetime.errors import ConfigError
+from duetime.model.name import check_name
+from duetime.worker.held import Held
+
+Queues = Mapping[str, int] | Sequence[str] | None
+
+
+class Pool:
+    """Slots of one queue, or those that all other queues share.
+
+    `ready` holds claims that are due and wait for a slot, oldest first. `early` counts those
+    claimed before their time: they hold no slot.
+    """
+
+    def __init__(self, slots: int, serves: Callable[[str], bool]) -> None:
+        self.slots = slots
+        self.serves = serves
+        self.running = 0
+        self.early = 0
+        self.ready: deque[Held] = deque()
+        self._starts = 0
+        self._since = 0.0
+        self._rate = 0.0
+
+    @property
+    def free(self) -> int:
+        return self.slots - self.running - len(self.ready)
+
+    def room(self, window: float, most: int) -> int:
+        """How many claims to ask for: free slots, and what starts in one window at the last
+        rate. Slow work has a low rate, so it is never hoarded while another worker is free."""
+        ahead = min(int(self._rate * window), most)
+        return min(self.slots - self.running + ahead - len(self.ready) - self.early, most)
+
+    def started(self) -> None:
+        self.running += 1
+        self._starts += 1
+
+    def measure(self, now: float) -> None:
+        """Take the rate of starts since the last measure, smoothed, at most ten a second."""
+        elapsed = now - self._since
+        if elapsed >= 0.1:
+            self._rate = (self._rate + self._starts / elapsed) / 2
+            self._starts, self._since = 0, now
+
+
+def pools_of(concurrency: int, queues: Queues) -> list[Pool]:
+    """`queues={"billing": 5}` gives billing slots of its own and all others `concurrency`;
+    `queues=["billing"]` serves billing only, with `concurrency` slots."""
+    if queues is None:
+        return [Pool(concurrency, lambda queue: True)]
+    if isinstance(queues, str):
+        raise ConfigError(f'queues={queues!r} is a string; write queues=["{queues}"]')
+    names = [check_name("queues", name, 200) for name in queues]
+    if not isinstance(queues, Mapping):
+        only = frozenset(names)
+        return [Pool(concurrency, lambda queue: queue in only)]
+    own = [Pool(_slots(name, n), _just(name)) for name, n in queues.items()]
+    return [*own, Pool(concurrency, lambda queue: queue not in queues)]
+
+
+def _just(name: str) -> Callable[[str], bool]:
+    return lambda queue: queue == name
+
+
+def _slots(name: str, slots: int) -> int:
+    if isinstance(slots, bool) or not isinstance(slots, int) or slots < 1:
+        raise ConfigError(f"queues[{name!r}]={slots!r} is not valid: give at least 1 slot")
+    return slots

@@ -1,0 +1,99 @@
+"""Starts claims: at their time, when a slot is free, while the lease is still ours."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import heapq
+import itertools
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from duetime.worker.held import Held, Holdings
+from duetime.worker.slots import Pool
+from duetime.worker.storetime import StoreTime
+
+# Timers may fire a little early and sleep a little long; look again at least this often.
+LONGEST_WAIT = 60.0
+
+
+class Starter:
+    """Keeps what was claimed before its time, and starts each at its time."""
+
+    def __init__(
+        self,
+        time: StoreTime,
+        holdings: Holdings,
+        run: Callable[[Held], Coroutine[Any, Any, None]],
+        freed: Callable[[], None],
+    ) -> None:
+        self._time = time
+        self._holdings = holdings
+        self._run = run
+        self._freed = freed
+        self._early: list[tuple[int, int, Held]] = []
+        self._order = itertools.count()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def take(self, held: Held) -> None:
+        """Start a fresh claim now, or when it is due."""
+        if held.claim.due_at <= self._time.now():
+            self._ready(held)
+            return
+        held.pool.early += 1
+        heapq.heappush(self._early, (held.claim.due_at, next(self._order), held))
+        self._arm()
+
+    def due(self) -> None:
+        """Move what is due from waiting to running; called by the timer or a moved clock."""
+        while self._early and self._early[0][0] <= self._time.now():
+            held = heapq.heappop(self._early)[2]
+            held.pool.early -= 1
+            self._ready(held)
+        self._arm()
+
+    def ended(self, held: Held) -> None:
+        """A handler came to its end: its slot goes to the next one."""
+        held.pool.running -= 1
+        self._fill(held.pool)
+        self._freed()
+
+    def unstarted(self, pools: list[Pool]) -> list[Held]:
+        """Take away all that was claimed and not started."""
+        waiting = [held for _, _, held in self._early]
+        self._early.clear()
+        self._arm()
+        for pool in pools:
+            waiting += pool.ready
+            pool.ready.clear()
+            pool.early = 0
+        return waiting
+
+    def _ready(self, held: Held) -> None:
+        held.pool.ready.append(held)
+        self._fill(held.pool)
+
+    def _fill(self, pool: Pool) -> None:
+        while pool.ready and pool.running < pool.slots:
+            held = pool.ready.popleft()
+            if self._time.monotonic() >= held.lease_ends:
+                # Too late to be ours: whoever rescues it runs it.
+                self._holdings.drop(held)
+                continue
+            self._start(held)
+
+    def _start(self, held: Held) -> None:
+        held.pool.started()
+        held.started_at = self._time.now()
+        # A context of its own: nothing that one run sets is seen by the next.
+        held.task = asyncio.get_running_loop().create_task(
+            self._run(held), context=contextvars.Context()
+        )
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._early:
+            wait = min(max(self._time.until(self._early[0][0]), 0.0), LONGEST_WAIT)
+            self._timer = asyncio.get_running_loop().call_later(wait, self.due)

@@ -1,0 +1,138 @@
+"""Looks at the whole store: what is due next, what was lost, what can come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from duetime.errors import StoreUnavailable
+from duetime.model.claim import Expired, LaneHead, Presence, Swept
+from duetime.model.ending import Ending, decide_loss
+from duetime.model.lane import parse_parking
+from duetime.store.base import Listener, Store
+from duetime.worker.claimer import SECOND, Claimer
+from duetime.worker.handler import Handlers
+from duetime.worker.service import Service
+from duetime.worker.storetime import StoreTime
+
+# Looks that claims ask for take at most about a quarter of the time.
+DUTY = 4
+# A look that led to an empty claim saw rows that somebody's open transaction holds: look
+# again, but less and less often.
+FIRST_GAP = 0.005
+LONGEST_GAP = 1.0
+
+
+class Sweeper:
+    """One statement does it all: the look-ahead, expired leases, a sign of life, the clock.
+
+    It sweeps at fixed intervals, which finds overdue work whose wake was lost, and looks
+    whenever a claim came back short. A worker that was cut off from the store rescues
+    nothing until one lease after its return: others could not renew meanwhile either.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        time: StoreTime,
+        presence: Presence,
+        claimer: Callable[[], Claimer],
+        handlers: Handlers,
+        *,
+        interval: float,
+        poll: float,
+        poll_unheard: float,
+        preclaim: float,
+        lease: float,
+        batch: int,
+        lost: Callable[[Expired, Ending], None],
+    ) -> None:
+        self._store = store
+        self._time = time
+        self._presence = presence
+        self._claimer = claimer
+        self._handlers = handlers
+        self._interval = interval
+        self._poll = poll
+        self._poll_unheard = poll_unheard
+        self._preclaim = preclaim
+        self._ahead = int(preclaim * SECOND)
+        self._lease = lease
+        self._batch = batch
+        self._lost = lost
+        self.listener: Listener | None = None
+        self._wanted = False
+        self._next_sweep = 0.0
+        self._next_look = 0.0
+        self._gap = 0.0
+        self._heard = time.monotonic()
+        self._no_rescue_until = 0.0
+        self.service = Service("sweep", self._step)
+
+    def look(self, fruitful: bool) -> None:
+        """A claim needs to know what is due next; `fruitful` if it took anything at all."""
+        self._gap = 0.0 if fruitful else min(max(self._gap * 2, FIRST_GAP), LONGEST_GAP)
+        self._next_look = max(self._next_look, self._heard + self._gap)
+        self._wanted = True
+        self.service.wake()
+
+    async def _step(self) -> float:
+        now = self._time.monotonic()
+        sweeping = now >= self._next_sweep
+        if sweeping or (self._wanted and now >= self._next_look):
+            await self._sweep(sweeping)
+        return self._pause()
+
+    def _pause(self) -> float:
+        due = min(self._next_sweep, self._next_look) if self._wanted else self._next_sweep
+        return max(due - self._time.monotonic(), 0.0)
+
+    async def _sweep(self, sweeping: bool) -> None:
+        sent = self._time.monotonic()
+        self._wanted = False
+        swept = await self._perform(sent)
+        self._time.heard(swept.now)
+        self._plan_next(sent, sweeping)
+        self._claimer().looked(swept.lanes, swept.now, catching_up=sweeping)
+        await self._rescue(swept.expired)
+        await self._bring_back(swept.lanes)
+
+    async def _perform(self, sent: float) -> Swept:
+        try:
+            swept = await self._store.perform(
+                self._store.sweep(self._presence, self._ahead, self._batch)
+            )
+        except StoreUnavailable:
+            self._wanted = True
+            self._no_rescue_until = self._time.monotonic() + self._lease
+            raise
+        if sent - self._heard > self._lease:
+            # This process stood still, and so, for all it knows, did the others.
+            self._no_rescue_until = self._time.monotonic() + self._lease
+        self._heard = self._time.monotonic()
+        return swept
+
+    def _plan_next(self, sent: float, sweeping: bool) -> None:
+        now = self._time.monotonic()
+        self._next_look = now + min((now - sent) * DUTY, self._preclaim / 2)
+        if sweeping:
+            heard = self.listener is not None and self.listener.alive
+            poll = self._poll if heard else self._poll_unheard
+            self._next_sweep = sent + min(self._interval, poll)
+
+    async def _rescue(self, expired: Sequence[Expired]) -> None:
+        if not expired or self._time.monotonic() < self._no_rescue_until:
+            return
+        endings = {e.id: (e, decide_loss(e)) for e in expired}
+        freed = await self._store.perform(
+            self._store.complete([ending for _, ending in endings.values()], rescuing=True)
+        )
+        for action_id in freed:
+            self._lost(*endings[action_id])
+
+    async def _bring_back(self, lanes: Sequence[LaneHead]) -> None:
+        """Parked actions whose kind this worker runs are due again."""
+        for head in lanes:
+            parked = parse_parking(head.lane)
+            if parked is not None and self._handlers.runs(*parked):
+                while await self._store.perform(self._store.unpark(head.lane, self._batch)):
+                    pass

@@ -1,0 +1,70 @@
+"""Threads for sync handlers: as many as run at once, none that keeps a process alive."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+Work = tuple[Callable[[], Any], "Future[Any]"]
+
+
+class Threads:
+    """Runs each call in an idle thread, or a new one: no call waits for another.
+
+    Not a ThreadPoolExecutor, because the interpreter joins its threads at exit, and a
+    handler that outlives the grace time must not hold the process.
+    """
+
+    def __init__(self, name: str = "duetime-handler") -> None:
+        self._name = name
+        self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._idle = 0
+        self._threads = 0
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Run `call` in a thread with this task's context variables, and wait for it."""
+        context = contextvars.copy_context()
+        future: Future[T] = Future()
+        with self._lock:
+            if self._idle:
+                self._idle -= 1
+            else:
+                self._start()
+        self._work.put((lambda: context.run(call), future))
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """Let idle threads end; busy ones end with their call."""
+        with self._lock:
+            for _ in range(self._threads):
+                self._work.put(None)
+
+    def _start(self) -> None:
+        self._threads += 1
+        name = f"{self._name}-{self._threads}"
+        threading.Thread(target=self._serve, name=name, daemon=True).start()
+
+    def _serve(self) -> None:
+        while (work := self._work.get()) is not None:
+            call, future = work
+            if future.set_running_or_notify_cancel():
+                _settle(call, future)
+            with self._lock:
+                self._idle += 1
+
+
+def _settle(call: Callable[[], Any], future: Future[Any]) -> None:
+    """Hand over whatever the call gave, SystemExit included: the caller decides."""
+    try:
+        value = call()
+    except BaseException as error:  # noqa: BLE001
+        future.set_exception(error)
+    else:
+        future.set_result(value)

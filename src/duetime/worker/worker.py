@@ -1,0 +1,278 @@
+"""The worker: assembles its services, starts them, and stops them in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+import socket
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from uuid import uuid4
+
+from duetime.errors import ConfigError, DuetimeError
+from duetime.events import Events
+from duetime.model.claim import Presence
+from duetime.model.clock import Clock, SettableClock, monotonic
+from duetime.model.ending import Ending
+from duetime.model.outcome import Released, decide
+from duetime.model.payload import Payloads
+from duetime.model.retry import Retry
+from duetime.store.base import Store
+from duetime.telemetry.meters import Meters
+from duetime.worker.claimer import Claimer
+from duetime.worker.completer import Completer
+from duetime.worker.handler import Handlers
+from duetime.worker.heartbeat import Heartbeat, Renewal, ThreadBeat, leases_of
+from duetime.worker.held import Held, Holdings
+from duetime.worker.pruner import Pruner
+from duetime.worker.reporter import Reporter
+from duetime.worker.runner import Runner
+from duetime.worker.slots import Queues, pools_of
+from duetime.worker.starter import Starter
+from duetime.worker.storetime import StoreTime
+from duetime.worker.sweeper import Sweeper
+from duetime.worker.threads import Threads
+
+log = logging.getLogger("duetime.worker")
+
+# A sync handler that outlives the grace keeps its lease this long, then others may run it.
+PARTING_LEASE = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """The settings a worker lives by; times in seconds."""
+
+    app: str
+    concurrency: int
+    queues: Queues
+    lease: float
+    sweep: float
+    poll: float
+    poll_unheard: float
+    grace: float
+    preclaim: float
+    batch: int
+    retention: float
+    retention_failed: float
+    max_result: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Where a worker touches what tests must hold still: time, chance, names, threads."""
+
+    monotonic: Callable[[], float] = monotonic
+    dice: Callable[[], float] = random.random
+    name: Callable[[], str] = lambda: f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
+    heartbeat: Callable[[Store, Renewal], Heartbeat] = ThreadBeat
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an app lends its workers."""
+
+    store: Store
+    payloads: Payloads
+    handlers: Handlers
+    events: Events
+    meters: Meters
+    clock: Clock
+
+
+class Worker:
+    """Claims, runs and records between `async with` and its end."""
+
+    def __init__(self, parts: Parts, settings: WorkerSettings, ports: Ports | None = None) -> None:
+        ports = ports or Ports()
+        store, handlers = parts.store, parts.handlers
+        self.id = ports.name()
+        self._store = store
+        self._clock = parts.clock
+        self._settings = settings
+        self._pools = pools_of(settings.concurrency, settings.queues)
+        self._time = StoreTime(parts.clock, ports.monotonic)
+        self._holdings = Holdings()
+        self._threads = Threads()
+        self._reporter = Reporter(store, parts.events, parts.meters, self._time)
+        self._completer = Completer(store, self._holdings, settings.batch, self._reporter.recorded)
+        self._runner = Runner(
+            store,
+            parts.payloads,
+            handlers,
+            self._threads,
+            self._time,
+            parts.clock,
+            grace=settings.grace,
+            max_result=settings.max_result,
+            dice=ports.dice,
+            ended=self._ended,
+        )
+        self._sweeper = Sweeper(
+            store,
+            self._time,
+            self._presence(handlers),
+            lambda: self._claimer,
+            handlers,
+            interval=settings.sweep,
+            poll=settings.poll,
+            poll_unheard=settings.poll_unheard,
+            preclaim=settings.preclaim,
+            lease=settings.lease,
+            batch=settings.batch,
+            lost=self._reporter.lost,
+        )
+        self._claimer = Claimer(
+            self.id,
+            store,
+            self._time,
+            self._pools,
+            self._holdings,
+            lease=settings.lease,
+            preclaim=settings.preclaim,
+            batch=settings.batch,
+            look=self._sweeper.look,
+            busy=lambda: len(self._completer) >= 4 * settings.batch,
+            caught_up=self._reporter.caught_up,
+        )
+        self._starter = Starter(
+            self._time, self._holdings, self._runner.run, self._claimer.slot_freed
+        )
+        self._claimer.starter = self._starter
+        self._pruner = Pruner(
+            store,
+            keep=settings.retention,
+            keep_failed=settings.retention_failed,
+            batch=settings.batch,
+        )
+        self._renewal = Renewal(self._holdings, self._time, settings.lease)
+        self._heartbeat = ports.heartbeat(store, self._renewal)
+        self._stack = AsyncExitStack()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def _presence(self, handlers: Handlers) -> Presence:
+        queues = self._settings.queues
+        return Presence(
+            id=self.id,
+            app=self._settings.app,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            kinds=handlers.kinds(),
+            queues=[] if queues is None else list(queues),
+            concurrency=self._settings.concurrency,
+        )
+
+    def _ended(self, held: Held, ending: Ending) -> None:
+        self._completer.add(held, ending)
+        self._starter.ended(held)
+
+    # -- starting --------------------------------------------------------------------
+
+    async def __aenter__(self) -> Worker:
+        if self._tasks:
+            raise ConfigError("this worker was started before; app.worker() makes a new one")
+        self._sweeper.listener = await self._stack.enter_async_context(
+            self._store.listen(self._claimer.woken)
+        )
+        if isinstance(self._clock, SettableClock):
+            self._stack.callback(self._clock.on_change(self._clock_moved()))
+        self._heartbeat.start()
+        services = (self._sweeper, self._claimer, self._completer, self._pruner)
+        self._tasks = [asyncio.create_task(part.service.run()) for part in services]
+        log.info("worker %s started", self.id)
+        return self
+
+    def _clock_moved(self) -> Callable[[], None]:
+        """Tests move their clock from any thread; the worker looks at once."""
+        loop = asyncio.get_running_loop()
+
+        def look() -> None:
+            self._starter.due()
+            self._sweeper.look(True)
+
+        def moved() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(look)
+
+        return moved
+
+    # -- stopping --------------------------------------------------------------------
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop claiming, give back what has not started, let the rest finish, record it."""
+        sweep, claim, complete, prune = self._tasks
+        self._claimer.stopping = True
+        self._claimer.service.stop()
+        await claim
+        self._release(self._starter.unstarted(self._pools))
+        self._sweeper.service.stop()
+        self._pruner.service.stop()
+        await self._drain()
+        await asyncio.gather(sweep, prune)
+        await self._record()
+        self._completer.service.stop()
+        await complete
+        await self._reporter.settle()
+        await self._leave()
+        self._threads.close()
+        await self._heartbeat.stop()
+        await self._stack.aclose()
+        log.info("worker %s stopped", self.id)
+
+    def _release(self, unstarted: list[Held]) -> None:
+        for held in unstarted:
+            self._completer.add(held, self._released(held))
+
+    def _released(self, held: Held) -> Ending:
+        return decide(
+            held.claim,
+            Released(),
+            retry=Retry.none(),
+            chance=0.0,
+            started_at=None,
+            max_result=self._settings.max_result,
+        )
+
+    async def _drain(self) -> None:
+        """Wait for running handlers; after the grace time, interrupt those that can be."""
+        running = [h for h in self._holdings if h.task is not None and not h.task.done()]
+        tasks = [h.task for h in running if h.task is not None]
+        for held in running:
+            held.stop.asked = True
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=self._settings.grace)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late, timeout=1.0)
+
+    async def _record(self) -> None:
+        """Everything that ended is put on record, as long as our leases may hold."""
+        deadline = self._time.monotonic() + self._settings.lease
+        while len(self._completer) and self._time.monotonic() < deadline:
+            try:
+                await self._completer.flush()
+            except DuetimeError as error:
+                log.warning("stopping: %s", error)
+                await asyncio.sleep(0.2)
+
+    async def _leave(self) -> None:
+        """What still runs in a thread keeps a short lease; then this worker is gone."""
+        try:
+            left = [h for h in self._holdings if h.task is not None]
+            if left:
+                short = int(min(PARTING_LEASE, self._settings.lease) * 1_000_000)
+                await self._store.perform(self._store.renew(leases_of(left), short))
+            await self._store.perform(self._store.leave(self.id))
+        except DuetimeError as error:
+            log.warning("worker %s could not sign off: %s", self.id, error)

@@ -1,0 +1,83 @@
+"""The wheel holds what it must, and works where nothing else is installed."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from run_page import ROOT, read_blocks, run_apart
+
+EXTRAS = ["--extra", "postgres", "--extra", "cli"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory"]
+    subprocess.run([*build, str(out)], cwd=ROOT, check=True, capture_output=True)
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """A page with README's first example, and the least that the command line can do."""
+    blocks = [block for block in read_blocks(ROOT / "README.md") if block.language == "python"]
+    assert blocks, "README.md has no python example"
+    page = tmp_path / "example.md"
+    help_me = "```console\n$ duetime --help\n```"
+    page.write_text(f"```python\n{blocks[0].code}\n```\n\n{help_me}\n")
+    return page
+
+
+def uv(*arguments: str) -> str:
+    command = shutil.which("uv") or shutil.which("uv", path=ROOT / ".uv" / "bin")
+    if command is None:
+        pytest.skip("no uv to install packages with (make gets one)")
+    done = subprocess.run([command, *arguments], capture_output=True, text=True)
+    if "Failed to fetch" in done.stderr or "network was disabled" in done.stderr:
+        pytest.skip("no package index can be reached")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def install(venv: Path, *arguments: str) -> str:
+    python = str(venv / "bin" / "python")
+    uv("venv", "--quiet", "--clear", "--python", sys.executable, str(venv))
+    uv("pip", "install", "--quiet", "--python", python, "--only-binary", ":all:", *arguments)
+    return python
+
+
+def test_the_wheel_is_whole(wheel: Path) -> None:
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    assert "duetime/py.typed" in packed
+    source = ROOT / "src"
+    statements = {str(path.relative_to(source)) for path in source.rglob("*.sql")}
+    assert statements <= packed
+
+
+def test_the_example_runs_on_the_wheel_alone(wheel: Path, example: Path, tmp_path: Path) -> None:
+    python = install(tmp_path / "venv", f"{wheel}[postgres,cli]")
+    run_apart(example, python=python)
+
+
+def test_the_example_runs_on_the_lowest_versions(
+    wheel: Path, example: Path, tmp_path: Path
+) -> None:
+    # The requirements by name: seen from the wheel they would be indirect, and stay the newest.
+    lowest = ["--resolution", "lowest-direct", *EXTRAS, "-r", str(ROOT / "pyproject.toml")]
+    python = install(tmp_path / "venv", *lowest)
+    uv("pip", "install", "--quiet", "--python", python, "--no-deps", str(wheel))
+    listed = json.loads(uv("pip", "list", "--python", python, "--format", "json"))
+    versions = {entry["name"]: entry["version"] for entry in listed}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for requirement in project["dependencies"]:
+        name, floor = re.findall(r"^([\w-]+)>=([\d.]+)", requirement)[0]
+        assert versions[name].startswith(floor)
+    run_apart(example, python=python)

@@ -1,0 +1,102 @@
+"""The runner of documentation pages lets no broken example through."""
+
+from pathlib import Path
+
+import pytest
+
+from run_page import PageError, run_apart
+
+
+def page_of(tmp_path: Path, text: str) -> Path:
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    return page
+
+
+GOOD = """
+<!-- file: greeting.py -->
+```python
+WORD = "hello"
+```
+
+```python
+import asyncio, os
+import greeting
+assert not any(name.startswith("DUETIME_") for name in os.environ)
+word: str = await asyncio.sleep(0, greeting.WORD)
+```
+
+```python
+assert word == "hello"
+asyncio.run(asyncio.sleep(0))
+```
+
+<!-- new -->
+```python
+assert "word" not in globals()
+assert __name__ == "__main__"
+```
+
+<!-- fragment: stands for any program -->
+```python
+this_is_not_defined
+```
+
+<!-- output -->
+```console
+$ echo one two \\
+> three
+one ... three
+$ python -c 'import greeting; print(greeting.WORD)'
+hello
+$ make check
+$ pip install 'duetime[postgres,cli]'
+```
+
+<!-- exit: 3 -->
+```console
+$ exit 3
+```
+"""
+
+
+def test_a_good_page_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DUETIME_TENANT", "left over")
+    assert run_apart(page_of(tmp_path, GOOD)) == ""
+
+
+BAD = {
+    "an error": ("\n```python\n1\n1 / 0\n```", "page.md:4: "),
+    "an error in await": ("```python\nasync def f(): 1 / 0\nawait f()\n```", "page.md:3: "),
+    "no python": ("```python\n1\nif\n```", "page.md:3: "),
+    "an exit": ("```python\nraise SystemExit\n```", "page.md:2: "),
+    "a status": ("```console\n$ true\n$ false\n```", "page.md:3: false\nexit 1, not 0"),
+    "another output": ("<!-- output -->\n```console\n$ echo 1\n2\n```", "but printed:\n1"),
+    "no such target": ("```console\n$ make coffee\n```", "no target ['coffee']"),
+    "no such extra": ("```console\n$ pip install duetime[gold]\n```", "no extra ['gold']"),
+    "a misspelt language": ("```pyhton\n```", "page.md:2: language"),
+    "a misspelt comment": ("<!-- outptu -->\n```console\n```", "page.md:3: unknown comment"),
+    "no reason": ("<!-- fragment -->\n```python\n```", "page.md:3: a fragment needs a reason"),
+    "no end": ("\n```python\n", "page.md:2: the block never ends"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_page_fails_and_names_the_line(tmp_path: Path, name: str) -> None:
+    text, message = BAD[name]
+    with pytest.raises(PageError) as failure:
+        run_apart(page_of(tmp_path, text))
+    assert message in str(failure.value)
+
+
+def test_a_page_that_hangs_is_ended(tmp_path: Path) -> None:
+    page = page_of(tmp_path, "```python\nimport threading\nthreading.Event().wait()\n```")
+    with pytest.raises(PageError, match="still ran after"):
+        run_apart(page, timeout=1.0)
+
+
+def test_postgres_blocks_get_a_database(tmp_path: Path, postgres_url: str) -> None:
+    block = "```python\nimport os\nassert os.environ['DUETIME_URL'].startswith('postgres')\n```"
+    page = page_of(tmp_path, f"<!-- postgres -->\n{block}")
+    assert run_apart(page, postgres_url) == ""
+    assert "page.md:3: not run, needs PostgreSQL" in run_apart(page)
