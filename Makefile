@@ -12,7 +12,7 @@ PRIVATE_UV := $(UV)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check soak bench lock clean
+.PHONY: help run test lint check soak bench lock clean
 
 help: ## show this table
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,12 +23,13 @@ run: $(STAMP) ## run the demo
 test: $(STAMP) ## run the tests
 	.venv/bin/pytest
 
-check: $(STAMP) ## format, lint, types, layers, tests: all that must pass
+lint: $(STAMP) ## format, lint, types, layers
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 	.venv/bin/lint-imports
-	.venv/bin/pytest
+
+check: lint test ## all that must pass: lint and tests
 
 soak: $(STAMP) ## run the long test with faults
 	.venv/bin/python tests/soak.py

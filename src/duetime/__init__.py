@@ -1,7 +1,7 @@
 """duetime: everything that must happen later, in one Python library."""
 
 from duetime.app import Duetime
-from duetime.client import Request
+from duetime.arguments import Request
 from duetime.events import (
     ActionCancelled,
     ActionFailed,

@@ -16,8 +16,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
-from duetime.client import Client, Delay, Plan, Request, TenantArgument
-from duetime.config import Settings, load
+from duetime.arguments import Delay, Request, TenantArgument
+from duetime.client import Client, Plan
+from duetime.config import Settings, load, whole
 from duetime.events import Event, Events, Subscriber
 from duetime.model.action import Action
 from duetime.model.clock import Clock, SystemClock
@@ -32,8 +33,9 @@ from duetime.stores import open_store
 from duetime.sync import SyncDuetime, pauses
 from duetime.telemetry.meters import Meters
 from duetime.worker.handler import Handlers, payload_type
+from duetime.worker.parts import Parts, WorkerSettings
 from duetime.worker.slots import Queues
-from duetime.worker.worker import Parts, Worker, WorkerSettings
+from duetime.worker.worker import Worker
 
 if TYPE_CHECKING:
     from duetime.testing.driver import Testing
@@ -53,7 +55,7 @@ def awaited(
     async def call(self: Duetime, /, *args: P.args, **kwargs: P.kwargs) -> T:
         plan = verb(self._client, *args, **kwargs)
         stored = await self.store.perform(plan.flow)
-        await self._events.emit(plan.tell(stored))
+        await self.parts.events.emit(plan.tell(stored))
         return plan.then(stored)
 
     return call
@@ -96,22 +98,11 @@ class Duetime:
         self.settings: Settings = load(arguments)
         self.clock: Clock = clock or SystemClock()
         self.store: Store = store or open_store(self.settings, self.clock)
-        self._payloads = Payloads()
-        self._handlers = Handlers(self._payloads)
+        payloads = Payloads()
+        self.parts = Parts(self.store, payloads, Handlers(payloads), Events(), Meters(), self.clock)
         self._providers: dict[type[Any], Callable[..., Any]] = {}
-        self._events = Events()
-        self._meters = Meters()
-        self.parts = Parts(
-            self.store, self._payloads, self._handlers, self._events, self._meters, self.clock
-        )
-        self._client = Client(
-            lambda: self.store,
-            self._payloads,
-            self._meters,
-            TimeOrderedIds(),
-            self.settings.max_payload,
-        )
-        self.sync = SyncDuetime(self._client, lambda: self.store, self._events)
+        self._client = Client(self.parts, TimeOrderedIds(), self.settings.max_payload)
+        self.sync = SyncDuetime(self._client, self.parts)
 
     # -- declaring -------------------------------------------------------------------
 
@@ -136,7 +127,7 @@ class Duetime:
         scope = sys._getframe(1).f_locals
 
         def declare(function: F) -> F:
-            entry = self._payloads.add(
+            entry = self.parts.payloads.add(
                 payload_type(function, scope),
                 kind=kind,
                 aliases=aliases,
@@ -144,10 +135,10 @@ class Duetime:
                 upgrades=upgrades,
                 queue=queue,
             )
-            self._handlers.add(
+            self.parts.handlers.add(
                 entry,
                 function,
-                retry=retry or Retry(),
+                retry=Retry() if retry is None else retry,
                 timeout=None if timeout is None else seconds("timeout", timeout),
                 providers=self._providers,
                 scope=scope,
@@ -167,7 +158,7 @@ class Duetime:
         queue: str | None = None,
     ) -> None:
         """Make a payload type known for scheduling; its handler lives in another process."""
-        self._payloads.add(
+        self.parts.payloads.add(
             type_, kind=kind, aliases=aliases, version=version, upgrades=upgrades, queue=queue
         )
 
@@ -183,7 +174,7 @@ class Duetime:
 
     def on(self, event: type[E], subscriber: Subscriber[E]) -> None:
         """Call `subscriber` in this process after each such event was committed."""
-        self._events.on(event, subscriber)
+        self.parts.events.on(event, subscriber)
 
     # -- the verbs -------------------------------------------------------------------
 
@@ -202,7 +193,7 @@ class Duetime:
         self,
         action_id: UUID,
         *,
-        timeout: float | None = None,
+        timeout: Delay | None = None,
         tenant: TenantArgument = AMBIENT,
     ) -> Action:
         """The finished action; WaitTimeout if it is not finished in time."""
@@ -250,13 +241,18 @@ class Duetime:
 
     def worker(self, *, concurrency: int | None = None, queues: Queues = None) -> Worker:
         """A worker, running inside `async with`. It installs no signal handlers."""
-        return Worker(self.parts, self._worker_settings(concurrency, queues))
+        return Worker(self.parts, self.worker_settings(concurrency, queues))
 
-    def _worker_settings(self, concurrency: int | None, queues: Queues) -> WorkerSettings:
+    def worker_settings(
+        self, concurrency: int | None = None, queues: Queues = None
+    ) -> WorkerSettings:
+        """What a worker of this app lives by."""
         settings = self.settings
         return WorkerSettings(
             app=settings.name,
-            concurrency=concurrency or settings.concurrency,
+            concurrency=settings.concurrency
+            if concurrency is None
+            else whole("concurrency", concurrency),
             queues=queues,
             lease=settings.lease,
             sweep=settings.sweep,

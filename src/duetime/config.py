@@ -78,13 +78,24 @@ def load(
 def _from_toml(folder: Path) -> dict[str, object]:
     own, project = folder / "duetime.toml", folder / "pyproject.toml"
     if own.is_file():
-        table, where = _read(own).get("duetime", {}), f"[duetime] in {own.name}"
+        content = _read(own)
+        table, where = _table(content, "duetime", own), f"[duetime] in {own.name}"
+        astray = [name for name in content if name != "duetime"]
+        if astray:
+            raise ConfigError(f"{astray[0]!r} in {own.name} must stand below [duetime]")
     elif project.is_file():
-        table = _read(project).get("tool", {}).get("duetime", {})
+        table = _table(_table(_read(project), "tool", project), "duetime", project)
         where = f"[tool.duetime] in {project.name}"
     else:
         return {}
     return {_known(name, where): value for name, value in table.items()}
+
+
+def _table(content: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    table = content.get(name, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"{name}={shown(table)} in {path.name} is not valid: make it a table")
+    return table
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -123,7 +134,7 @@ def _duration(name: str, value: object) -> float:
     return number
 
 
-def _whole(name: str, value: object) -> int:
+def whole(name: str, value: object) -> int:
     try:
         number = int(value)  # type: ignore[call-overload]
     except (TypeError, ValueError):
@@ -162,7 +173,7 @@ def _wrong(name: str, value: object, wanted: str) -> ConfigError:
 
 _CHECK_BY_TYPE: Mapping[str, Callable[[str, object], object]] = {
     "float": _duration,
-    "int": _whole,
+    "int": whole,
     "str": _text,
     "bool": _switch,
     "str | None": _identifier,

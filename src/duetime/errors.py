@@ -132,7 +132,7 @@ class StoreUnavailable(DuetimeError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The hint that turns a typo into its remedy, or nothing."""
-    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    near = get_close_matches(word, [str(name) for name in known], n=1, cutoff=0.6)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import logging
 import threading
@@ -77,6 +78,7 @@ class Events:
         """The same without a loop of ours; the caller's thread may have one running."""
         told = [e for e in events if self.wanted(type(e))]
         if told:
-            thread = threading.Thread(target=lambda: asyncio.run(self.emit(told)))
+            context = contextvars.copy_context()
+            thread = threading.Thread(target=lambda: context.run(asyncio.run, self.emit(told)))
             thread.start()
             thread.join()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+import re
 
 from duetime.config import Settings
 from duetime.errors import ConfigError, did_you_mean
@@ -11,6 +11,9 @@ from duetime.store.base import Store
 
 POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
 SCHEMES = ("memory", "sqlite", *POSTGRES)
+
+# From `://user:` to the last `@`, also where it should have been escaped; or by name.
+PASSWORD = re.compile(r"(://[^:/?#@]*:).*(?=@)|([?&]password=)[^&#]*")
 
 
 def open_store(settings: Settings, clock: Clock) -> Store:
@@ -68,5 +71,4 @@ def _postgres(settings: Settings, clock: SettableClock | None) -> Store:
 
 def masked(url: str) -> str:
     """A URL as it may stand in a message or a log: without its password."""
-    parts = urlsplit(url)
-    return url if parts.password is None else url.replace(f":{parts.password}@", ":***@", 1)
+    return PASSWORD.sub(r"\1\2***", url)

@@ -9,14 +9,14 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
-from duetime.client import Client, Plan, TenantArgument
+from duetime.arguments import Delay, TenantArgument
+from duetime.client import Client, Plan
 from duetime.errors import WaitTimeout
-from duetime.events import Events
 from duetime.model.action import Action
 from duetime.model.clock import monotonic
 from duetime.model.duration import seconds
 from duetime.model.tenant import AMBIENT
-from duetime.store.base import Store
+from duetime.worker.parts import Parts
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,7 +30,7 @@ def blocking(
     @wraps(verb)
     def call(self: SyncDuetime, /, *args: P.args, **kwargs: P.kwargs) -> T:
         plan = verb(self._client, *args, **kwargs)
-        stored = self._store().perform_blocking(plan.flow)
+        stored = self._store.perform_blocking(plan.flow)
         self._events.emit_blocking(plan.tell(stored))
         return plan.then(stored)
 
@@ -40,10 +40,10 @@ def blocking(
 class SyncDuetime:
     """`app.sync`: the verbs of the app without `await`."""
 
-    def __init__(self, client: Client, store: Callable[[], Store], events: Events) -> None:
+    def __init__(self, client: Client, parts: Parts) -> None:
         self._client = client
-        self._store = store
-        self._events = events
+        self._store = parts.store
+        self._events = parts.events
 
     schedule = blocking(Client.schedule)
     schedule_many = blocking(Client.schedule_many)
@@ -57,7 +57,7 @@ class SyncDuetime:
     runs = blocking(Client.runs)
 
     def wait(
-        self, action_id: UUID, *, timeout: float | None = None, tenant: TenantArgument = AMBIENT
+        self, action_id: UUID, *, timeout: Delay | None = None, tenant: TenantArgument = AMBIENT
     ) -> Action:
         """The finished action; WaitTimeout if it is not finished in time."""
         for pause in pauses(action_id, timeout):
@@ -70,7 +70,7 @@ class SyncDuetime:
 
     def close(self) -> None:
         """Let go of connections and threads; the app may be used again."""
-        self._store().close()
+        self._store.close()
 
 
 class Pause:
@@ -81,7 +81,7 @@ class Pause:
         self.state = "unfinished"
 
 
-def pauses(action_id: UUID, timeout: float | None) -> Iterator[Pause]:
+def pauses(action_id: UUID, timeout: Delay | None) -> Iterator[Pause]:
     """Longer and longer pauses, at most a quarter of a second; raises when time is up."""
     limit = math.inf if timeout is None else seconds("timeout", timeout)
     ends = monotonic() + limit

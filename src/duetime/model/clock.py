@@ -49,6 +49,11 @@ def maybe_from_micros(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 
 
+def unix_micros() -> int:
+    """This machine's clock, for ids: they only need to be roughly in order of time."""
+    return time.time_ns() // 1000
+
+
 def monotonic() -> float:
     """Seconds that never step; only differences mean anything."""
     return time.monotonic()

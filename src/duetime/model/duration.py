@@ -15,7 +15,7 @@ def seconds(argument: str, value: float | timedelta, *, most: float = MILLENNIUM
     number = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise InvalidArgument(argument, value, "give seconds or a timedelta")
-    if not math.isfinite(number):
+    if isinstance(number, float) and not math.isfinite(number):
         raise InvalidArgument(argument, value, "give a finite number of seconds")
     if number < 0:
         raise InvalidArgument(argument, value, "a duration cannot be negative")

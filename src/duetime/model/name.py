@@ -5,7 +5,7 @@ from __future__ import annotations
 from duetime.errors import InvalidArgument
 
 
-def check_name(argument: str, value: str, most: int) -> str:
+def check_name(argument: str, value: str | None, most: int) -> str:
     """Not empty, not too long, and text that every store can keep."""
     if not isinstance(value, str):
         raise InvalidArgument(argument, value, "give a string")
@@ -15,9 +15,18 @@ def check_name(argument: str, value: str, most: int) -> str:
         raise InvalidArgument(
             argument, value, f"it has {len(value)} characters, {most} are allowed"
         )
-    if any(c == "\x00" or "\ud800" <= c <= "\udfff" for c in value):
+    if "\x00" in value or not _encodable(value):
         raise InvalidArgument(argument, value, "NUL and lone surrogates cannot be stored")
     return value
+
+
+def _encodable(value: str) -> bool:
+    """Lone surrogates are text to Python and to nobody else."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_optional(argument: str, value: str | None, most: int) -> str | None:

@@ -130,13 +130,13 @@ def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None) 
             started_at=started_at,
         )
     if isinstance(error, Fail):
-        return _failed(claim, cut(str(error)), started_at)
+        return _failed(claim, _words(error), started_at)
     return Finish(
         id=claim.id,
         token=claim.token,
         state=State.cancelled,
         outcome=Outcome.cancelled,
-        error=cut(str(error)),
+        error=cut(_words(error)),
         cancelled_by=claim.by,
         started_at=started_at,
     )
@@ -193,7 +193,15 @@ def _failed(claim: Claim, reason: str, started_at: int | None) -> Finish:
 
 def describe(error: BaseException) -> str:
     """An error as it is kept: its type and message, cut."""
-    return cut(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    words = _words(error)
+    return cut(f"{type(error).__name__}: {words}" if words else type(error).__name__)
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as broken:  # noqa: BLE001 - a run ends even if its error cannot be told
+        return f"(its text cannot be had: {type(broken).__name__})"
 
 
 def cut(text: str) -> str:

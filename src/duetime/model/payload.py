@@ -7,17 +7,21 @@ validated. Nothing is imported by a name that was read from a store.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from duetime.errors import ConfigError, InvalidPayload, UnknownKind
 from duetime.model.name import check_name
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+
+# As JSON writes it: after no backslash or an even number of them.
+NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +61,18 @@ class Payloads:
                 f"{getattr(type_, '__qualname__', type_)} has no kind: give kind=..., the name "
                 "it keeps in the store whatever becomes of its class"
             )
+        if queue is None:
+            queue = known.queue if known else "default"
+        if version is None:
+            version = known.version if known else 1
         entry = PayloadType(
-            kind=check_name("kind", kind or known.kind, 200),  # type: ignore[union-attr]
+            kind=check_name("kind", known.kind if kind is None and known else kind, 200),
             type=_payload_class(type_),
-            version=version or (known.version if known else 1),
+            version=version,
             aliases=_aliases(aliases, known),
             upgrades=dict(upgrades or (known.upgrades if known else {})),
-            queue=check_name("queue", queue or (known.queue if known else "default"), 200),
-            adapter=TypeAdapter(type_),
+            queue=check_name("queue", queue, 200),
+            adapter=_adapter(type_),
         )
         _check_upgrades(entry)
         self._refuse_clash(entry)
@@ -96,6 +104,11 @@ class Payloads:
         entry = self._by_kind.get(kind)
         return entry is not None and entry.version >= version
 
+    def wire_name(self, kind: str) -> str:
+        """The kind that a name means today: itself, unless it is an alias."""
+        entry = self._by_kind.get(kind)
+        return kind if entry is None else entry.kind
+
     def named(self, kind: str) -> PayloadType:
         entry = self._by_kind.get(kind)
         if entry is None:
@@ -115,9 +128,14 @@ class Payloads:
             data = entry.adapter.dump_python(payload, mode="json", warnings="error")
             text = to_json(data)
             size = len(text.encode())
+            if "null" in text:
+                # Pydantic writes null for NaN where a field's type says no more than Any.
+                to_json(_plain(entry.adapter.dump_python(payload)))
+            if "u0000" in text and NUL.search(text):
+                raise ValueError("NUL (\\x00) cannot be kept by every store; leave it out")
             entry.adapter.validate_json(text)
-        except (PydanticSerializationError, ValidationError, ValueError) as error:
-            raise InvalidPayload(entry.kind, _reason(error)) from None
+        except Exception as error:
+            raise InvalidPayload(entry.kind, _reason(error)) from error
         if size > limit:
             raise InvalidPayload(
                 entry.kind,
@@ -133,22 +151,41 @@ class Payloads:
             if version == entry.version:
                 return entry.adapter.validate_json(text)
             return entry.adapter.validate_python(_upgraded(entry, version, json.loads(text)))
-        except ValidationError as error:
-            raise InvalidPayload(kind, _reason(error)) from None
+        except InvalidPayload:
+            raise
+        except Exception as error:
+            raise InvalidPayload(kind, _reason(error)) from error
 
     def shown(self, kind: str, version: int, text: str) -> object:
         """The typed payload, or the plain data where this process cannot build it."""
         if not self.knows(kind, version):
-            return json.loads(text)
+            return from_json(text)
         try:
             return self.decode(kind, version, text)
         except InvalidPayload:
-            return json.loads(text)
+            return from_json(text)
 
 
 def to_json(data: object) -> str:
     """Compact JSON; NaN and infinity are refused, because JSON has neither."""
     return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def from_json(text: str) -> object:
+    """Stored data; one text that is no JSON must not spoil a page of others."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _plain(data: Any) -> object:
+    """The numbers in it, in lists: what else is in it was written already."""
+    if isinstance(data, Mapping):
+        return [_plain(value) for pair in data.items() for value in pair]
+    if isinstance(data, list | tuple | set | frozenset):
+        return [_plain(value) for value in data]
+    return data if isinstance(data, float) else None
 
 
 def _aliases(given: Iterable[str], known: PayloadType | None) -> tuple[str, ...]:
@@ -165,6 +202,15 @@ def _payload_class(type_: type[Any]) -> type[Any]:
         f"{type_!r} cannot be a payload: use a dataclass or a pydantic model, "
         "so that its data is validated when it is scheduled"
     )
+
+
+def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
+    try:
+        return TypeAdapter(type_)
+    except PydanticUserError as error:
+        raise ConfigError(
+            f"{type_.__qualname__} cannot be a payload: {str(error).splitlines()[0]}"
+        ) from error
 
 
 def _check_upgrades(entry: PayloadType) -> None:
@@ -195,7 +241,8 @@ def _upgraded(entry: PayloadType, version: int, data: Any) -> Any:
 
 def _reason(error: Exception) -> str:
     if not isinstance(error, ValidationError):
-        return str(error)
+        telling = isinstance(error, PydanticSerializationError | ValueError)
+        return str(error) if telling else f"{type(error).__name__}: {error}"
     return "; ".join(
         f"{'.'.join(str(part) for part in e['loc']) or 'payload'}: {e['msg']}"
         for e in error.errors(include_url=False, include_input=False)[:5]

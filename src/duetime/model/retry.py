@@ -61,7 +61,7 @@ class Retry:
             return None
         if self.delays is not None:
             return self.delays[tries - 1]
-        pause = min(self.delay * _power(self.factor, tries - 1), self.max_delay)
+        pause = min(_grown(self.delay, self.factor, tries - 1), self.max_delay)
         return min(pause * (1 + chance / 2), self.max_delay) if self.jitter else pause
 
 
@@ -80,14 +80,17 @@ def _pause(argument: str, value: float | timedelta) -> float:
 
 
 def _factor(factor: float) -> float:
-    if not math.isfinite(factor) or factor < 1:
+    number = isinstance(factor, int | float) and not isinstance(factor, bool)
+    if not number or not math.isfinite(factor) or factor < 1:
         raise InvalidArgument("factor", factor, "give a finite number of at least 1")
     return float(factor)
 
 
-def _power(factor: float, exponent: int) -> float:
+def _grown(delay: float, factor: float, exponent: int) -> float:
     """Saturates instead of overflowing: attempt 5,000 is as late as max_delay allows."""
+    if delay == 0:
+        return 0.0
     try:
-        return float(factor**exponent)
+        return float(delay * factor**exponent)
     except OverflowError:
         return math.inf

@@ -7,7 +7,7 @@ takes back what was written.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
 from typing import TypeVar
@@ -138,13 +138,14 @@ class MemoryStore(Store):
     def _cancel(self, record: Record, by: str) -> Record:
         after = moves.cancelled(record, by, self._now())
         self._rows.finish(after)
-        self._audit("cancel", by, record, {"state": record.state}, {"state": after.state})
+        self._audit("cancel", by, record, moves.told(record), moves.told(after))
         return after
 
     def _ask_to_stop(self, record: Record, by: str) -> Record:
         row = self._rows.unfinished[record.id]
         self._rows.put(replace(row, stop_by=by))
-        self._audit("cancel", by, record, {"stop_by": row.stop_by}, {"stop_by": by})
+        before, after = ({"state": record.state, "stop_by": who} for who in (row.stop_by, by))
+        self._audit("cancel", by, record, before, after)
         return record
 
     @immediate
@@ -157,7 +158,7 @@ class MemoryStore(Store):
         due = moves.due_time(due_at, delay, now)
         after = replace(before, due_at=due, modified_at=now, modified_by=by)
         self._make_due(replace(self._rows.unfinished[action_id], record=after))
-        self._audit("reschedule", by, before, {"due_at": before.due_at}, {"due_at": due})
+        self._audit("reschedule", by, before, moves.told(before), moves.told(after))
         return after
 
     @immediate
@@ -177,7 +178,7 @@ class MemoryStore(Store):
         row = Row(after, moves.home_of(after))
         self._rows.revive(row)
         self._wake(row)
-        self._audit("retry", by, record, {"state": record.state}, {"state": after.state})
+        self._audit("retry", by, record, moves.told(record), moves.told(after))
         return after
 
     @immediate
@@ -312,8 +313,8 @@ class MemoryStore(Store):
         verb: str,
         by: str,
         record: Record,
-        before: dict[str, object],
-        after: dict[str, object],
+        before: Mapping[str, object],
+        after: Mapping[str, object],
     ) -> None:
         self._rows.add_audit(
             AuditEntry(

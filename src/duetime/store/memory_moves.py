@@ -168,6 +168,7 @@ def _freed(record: Record) -> Record:
         progress=None,
         result=None,
         outcome=None,
+        cancelled_by=None,
         finished_at=None,
     )
 
@@ -204,3 +205,8 @@ def claim_of(row: Row, token: UUID) -> Claim:
 
 def expired_of(record: Record, token: UUID) -> Expired:
     return Expired(record.id, token, record.queue, record.priority, record.tenant, record.losses)
+
+
+def told(record: Record) -> dict[str, object]:
+    """What an audit entry says of an action before or after an act."""
+    return {"state": record.state, "due_at": record.due_at}

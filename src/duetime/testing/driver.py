@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError
 from duetime.model.action import Action
-from duetime.model.claim import Claim, ClaimOrder, LaneHead, Presence, Span
+from duetime.model.claim import Claimed, ClaimOrder, LaneHead, Presence, Span, Swept
 from duetime.model.clock import from_micros, monotonic
 from duetime.model.duration import instant
 from duetime.model.ending import Ending
-from duetime.model.lane import parse_lane
+from duetime.model.lane import parse_lane, parse_parking
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.testing.clock import FakeClock
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 NAME = "testing"
 LEASE = 3600 * 1_000_000
 MOST_RUNS = 10_000
+BATCH = 500
 
 
 class Testing:
@@ -46,16 +47,18 @@ class Testing:
         self._app = app
 
     async def drain(self) -> int:
-        """Run everything that is due now, and what that makes due; returns how many runs."""
+        """Run everything that is due now, and what that makes due; returns how many runs.
+        What was parked for a kind that this app runs by now comes back first."""
+        await self._bring_back()
         runs = 0
-        while claims := await self._claim():
-            runs += len(claims)
+        while (claimed := await self._claim()).claims:
+            runs += len(claimed.claims)
             if runs > MOST_RUNS:
                 raise AssertionError(
                     f"more than {MOST_RUNS} runs and still something is due: does a handler "
-                    f"of {claims[0].kind!r} schedule itself without a delay?"
+                    f"of {claimed.claims[0].kind!r} schedule itself without a delay?"
                 )
-            await self._run(claims)
+            await self._run(claimed)
         return runs
 
     async def advance(self, by: float | timedelta = 0, **units: float) -> int:
@@ -123,35 +126,42 @@ class Testing:
         dues = [head.next_due for head in await self._heads() if head.next_due is not None]
         return from_micros(min(dues)) if dues else None
 
-    async def _heads(self) -> Sequence[LaneHead]:
-        """The lanes that hold something to run; what is parked is not due."""
+    async def _look(self) -> Swept:
         store = self._app.store
         presence = Presence(NAME, NAME, NAME, 0, (), (), 1)
         swept = await store.perform(store.sweep(presence, 0, 1))
         await store.perform(store.leave(NAME))
-        return [head for head in swept.lanes if parse_lane(head.lane) is not None]
+        return swept
 
-    async def _claim(self) -> Sequence[Claim]:
-        spans = [Span(head.lane, -(2**62), 0) for head in await self._heads()]
-        if not spans:
-            return ()
+    async def _heads(self) -> Sequence[LaneHead]:
+        """The lanes that hold something to run; what is parked is not due."""
+        lanes = (await self._look()).lanes
+        return [head for head in lanes if parse_lane(head.lane) is not None]
+
+    async def _bring_back(self) -> None:
         store = self._app.store
-        claimed = await store.perform(store.claim(ClaimOrder(NAME, spans, 500, LEASE)))
-        return claimed.claims
+        for head in (await self._look()).lanes:
+            parked = parse_parking(head.lane)
+            if parked is not None and self._app.parts.handlers.runs(*parked):
+                while await store.perform(store.unpark(head.lane, BATCH)):
+                    pass
 
-    async def _run(self, claims: Sequence[Claim]) -> None:
+    async def _claim(self) -> Claimed:
+        spans = [Span(head.lane, -(2**62), 0) for head in await self._heads()]
+        store = self._app.store
+        return await store.perform(store.claim(ClaimOrder(NAME, spans, BATCH, LEASE)))
+
+    async def _run(self, claimed: Claimed) -> None:
         app, endings = self._app, list[tuple[Held, Ending]]()
+        claims = claimed.claims
         time = StoreTime(app.clock, monotonic)
+        time.heard(claimed.now)
         threads = Threads("duetime-testing")
         runner = Runner(
-            app.store,
-            app.parts.payloads,
-            app.parts.handlers,
+            app.parts,
+            app.worker_settings(),
             threads,
             time,
-            app.clock,
-            grace=app.settings.grace,
-            max_result=app.settings.max_payload,
             dice=lambda: 0.0,
             ended=lambda held, ending: endings.append((held, ending)),
         )
@@ -163,8 +173,7 @@ class Testing:
 
     async def _record(self, endings: list[tuple[Held, Ending]], time: StoreTime) -> None:
         store = self._app.store
-        parts = self._app.parts
-        reporter = Reporter(store, parts.events, parts.meters, time)
+        reporter = Reporter(self._app.parts, time)
         accepted = await store.perform(store.complete([ending for _, ending in endings]))
         for held, ending in endings:
             if ending.id in accepted:

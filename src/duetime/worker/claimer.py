@@ -9,9 +9,9 @@ from duetime.model.lane import Lane, parse_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
 from duetime.worker.held import Held, Holdings
+from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import Service
 from duetime.worker.slots import Pool
-from duetime.worker.starter import Starter
 from duetime.worker.storetime import StoreTime
 
 SECOND = 1_000_000
@@ -38,10 +38,9 @@ class Claimer:
         time: StoreTime,
         pools: Sequence[Pool],
         holdings: Holdings,
+        settings: WorkerSettings,
         *,
-        lease: float,
-        preclaim: float,
-        batch: int,
+        start: Callable[[Held], None],
         look: Callable[[bool], None],
         busy: Callable[[], bool],
         caught_up: Callable[[Sequence[Claim]], None],
@@ -51,13 +50,13 @@ class Claimer:
         self._time = time
         self._pools = pools
         self._holdings = holdings
-        self._lease = lease
-        self._preclaim = preclaim
-        self._batch = batch
+        self._lease = settings.lease
+        self._preclaim = settings.preclaim
+        self._batch = settings.batch
+        self._start = start
         self._look = look
         self._busy = busy
         self._caught_up = caught_up
-        self.starter: Starter
         self._heads: dict[str, int] = {}
         self._cursors: dict[str, int] = {}
         self._wakes: dict[str, int] = {}
@@ -169,7 +168,7 @@ class Claimer:
             self._cursors[claim.lane] = max(cursor, self._cursors.get(claim.lane, cursor))
             held = Held(claim, pool, sent + self._lease)
             self._holdings.add(held)
-            self.starter.take(held)
+            self._start(held)
 
     def _count_overlooked(self, claims: Sequence[Claim]) -> None:
         if self._overlooked:

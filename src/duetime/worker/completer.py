@@ -33,11 +33,13 @@ class Completer:
         holdings: Holdings,
         batch: int,
         recorded: Callable[[Held, Ending], None],
+        flushed: Callable[[], None],
     ) -> None:
         self._store = store
         self._holdings = holdings
         self._batch = batch
         self._recorded = recorded
+        self._flushed = flushed
         self._waiting: dict[UUID, tuple[Held, Ending]] = {}
         self._full = asyncio.Event()
         self.service = Service("completion", self._step)
@@ -61,9 +63,10 @@ class Completer:
         return 0.0 if self._waiting else 3600.0
 
     async def _gather(self) -> None:
-        """Wait a moment for company: one statement for many endings."""
+        """Wait a moment for company, one statement for many endings; but not if nothing
+        else runs that could end meanwhile."""
         self._full.clear()
-        if len(self._waiting) >= self._batch:
+        if len(self._waiting) >= min(self._batch, len(self._holdings)):
             return
         try:
             async with asyncio.timeout(GATHER):
@@ -87,6 +90,7 @@ class Completer:
             return
         for held, ending in batch:
             self._settle(held, ending, ending.id in accepted)
+        self._flushed()
 
     async def _isolate(self, batch: list[tuple[Held, Ending]], error: DuetimeError) -> None:
         """The store refused the data of some ending: halve until it is found, fail that one."""
@@ -110,7 +114,7 @@ class Completer:
         await self._send([(held, plain)])
 
     def _settle(self, held: Held, ending: Ending, accepted: bool) -> None:
-        self._waiting.pop(held.claim.token, None)
+        del self._waiting[held.claim.token]
         self._holdings.drop(held)
         if accepted:
             self._recorded(held, ending)

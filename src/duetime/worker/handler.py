@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from duetime.errors import ConfigError
+from duetime.errors import ConfigError, shown
 from duetime.model.payload import Payloads, PayloadType
 from duetime.model.retry import Retry
 from duetime.worker.injection import Node, Providers, Style, hints, label, plan
@@ -25,7 +25,7 @@ class Handler:
 
 
 class Handlers:
-    """The handlers of one app, by every wire name of their kind."""
+    """The handlers of one app, by kind."""
 
     def __init__(self, payloads: Payloads) -> None:
         self._payloads = payloads
@@ -50,20 +50,26 @@ class Handlers:
                 f"kind {payload.kind!r} is already handled by {label(other.function)}; "
                 f"{label(function)} needs a kind of its own"
             )
+        if not isinstance(retry, Retry):
+            raise ConfigError(
+                f"retry={shown(retry)} of {label(function)} is no policy: write "
+                "Retry(attempts=3), Retry(delays=[10, 60]) or Retry.none()"
+            )
         handler = Handler(payload, function, node, retry, timeout)
-        for name in (payload.kind, *payload.aliases):
-            self._by_kind[name] = handler
+        self._by_kind[payload.kind] = handler
         return handler
 
     def get(self, kind: str) -> Handler | None:
-        return self._by_kind.get(kind)
+        """The handler of a kind, by whichever of its names."""
+        return self._by_kind.get(self._payloads.wire_name(kind))
 
     def runs(self, kind: str, version: int) -> bool:
         """Whether a worker of this app can run that version of the kind."""
-        return kind in self._by_kind and self._payloads.knows(kind, version)
+        return self.get(kind) is not None and self._payloads.knows(kind, version)
 
     def kinds(self) -> list[str]:
-        return sorted(self._by_kind)
+        """Every wire name that a worker of this app runs, aliases included."""
+        return [kind for kind in self._payloads.kinds() if self.get(kind) is not None]
 
 
 def payload_type(function: Callable[..., Any], scope: Mapping[str, Any]) -> type[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from duetime.store.base import Store
+from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import Service
 
 INTERVAL = 60.0
@@ -11,11 +12,11 @@ INTERVAL = 60.0
 class Pruner:
     """Once a minute; at once again while there is more to delete than one batch."""
 
-    def __init__(self, store: Store, *, keep: float, keep_failed: float, batch: int) -> None:
+    def __init__(self, store: Store, settings: WorkerSettings) -> None:
         self._store = store
-        self._keep = int(keep * 1_000_000)
-        self._keep_failed = int(keep_failed * 1_000_000)
-        self._batch = batch
+        self._keep = int(settings.retention * 1_000_000)
+        self._keep_failed = int(settings.retention_failed * 1_000_000)
+        self._batch = settings.batch
         self.service = Service("prune", self._step)
 
     async def _step(self) -> float:

@@ -7,24 +7,23 @@ import json
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from duetime.events import ActionCancelled, ActionFailed, ActionSucceeded, Event, Events
-from duetime.model.claim import Claim, Expired
+from duetime.events import ActionCancelled, ActionFailed, ActionSucceeded, Event
+from duetime.model.claim import Claim
 from duetime.model.ending import Ending, Finish
 from duetime.model.state import State
 from duetime.model.tenant import ANY
-from duetime.store.base import Store
-from duetime.telemetry.meters import Meters
 from duetime.worker.held import Held
+from duetime.worker.parts import Parts
 from duetime.worker.storetime import StoreTime
 
 
 class Reporter:
     """Speaks only of what the store has accepted."""
 
-    def __init__(self, store: Store, events: Events, meters: Meters, time: StoreTime) -> None:
-        self._store = store
-        self._events = events
-        self._meters = meters
+    def __init__(self, parts: Parts, time: StoreTime) -> None:
+        self._store = parts.store
+        self._events = parts.events
+        self._meters = parts.meters
         self._time = time
         self._telling: set[asyncio.Task[None]] = set()
 
@@ -45,10 +44,14 @@ class Reporter:
         for claim in claims:
             self._meters.redispatched(claim.kind, claim.tenant)
 
-    def lost(self, expired: Expired, ending: Ending) -> None:
+    async def lost(self, ending: Ending) -> None:
         """A rescue that ended an action has no claim here: its record says what it was."""
         if isinstance(ending, Finish):
-            self._spawn(self._tell_lost(ending))
+            record = await self._store.perform(self._store.get(ending.id, ANY))
+            self._count(record.kind, record.tenant, ending.state)
+            by, correlation_id = record.created_by, record.correlation_id
+            told = _event(record.kind, record.tenant, correlation_id, by, ending)
+            await self._events.emit([told])
 
     async def settle(self) -> None:
         """Wait until every subscriber was told."""
@@ -71,12 +74,6 @@ class Reporter:
         if self._events.wanted(event_type):
             told = _event(claim.kind, claim.tenant, claim.correlation_id, claim.by, ending)
             self._spawn(self._events.emit([told]))
-
-    async def _tell_lost(self, ending: Finish) -> None:
-        record = await self._store.perform(self._store.get(ending.id, ANY))
-        self._count(record.kind, record.tenant, ending.state)
-        told = _event(record.kind, record.tenant, record.correlation_id, record.created_by, ending)
-        await self._events.emit([told])
 
     def _spawn(self, telling: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(telling)

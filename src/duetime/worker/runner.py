@@ -12,7 +12,7 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from duetime.model.claim import Claim
-from duetime.model.clock import Clock, from_micros, maybe_from_micros
+from duetime.model.clock import from_micros, maybe_from_micros
 from duetime.model.ending import Again, Ending, Finish
 from duetime.model.outcome import (
     Cancel,
@@ -26,14 +26,14 @@ from duetime.model.outcome import (
     TimedOut,
     decide,
 )
-from duetime.model.payload import Payloads, to_json
+from duetime.model.payload import to_json
 from duetime.model.retry import Retry
 from duetime.model.tenant import enter
-from duetime.store.base import Store
 from duetime.worker.context import Context
-from duetime.worker.handler import Handler, Handlers
+from duetime.worker.handler import Handler
 from duetime.worker.held import Held, lease_of
-from duetime.worker.injection import Injection, drive, here
+from duetime.worker.injection import Injection, Style, drive, here
+from duetime.worker.parts import Parts, WorkerSettings
 from duetime.worker.storetime import StoreTime
 from duetime.worker.threads import Threads
 
@@ -48,64 +48,63 @@ class Runner:
 
     def __init__(
         self,
-        store: Store,
-        payloads: Payloads,
-        handlers: Handlers,
+        parts: Parts,
+        settings: WorkerSettings,
         threads: Threads,
         time: StoreTime,
-        clock: Clock,
         *,
-        grace: float,
-        max_result: int,
         dice: Callable[[], float],
         ended: Callable[[Held, Ending], None],
     ) -> None:
-        self._store = store
-        self._payloads = payloads
-        self._handlers = handlers
+        self._parts = parts
+        self._settings = settings
         self._threads = threads
         self._time = time
-        self._clock = clock
-        self._grace = grace
-        self._max_result = max_result
         self._dice = dice
         self._ended = ended
 
     async def run(self, held: Held) -> None:
         claim = held.claim
-        handler = self._handlers.get(claim.kind)
+        handler = self._parts.handlers.get(claim.kind)
         end = await self._attempt(held, handler)
+        if end is None:
+            return
         ending = decide(
             claim,
             end,
             retry=handler.retry if handler is not None else Retry.none(),
             chance=self._dice(),
             started_at=held.started_at,
-            max_result=self._max_result,
+            max_result=self._settings.max_result,
         )
         _log_failure(claim, end, ending)
         self._ended(held, ending)
 
-    async def _attempt(self, held: Held, handler: Handler | None) -> End:
+    async def _attempt(self, held: Held, handler: Handler | None) -> End | None:
+        """How it ended; None if it goes on in a thread that the stopping worker leaves."""
         claim = held.claim
-        if handler is None or not self._payloads.knows(claim.kind, claim.version):
+        if handler is None or not self._parts.payloads.knows(claim.kind, claim.version):
             return Parked(
                 f"parked: no worker so far has a handler for kind {claim.kind!r}, "
                 f"payload version {claim.version}"
             )
         enter(claim.tenant, claim.by)
         try:
-            payload = self._payloads.decode(claim.kind, claim.version, claim.payload)
+            payload = self._parts.payloads.decode(claim.kind, claim.version, claim.payload)
             return Returned(await self._call(held, handler, payload))
         except _Late:
             return TimedOut(handler.timeout or 0.0)
         except asyncio.CancelledError as error:
-            return RELEASED if _is_ours(held) else Raised(error)
+            if not _is_ours(held):
+                return Raised(error)
+            return None if handler.node.style is Style.plain else RELEASED
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a handler may raise anything
             return Raised(error)
 
     async def _call(self, held: Held, handler: Handler, payload: object) -> Any:
         context = self._context(held, handler)
+        if handler.timeout is not None:
+            held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
         if handler.node.blocking:
             watch = self._watch(held, handler)
             try:
@@ -125,14 +124,14 @@ class Runner:
     ) -> Any:
         hop = here if blocking else self._threads.run
         async with AsyncExitStack() as stack:
-            return await Injection(context, self._clock, hop, stack).call(handler.node, payload)
+            return await Injection(context, self._parts.clock, hop, stack).call(
+                handler.node, payload
+            )
 
     def _watch(self, held: Held, handler: Handler) -> asyncio.TimerHandle | None:
-        """A thread cannot be interrupted: at its deadline it is asked to stop, and its lease
-        is not renewed beyond the grace after it."""
+        """A thread cannot be interrupted: at its deadline it is asked to stop."""
         if handler.timeout is None:
             return None
-        held.renew_until = self._time.monotonic() + handler.timeout + self._grace
         return asyncio.get_running_loop().call_later(handler.timeout, _ask, held)
 
     def _context(self, held: Held, handler: Handler) -> Context:
@@ -154,7 +153,8 @@ class Runner:
 
     async def _note(self, held: Held, value: object) -> None:
         text = to_json(to_jsonable_python(value))
-        await self._store.perform(self._store.progress(lease_of(held), text))
+        store = self._parts.store
+        await store.perform(store.progress(lease_of(held), text))
 
 
 class _Late(Exception):
@@ -162,7 +162,6 @@ class _Late(Exception):
 
 
 async def _within(timeout: float, held: Held, call: Any) -> Any:
-    held.renew_until = None
     deadline = asyncio.timeout(timeout)
     try:
         async with deadline:

@@ -22,7 +22,7 @@ class Service:
         self.name = name
         self._step = step
         self._woken = asyncio.Event()
-        self._stopping = False
+        self._stopped = asyncio.Event()
         self._backoff = 0.0
 
     def wake(self) -> None:
@@ -30,17 +30,13 @@ class Service:
         self._woken.set()
 
     def stop(self) -> None:
-        self._stopping = True
+        self._stopped.set()
         self._woken.set()
 
     async def run(self) -> None:
-        while not self._stopping:
+        while not self._stopped.is_set():
             self._woken.clear()
-            pause = await self._guarded()
-            if pause > 0 and not self._stopping:
-                await self._sleep(pause)
-            else:
-                await asyncio.sleep(0)
+            await self._sleep(await self._guarded())
 
     async def _guarded(self) -> float:
         try:
@@ -60,11 +56,12 @@ class Service:
 
     async def _sleep(self, pause: float) -> None:
         """Backoff is slept out: a wake must not turn an outage into a busy loop."""
-        if self._backoff:
-            await asyncio.sleep(pause)
+        if pause <= 0:
+            await asyncio.sleep(0)
             return
+        cut = self._stopped if self._backoff else self._woken
         try:
             async with asyncio.timeout(min(pause, LONGEST_SLEEP)):
-                await self._woken.wait()
+                await cut.wait()
         except TimeoutError:
             return

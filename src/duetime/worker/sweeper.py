@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from duetime.errors import StoreUnavailable
 from duetime.model.claim import Expired, LaneHead, Presence, Swept
@@ -11,6 +11,7 @@ from duetime.model.lane import parse_parking
 from duetime.store.base import Listener, Store
 from duetime.worker.claimer import SECOND, Claimer
 from duetime.worker.handler import Handlers
+from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import Service
 from duetime.worker.storetime import StoreTime
 
@@ -37,27 +38,16 @@ class Sweeper:
         presence: Presence,
         claimer: Callable[[], Claimer],
         handlers: Handlers,
-        *,
-        interval: float,
-        poll: float,
-        poll_unheard: float,
-        preclaim: float,
-        lease: float,
-        batch: int,
-        lost: Callable[[Expired, Ending], None],
+        settings: WorkerSettings,
+        lost: Callable[[Ending], Awaitable[None]],
     ) -> None:
         self._store = store
         self._time = time
         self._presence = presence
         self._claimer = claimer
         self._handlers = handlers
-        self._interval = interval
-        self._poll = poll
-        self._poll_unheard = poll_unheard
-        self._preclaim = preclaim
-        self._ahead = int(preclaim * SECOND)
-        self._lease = lease
-        self._batch = batch
+        self._settings = settings
+        self._ahead = int(settings.preclaim * SECOND)
         self._lost = lost
         self.listener: Listener | None = None
         self._wanted = False
@@ -78,15 +68,20 @@ class Sweeper:
     async def _step(self) -> float:
         now = self._time.monotonic()
         sweeping = now >= self._next_sweep
-        if sweeping or (self._wanted and now >= self._next_look):
-            await self._sweep(sweeping)
+        if sweeping:
+            await self.sweep()
+        elif self._wanted and now >= self._next_look:
+            await self._look(sweeping=False)
         return self._pause()
 
     def _pause(self) -> float:
         due = min(self._next_sweep, self._next_look) if self._wanted else self._next_sweep
         return max(due - self._time.monotonic(), 0.0)
 
-    async def _sweep(self, sweeping: bool) -> None:
+    async def sweep(self) -> None:
+        await self._look(sweeping=True)
+
+    async def _look(self, *, sweeping: bool) -> None:
         sent = self._time.monotonic()
         self._wanted = False
         swept = await self._perform(sent)
@@ -99,40 +94,43 @@ class Sweeper:
     async def _perform(self, sent: float) -> Swept:
         try:
             swept = await self._store.perform(
-                self._store.sweep(self._presence, self._ahead, self._batch)
+                self._store.sweep(self._presence, self._ahead, self._settings.batch)
             )
         except StoreUnavailable:
             self._wanted = True
-            self._no_rescue_until = self._time.monotonic() + self._lease
+            self._no_rescue_until = self._time.monotonic() + self._settings.lease
             raise
-        if sent - self._heard > self._lease:
+        if sent - self._heard > self._settings.lease:
             # This process stood still, and so, for all it knows, did the others.
-            self._no_rescue_until = self._time.monotonic() + self._lease
+            self._no_rescue_until = self._time.monotonic() + self._settings.lease
         self._heard = self._time.monotonic()
         return swept
 
     def _plan_next(self, sent: float, sweeping: bool) -> None:
         now = self._time.monotonic()
-        self._next_look = now + min((now - sent) * DUTY, self._preclaim / 2)
+        self._next_look = now + min((now - sent) * DUTY, self._settings.preclaim / 2)
         if sweeping:
             heard = self.listener is not None and self.listener.alive
-            poll = self._poll if heard else self._poll_unheard
-            self._next_sweep = sent + min(self._interval, poll)
+            settings = self._settings
+            poll = settings.poll if heard else settings.poll_unheard
+            self._next_sweep = sent + min(settings.sweep, poll)
 
     async def _rescue(self, expired: Sequence[Expired]) -> None:
         if not expired or self._time.monotonic() < self._no_rescue_until:
             return
-        endings = {e.id: (e, decide_loss(e)) for e in expired}
+        endings = {e.id: decide_loss(e) for e in expired}
         freed = await self._store.perform(
-            self._store.complete([ending for _, ending in endings.values()], rescuing=True)
+            self._store.complete(list(endings.values()), rescuing=True)
         )
         for action_id in freed:
-            self._lost(*endings[action_id])
+            await self._lost(endings[action_id])
 
     async def _bring_back(self, lanes: Sequence[LaneHead]) -> None:
         """Parked actions whose kind this worker runs are due again."""
         for head in lanes:
             parked = parse_parking(head.lane)
             if parked is not None and self._handlers.runs(*parked):
-                while await self._store.perform(self._store.unpark(head.lane, self._batch)):
+                while await self._store.perform(
+                    self._store.unpark(head.lane, self._settings.batch)
+                ):
                     pass

@@ -5,33 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import random
 import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from types import TracebackType
-from uuid import uuid4
 
 from duetime.errors import ConfigError, DuetimeError
-from duetime.events import Events
 from duetime.model.claim import Presence
-from duetime.model.clock import Clock, SettableClock, monotonic
+from duetime.model.clock import SettableClock
 from duetime.model.ending import Ending
 from duetime.model.outcome import Released, decide
-from duetime.model.payload import Payloads
 from duetime.model.retry import Retry
-from duetime.store.base import Store
-from duetime.telemetry.meters import Meters
 from duetime.worker.claimer import Claimer
 from duetime.worker.completer import Completer
-from duetime.worker.handler import Handlers
-from duetime.worker.heartbeat import Heartbeat, Renewal, ThreadBeat, leases_of
+from duetime.worker.heartbeat import Renewal, leases_of
 from duetime.worker.held import Held, Holdings
+from duetime.worker.parts import Parts, Ports, WorkerSettings
 from duetime.worker.pruner import Pruner
 from duetime.worker.reporter import Reporter
 from duetime.worker.runner import Runner
-from duetime.worker.slots import Queues, pools_of
+from duetime.worker.slots import pools_of
 from duetime.worker.starter import Starter
 from duetime.worker.storetime import StoreTime
 from duetime.worker.sweeper import Sweeper
@@ -43,143 +36,91 @@ log = logging.getLogger("duetime.worker")
 PARTING_LEASE = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerSettings:
-    """The settings a worker lives by; times in seconds."""
-
-    app: str
-    concurrency: int
-    queues: Queues
-    lease: float
-    sweep: float
-    poll: float
-    poll_unheard: float
-    grace: float
-    preclaim: float
-    batch: int
-    retention: float
-    retention_failed: float
-    max_result: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
-    """Where a worker touches what tests must hold still: time, chance, names, threads."""
-
-    monotonic: Callable[[], float] = monotonic
-    dice: Callable[[], float] = random.random
-    name: Callable[[], str] = lambda: f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
-    heartbeat: Callable[[Store, Renewal], Heartbeat] = ThreadBeat
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What an app lends its workers."""
-
-    store: Store
-    payloads: Payloads
-    handlers: Handlers
-    events: Events
-    meters: Meters
-    clock: Clock
-
-
 class Worker:
     """Claims, runs and records between `async with` and its end."""
 
     def __init__(self, parts: Parts, settings: WorkerSettings, ports: Ports | None = None) -> None:
         ports = ports or Ports()
-        store, handlers = parts.store, parts.handlers
         self.id = ports.name()
-        self._store = store
-        self._clock = parts.clock
+        self._parts = parts
+        self._store = parts.store
         self._settings = settings
         self._pools = pools_of(settings.concurrency, settings.queues)
         self._time = StoreTime(parts.clock, ports.monotonic)
         self._holdings = Holdings()
         self._threads = Threads()
-        self._reporter = Reporter(store, parts.events, parts.meters, self._time)
-        self._completer = Completer(store, self._holdings, settings.batch, self._reporter.recorded)
-        self._runner = Runner(
+        self._assemble(ports)
+        self._stack = AsyncExitStack()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def _assemble(self, ports: Ports) -> None:
+        """The services, each told the others' verbs it may call."""
+        parts, settings, time, held = self._parts, self._settings, self._time, self._holdings
+        store = parts.store
+        self._reporter = Reporter(parts, time)
+        self._completer = Completer(
             store,
-            parts.payloads,
-            handlers,
-            self._threads,
-            self._time,
-            parts.clock,
-            grace=settings.grace,
-            max_result=settings.max_result,
-            dice=ports.dice,
-            ended=self._ended,
+            held,
+            settings.batch,
+            self._reporter.recorded,
+            lambda: self._claimer.slot_freed(),
         )
+        runner = Runner(parts, settings, self._threads, time, dice=ports.dice, ended=self._ended)
+        self._starter = Starter(time, held, runner.run, lambda: self._claimer.slot_freed())
         self._sweeper = Sweeper(
             store,
-            self._time,
-            self._presence(handlers),
+            time,
+            self._presence(),
             lambda: self._claimer,
-            handlers,
-            interval=settings.sweep,
-            poll=settings.poll,
-            poll_unheard=settings.poll_unheard,
-            preclaim=settings.preclaim,
-            lease=settings.lease,
-            batch=settings.batch,
-            lost=self._reporter.lost,
+            parts.handlers,
+            settings,
+            self._reporter.lost,
         )
         self._claimer = Claimer(
             self.id,
             store,
-            self._time,
+            time,
             self._pools,
-            self._holdings,
-            lease=settings.lease,
-            preclaim=settings.preclaim,
-            batch=settings.batch,
+            held,
+            settings,
+            start=self._starter.take,
             look=self._sweeper.look,
             busy=lambda: len(self._completer) >= 4 * settings.batch,
             caught_up=self._reporter.caught_up,
         )
-        self._starter = Starter(
-            self._time, self._holdings, self._runner.run, self._claimer.slot_freed
-        )
-        self._claimer.starter = self._starter
-        self._pruner = Pruner(
-            store,
-            keep=settings.retention,
-            keep_failed=settings.retention_failed,
-            batch=settings.batch,
-        )
-        self._renewal = Renewal(self._holdings, self._time, settings.lease)
-        self._heartbeat = ports.heartbeat(store, self._renewal)
-        self._stack = AsyncExitStack()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._pruner = Pruner(store, settings)
+        self._heartbeat = ports.heartbeat(store, Renewal(held, time, settings.lease))
 
-    def _presence(self, handlers: Handlers) -> Presence:
+    def _presence(self) -> Presence:
         queues = self._settings.queues
         return Presence(
             id=self.id,
             app=self._settings.app,
             host=socket.gethostname(),
             pid=os.getpid(),
-            kinds=handlers.kinds(),
+            kinds=self._parts.handlers.kinds(),
             queues=[] if queues is None else list(queues),
             concurrency=self._settings.concurrency,
         )
 
     def _ended(self, held: Held, ending: Ending) -> None:
+        # The limit is for handlers that run on and on; an ending is renewed until it is stored.
+        held.renew_until = None
         self._completer.add(held, ending)
         self._starter.ended(held)
 
     # -- starting --------------------------------------------------------------------
 
     async def __aenter__(self) -> Worker:
+        """Look at the store before anything runs: what is wrong with it is told here."""
         if self._tasks:
             raise ConfigError("this worker was started before; app.worker() makes a new one")
+        await self._sweeper.sweep()
         self._sweeper.listener = await self._stack.enter_async_context(
             self._store.listen(self._claimer.woken)
         )
-        if isinstance(self._clock, SettableClock):
-            self._stack.callback(self._clock.on_change(self._clock_moved()))
+        if isinstance(self._parts.clock, SettableClock):
+            self._stack.callback(self._parts.clock.on_change(self._clock_moved()))
         self._heartbeat.start()
         services = (self._sweeper, self._claimer, self._completer, self._pruner)
         self._tasks = [asyncio.create_task(part.service.run()) for part in services]
@@ -218,9 +159,9 @@ class Worker:
         self._pruner.service.stop()
         await self._drain()
         await asyncio.gather(sweep, prune)
-        await self._record()
         self._completer.service.stop()
         await complete
+        await self._record()
         await self._reporter.settle()
         await self._leave()
         self._threads.close()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from typing import TypeVar, cast
 
 from duetime.store.flow import Rows, Statement, Steps, Wake
 
 T = TypeVar("T")
+S = TypeVar("S")
+Driven = Generator[S, Rows, T]
 
 
-def drive(steps: Steps[T], fetch: Callable[[Statement], Rows]) -> tuple[T, list[Wake]]:
-    """Run a flow to its end: its value, and whom to wake once it is committed."""
+def statements(steps: Steps[T]) -> Driven[Statement, tuple[T, list[Wake]]]:
+    """A flow's statements only; with its value come those to wake once it is committed."""
     wakes: list[Wake] = []
     try:
         step = next(steps)
@@ -20,27 +22,36 @@ def drive(steps: Steps[T], fetch: Callable[[Statement], Rows]) -> tuple[T, list[
                 wakes.append(step)
                 step = next(steps)
             else:
-                step = steps.send(fetch(step))
+                step = steps.send((yield step))
     except StopIteration as end:
         return cast("T", end.value), wakes
-    finally:
-        steps.close()
 
 
-async def adrive(
-    steps: Steps[T], fetch: Callable[[Statement], Awaitable[Rows]]
-) -> tuple[T, list[Wake]]:
-    """The same on an async connection."""
-    wakes: list[Wake] = []
+def drive(driven: Driven[S, T], fetch: Callable[[S], Rows]) -> T:
+    """Run it to its end on a blocking connection."""
     try:
-        step = next(steps)
+        step = next(driven)
         while True:
-            if isinstance(step, Wake):
-                wakes.append(step)
-                step = next(steps)
+            try:
+                found = fetch(step)
+            except Exception as error:  # noqa: BLE001 - whoever asked decides
+                step = driven.throw(error)
             else:
-                step = steps.send(await fetch(step))
+                step = driven.send(found)
     except StopIteration as end:
-        return cast("T", end.value), wakes
-    finally:
-        steps.close()
+        return cast("T", end.value)
+
+
+async def adrive(driven: Driven[S, T], fetch: Callable[[S], Awaitable[Rows]]) -> T:
+    """Run it to its end on an async connection."""
+    try:
+        step = next(driven)
+        while True:
+            try:
+                found = await fetch(step)
+            except Exception as error:  # noqa: BLE001 - whoever asked decides
+                step = driven.throw(error)
+            else:
+                step = driven.send(found)
+    except StopIteration as end:
+        return cast("T", end.value)

@@ -58,7 +58,7 @@ def _apply(loader: Loader) -> Steps[None]:
     if not schema_exists:
         yield Statement("create_schema", {})
     for migration in (yield from _pending(loader)):
-        for statement in migration.steps():
+        for statement in migration.steps():  # noqa: UP028 - a list takes no answers
             yield statement
 
 

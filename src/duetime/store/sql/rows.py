@@ -24,7 +24,7 @@ NUL = "\x00"
 
 def record(row: Row) -> Record:
     """The first RECORD_WIDTH columns: `_action_columns.sql` or `_history_columns.sql`."""
-    value = cast("list[Any]", list(row[:RECORD_WIDTH]))
+    value: list[Any] = list(row[:RECORD_WIDTH])
     value[0] = UUID(value[0])
     value[4] = State(value[4])
     value[14] = _maybe_uuid(value[14])
@@ -79,7 +79,7 @@ def claim(row: Row) -> Claim:
 
 
 def stored_run(row: Row) -> StoredRun:
-    value = cast("list[Any]", list(row))
+    value: list[Any] = list(row)
     value[0] = UUID(value[0])
     value[1] = UUID(value[1])
     value[8] = None if value[8] is None else Outcome(value[8])
@@ -87,8 +87,10 @@ def stored_run(row: Row) -> StoredRun:
 
 
 def audit_entry(row: Row) -> AuditEntry:
-    value = cast("Any", row)
-    return AuditEntry(UUID(value[0]), *value[1:7], json.loads(value[7]), json.loads(value[8]))
+    value: list[Any] = list(row)
+    value[0] = UUID(value[0])
+    value[7:] = [json.loads(text) for text in value[7:]]
+    return AuditEntry(*value)
 
 
 def swept(row: Row) -> Swept:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from duetime.model.action import Record
+from duetime.model.claim import SUSPECT_LOSSES
 from duetime.model.lane import lane_of, parking_lane
 from duetime.model.state import Outcome, State
 from duetime.testing.conformance.probe import SECOND, Probe, again, finish
@@ -34,6 +35,14 @@ class Parking(Suite):
         assert await probe.get(before.id) == before
         claim = await probe.claim_one(lane_of("q", 3, "t"))
         assert (claim.id, claim.attempt, claim.due_at) == (before.id, 1, before.due_at)
+
+    async def test_a_suspect_comes_back_to_the_lane_of_suspects(self, probe: Probe) -> None:
+        """Parking must not make it look harmless: it is still to be claimed alone."""
+        claim = await probe.running()
+        await probe.end(again(claim, Outcome.lost, lane=PARKED, refund=True, lost=SUSPECT_LOSSES))
+        assert await probe.unpark(PARKED) == 1
+        assert await probe.claim(lane_of("default", 1, None)) == []
+        assert (await probe.claim_one(lane_of("default", 1, None, suspect=True))).id == claim.id
 
     async def test_no_more_come_back_than_asked_for(self, probe: Probe) -> None:
         for i in range(5):

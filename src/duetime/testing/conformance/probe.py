@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 SECOND = 1_000_000
 LEASE = 15 * SECOND
+LATER = 3600 * SECOND
 LANE = lane_of("default", 1, None)
 WORKER = Presence(
     id="worker-1", app="shop", host="here", pid=1, kinds=["mail"], queues=[], concurrency=10
@@ -149,8 +150,9 @@ class Probe:
         """A new action, claimed."""
         new = self.new(**given)
         await self.add_many([new])
-        claims = await self.claim(new.lane, lease=lease)
-        return next(claim for claim in claims if claim.id == new.id)
+        claim = await self.claim_one(new.lane, lease=lease)
+        assert claim.id == new.id
+        return claim
 
     async def finished(self, state: State, **given: Any) -> Record:
         """A new action that came to this end."""
@@ -161,9 +163,9 @@ class Probe:
         return await self.get(claim.id)
 
     async def in_state(self, state: State, **given: Any) -> Record:
-        """A new action in any state, brought there by lawful moves."""
+        """A new action in any state, brought there by lawful moves; due later, if scheduled."""
         if state is State.scheduled:
-            return await self.add(**given)
+            return await self.add(**(given if "due_at" in given else {"delay": LATER} | given))
         if state is State.running:
             return await self.get((await self.running(**given)).id)
         return await self.finished(state, **given)

@@ -65,6 +65,16 @@ class Pruning(Suite):
         assert left == {claim.id for claim in claims[:4]}
         assert await probe.prune(limit=100) == 4
 
+    async def test_age_counts_by_the_clock_not_by_the_order_of_arrival(self, probe: Probe) -> None:
+        """A clock that was set back makes the one that finished last the oldest."""
+        young = await probe.finished(State.succeeded)
+        probe.pass_time(-60 * SECOND)
+        old = await probe.finished(State.succeeded)
+        probe.pass_time(120 * SECOND)
+        assert await probe.prune(limit=1) == 1
+        assert await probe.all() == [young]
+        assert old.id != young.id
+
     async def test_runs_go_with_their_action(self, probe: Probe) -> None:
         claim = await probe.running()
         await probe.end(again(claim))
@@ -73,6 +83,8 @@ class Pruning(Suite):
         assert await probe.prune() == 1
         with pytest.raises(ActionNotFound):
             await probe.runs(claim.id)
+        await probe.add(id=claim.id)
+        assert await probe.runs(claim.id) == []
 
     async def test_runs_of_others_stay(self, probe: Probe) -> None:
         old, young = await probe.running(), await probe.running()

@@ -1,0 +1,199 @@
+"""`duetime actions`: look at actions and change them."""
+
+from __future__ import annotations
+
+from typing import Annotated, cast
+
+import typer
+
+from duetime.app import Duetime
+from duetime.cli import tables
+from duetime.cli.documents import action_document, emit, page_document, payload_data
+from duetime.cli.failures import Mistake
+from duetime.cli.opening import opened
+from duetime.cli.options import AnyTenant, App, At, By, Delay, Id, Json, Tenant, Url, os_user, scope
+from duetime.cli.times import now, shown
+from duetime.model.action import Action
+from duetime.model.key import IfExists
+from duetime.model.lane import Priority
+from duetime.model.state import State
+
+cli = typer.Typer(no_args_is_help=True, help="Look at actions and change them.")
+
+
+@cli.command("list")
+def list_(
+    state: Annotated[State | None, typer.Option(help="Only this state.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Only this kind.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Only this queue.")] = None,
+    correlation: Annotated[str | None, typer.Option(help="Only this correlation id.")] = None,
+    key: Annotated[str | None, typer.Option(help="Only this key.")] = None,
+    limit: Annotated[int, typer.Option(help="How many, at most 200.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Where the last page ended.")] = None,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """List actions, newest first."""
+    with opened(app, url) as target:
+        page = target.sync.find(
+            state=state,
+            kind=kind,
+            queue=queue,
+            correlation_id=correlation,
+            key=key,
+            limit=limit,
+            cursor=cursor,
+            tenant=scope(tenant, any_tenant),
+        )
+    if json:
+        emit(page_document(target, page))
+        return
+    if page.items:
+        tables.make_console().print(tables.action_table(page.items, now(), tenants=any_tenant))
+    else:
+        typer.echo("no actions match")
+    if page.next_cursor is not None:
+        typer.echo(f"there are more: --cursor {page.next_cursor}")
+
+
+@cli.command("show")
+def show(
+    action_id: Id,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Show one action: its fields and its runs."""
+    with opened(app, url) as target:
+        among = scope(tenant, any_tenant)
+        action = target.sync.get(action_id, tenant=among)
+        runs = target.sync.runs(action.id, tenant=among)
+    if json:
+        emit(action_document(target, action, runs=runs))
+        return
+    console = tables.make_console()
+    console.print(tables.field_table(action, payload_data(target, action.payload), now()))
+    console.print(tables.run_table(runs, now()) if runs else "\nno runs yet")
+
+
+@cli.command("schedule")
+def schedule(
+    kind: Annotated[str, typer.Argument(help="The kind, as the app declares it.")],
+    payload: Annotated[str, typer.Argument(metavar="JSON", help="Its payload.")] = "{}",
+    at: At = None,
+    delay: Delay = None,
+    key: Annotated[str | None, typer.Option(help="Dedupe name among unfinished ones.")] = None,
+    if_exists: Annotated[
+        str, typer.Option(help="If the key is held: return, replace or raise.")
+    ] = "return",
+    correlation: Annotated[str | None, typer.Option(help="Correlation id.")] = None,
+    priority: Annotated[Priority, typer.Option(help="How urgently.")] = Priority.normal,
+    queue: Annotated[str | None, typer.Option(help="Default: the queue of its kind.")] = None,
+    tenant: Tenant = None,
+    by: By = None,
+    app: App = None,
+    json: Json = False,
+) -> None:
+    """Schedule an action: at an instant, after a delay, or now."""
+    if app is None:
+        raise Mistake(
+            f"only a registered kind can be scheduled: name the app that declares {kind!r} "
+            "with --app module:app"
+        )
+    with opened(app, None) as target:
+        action = target.sync.schedule(
+            build_payload(target, kind, payload),
+            at=at,
+            delay=delay,
+            key=key,
+            if_exists=cast("IfExists", if_exists),
+            correlation_id=correlation,
+            priority=priority,
+            queue=queue,
+            tenant=tenant,
+            by=by or os_user(),
+        )
+    existing = "replaced" if if_exists == "replace" else "already there"
+    done = "scheduled" if action.created else existing
+    _tell(target, action, done, json=json, created=action.created)
+
+
+@cli.command("cancel")
+def cancel(
+    action_id: Id,
+    running: Annotated[
+        bool, typer.Option("--running", help="If it runs, ask its handler to stop.")
+    ] = False,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Cancel a scheduled action."""
+    with opened(app, url) as target:
+        action = target.sync.cancel(
+            action_id, running=running, tenant=scope(tenant, any_tenant), by=by or os_user()
+        )
+    stopped = action.state is State.cancelled
+    _tell(target, action, "cancelled" if stopped else "asked to stop", json=json)
+
+
+@cli.command("reschedule")
+def reschedule(
+    action_id: Id,
+    at: At = None,
+    delay: Delay = None,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Move a scheduled action, earlier or later."""
+    if (at is None) == (delay is None):
+        raise typer.BadParameter("say when: --at or --delay")
+    with opened(app, url) as target:
+        action = target.sync.reschedule(
+            action_id, at=at, delay=delay, tenant=scope(tenant, any_tenant), by=by or os_user()
+        )
+    _tell(target, action, "rescheduled", json=json)
+
+
+@cli.command("retry")
+def retry(
+    action_id: Id,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Schedule a failed action again, now, with its retry budget renewed."""
+    with opened(app, url) as target:
+        action = target.sync.retry(action_id, tenant=scope(tenant, any_tenant), by=by or os_user())
+    _tell(target, action, "scheduled again", json=json)
+
+
+def build_payload(app: Duetime, kind: str, text: str) -> object:
+    """The typed payload that the app's registry makes of this JSON."""
+    payloads = app.parts.payloads
+    return payloads.decode(kind, payloads.named(kind).version, text)
+
+
+def _tell(
+    app: Duetime, action: Action, done: str, *, json: bool, created: bool | None = None
+) -> None:
+    if json:
+        emit(action_document(app, action, created=created))
+        return
+    due = f", due {shown(action.due_at, now())}" if action.state is State.scheduled else ""
+    typer.echo(f"{done}: {action.kind} {action.id}{due}")

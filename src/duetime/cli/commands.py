@@ -1,0 +1,43 @@
+"""All commands, put together."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from duetime.cli.actions import cli as actions
+from duetime.cli.demo import demo
+from duetime.cli.migrate import migrate
+from duetime.cli.worker import worker
+
+cli = typer.Typer(
+    help="Everything that must happen later: run workers, look at actions and change them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+cli.command("demo")(demo)
+cli.command("worker")(worker)
+cli.add_typer(actions, name="actions")
+cli.command("migrate")(migrate)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"duetime {version('duetime')}")
+        raise typer.Exit
+
+
+@cli.callback()
+def options(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,196 @@
+"""The demo's app: a small shop, and visitors who keep it busy."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from duetime.app import Duetime
+from duetime.errors import IllegalState
+from duetime.model.action import Action
+from duetime.model.clock import Clock
+from duetime.model.outcome import Fail, Snooze
+from duetime.model.retry import Retry
+from duetime.worker.context import Context
+
+# A queue of its own: on a real store the demo neither runs nor parks anyone else's work.
+QUEUE = "duetime-demo"
+PACE = 0.4
+Visit = Callable[[int], Awaitable[None]]
+NAMES = ("ada", "grace", "linus", "mary", "alan", "edsger", "barbara")
+
+
+@dataclass(frozen=True)
+class SendMail:
+    to: str
+
+
+@dataclass(frozen=True)
+class ResizeImage:
+    image: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class ChargeCard:
+    order: int
+    outages: int
+
+
+@dataclass(frozen=True)
+class CheckStock:
+    order: int
+
+
+@dataclass(frozen=True)
+class TrackParcel:
+    order: int
+    arrives_at: datetime
+
+
+@dataclass(frozen=True)
+class SendReminder:
+    to: str
+
+
+@dataclass(frozen=True)
+class PublishPost:
+    title: str
+
+
+async def send_mail(payload: SendMail) -> str:
+    await asyncio.sleep(0.01)
+    return f"mail to {payload.to} sent"
+
+
+async def resize_image(payload: ResizeImage, ctx: Context) -> str:
+    for percent in (25, 50, 75):
+        await asyncio.sleep(payload.seconds / 4)
+        await ctx.progress(f"{percent} %")
+    await asyncio.sleep(payload.seconds / 4)
+    return f"{payload.image} resized"
+
+
+async def charge_card(payload: ChargeCard, ctx: Context) -> str:
+    await asyncio.sleep(0.1)
+    if ctx.attempt <= payload.outages:
+        raise ConnectionError("the bank does not answer")
+    return f"order {payload.order} paid"
+
+
+async def check_stock(payload: CheckStock) -> Fail:
+    return Fail(f"order {payload.order} is sold out")
+
+
+async def track_parcel(payload: TrackParcel, clock: Clock) -> str | Snooze:
+    if clock.now() < payload.arrives_at:
+        return Snooze(1.0)
+    return f"parcel of order {payload.order} arrived"
+
+
+async def send_reminder(payload: SendReminder) -> str:
+    return f"{payload.to} reminded"
+
+
+async def publish_post(payload: PublishPost) -> str:
+    return f"{payload.title!r} is online"
+
+
+def make_shop(url: str) -> Duetime:
+    """An app with the handlers above. It prunes nothing, whatever store it was pointed at."""
+    keep = timedelta(days=36_500)
+    app = Duetime(url, name="demo", grace=5, retention=keep, retention_failed=keep)
+    patient = Retry(attempts=3, delay=0.7)
+    app.handler(kind="send-mail", queue=QUEUE)(send_mail)
+    app.handler(kind="resize-image", queue=QUEUE)(resize_image)
+    app.handler(kind="charge-card", queue=QUEUE, retry=patient)(charge_card)
+    app.handler(kind="check-stock", queue=QUEUE)(check_stock)
+    app.handler(kind="track-parcel", queue=QUEUE)(track_parcel)
+    app.handler(kind="send-reminder", queue=QUEUE)(send_reminder)
+    app.handler(kind="publish-post", queue=QUEUE)(publish_post)
+    return app
+
+
+class Visitors:
+    """Whoever comes to the shop. Everything they schedule carries one correlation id."""
+
+    def __init__(self, app: Duetime, correlation_id: str) -> None:
+        self._app = app
+        self._correlation_id = correlation_id
+        self._orders = itertools.count(1)
+        self._second_thoughts: set[asyncio.Task[None]] = set()
+
+    async def come(self) -> None:
+        """One visit after the other, until cancelled."""
+        try:
+            for visit in itertools.cycle(self._visits()):
+                await visit(next(self._orders))
+                await asyncio.sleep(PACE)
+        finally:
+            for task in self._second_thoughts:
+                task.cancel()
+
+    def _visits(self) -> tuple[Visit, ...]:
+        return (
+            self._mail,
+            self._pay,
+            self._picture,
+            self._mail_later,
+            self._remind_and_cancel,
+            self._parcel,
+            self._mail,
+            self._publish_and_move,
+            self._mail_later,
+            self._sold_out,
+        )
+
+    async def _schedule(self, payload: object, delay: float = 0.0) -> Action:
+        return await self._app.schedule(
+            payload, delay=delay, correlation_id=self._correlation_id, by="visitor"
+        )
+
+    async def _mail(self, order: int) -> None:
+        await self._schedule(SendMail(_name(order)))
+
+    async def _mail_later(self, order: int) -> None:
+        await self._schedule(SendMail(_name(order)), delay=1 + order % 4)
+
+    async def _pay(self, order: int) -> None:
+        outages = (1, 2, 3, 0)[order // 10 % 4]
+        await self._schedule(ChargeCard(order, outages))
+
+    async def _picture(self, order: int) -> None:
+        await self._schedule(ResizeImage(f"photo-{order}.jpg", seconds=2.4), delay=0.5)
+
+    async def _parcel(self, order: int) -> None:
+        arrives_at = self._app.clock.now() + timedelta(seconds=2.5)
+        await self._schedule(TrackParcel(order, arrives_at))
+
+    async def _sold_out(self, order: int) -> None:
+        await self._schedule(CheckStock(order), delay=0.8)
+
+    async def _remind_and_cancel(self, order: int) -> None:
+        action = await self._schedule(SendReminder(_name(order)), delay=5)
+        self._later(2.0, lambda: self._app.cancel(action.id, by=_name(order)))
+
+    async def _publish_and_move(self, order: int) -> None:
+        action = await self._schedule(PublishPost(f"News {order}"), delay=30)
+        self._later(1.5, lambda: self._app.reschedule(action.id, delay=2.5, by=_name(order)))
+
+    def _later(self, seconds: float, verb: Callable[[], Awaitable[object]]) -> None:
+        async def think_again() -> None:
+            await asyncio.sleep(seconds)
+            with suppress(IllegalState):  # too late, it runs already
+                await verb()
+
+        task = asyncio.create_task(think_again())
+        self._second_thoughts.add(task)
+        task.add_done_callback(self._second_thoughts.discard)
+
+
+def _name(order: int) -> str:
+    return NAMES[order % len(NAMES)]

@@ -1,0 +1,81 @@
+"""Finding the app that `module:app` names."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from types import ModuleType
+
+from duetime.app import Duetime
+from duetime.cli.failures import Mistake
+from duetime.errors import did_you_mean
+
+
+def load_app(name: str) -> Duetime:
+    """The Duetime at `module:app`; the current directory counts as a place for modules."""
+    module_name, colon, path = name.partition(":")
+    if not colon or not module_name or not path:
+        raise Mistake(f"{name!r} names no app: write module:app, as myshop.main:app")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    return _app_in(_module(module_name), path)
+
+
+def _module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a module may raise anything, SystemExit too
+        raise _broken(name, error) from None
+
+
+def _broken(name: str, error: BaseException) -> Mistake:
+    if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+        return Mistake(
+            f"there is no module {error.name!r} in {os.getcwd()} or among installed packages"
+        )
+    if isinstance(error, TypeError | ValueError) and name.startswith("."):
+        return Mistake(f"{name!r} is relative: write the module's full name")
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return Mistake(f"importing {name!r} failed: {said}{_where(error)}")
+
+
+def _where(error: BaseException) -> str:
+    """The last line of the user's own code, as ` (shop.py, line 3)`."""
+    if isinstance(error, SyntaxError):
+        return ""  # its message says so
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if _is_users(f.filename)]
+    return f" ({_short(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
+
+
+def _is_users(file: str) -> bool:
+    ours = os.path.dirname(os.path.dirname(__file__))
+    foreign = (ours, os.path.dirname(os.__file__), "<frozen")
+    return not file.startswith(foreign) and "site-packages" not in file
+
+
+def _short(file: str) -> str:
+    return os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
+
+
+def _app_in(module: ModuleType, path: str) -> Duetime:
+    found: object = module
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise Mistake(f"module {module.__name__!r} has no {path!r}{_hint(module, path)}")
+        found = getattr(found, part)
+    if not isinstance(found, Duetime):
+        kind = type(found).__name__
+        hint = _hint(module, path)
+        raise Mistake(f"{module.__name__}:{path} is of type {kind}, not a Duetime{hint}")
+    return found
+
+
+def _hint(module: ModuleType, path: str) -> str:
+    apps = [name for name, value in vars(module).items() if isinstance(value, Duetime)]
+    if len(apps) == 1:
+        return f"; its app is {module.__name__}:{apps[0]}"
+    return did_you_mean(path, apps)

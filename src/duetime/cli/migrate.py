@@ -1,0 +1,90 @@
+"""`duetime migrate`: bring a database to the schema that this version knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Protocol, runtime_checkable
+
+import typer
+
+from duetime.app import Duetime
+from duetime.cli.failures import Mistake
+from duetime.cli.loading import load_app
+from duetime.cli.opening import refuse_memory, refuse_missing_file
+from duetime.cli.options import App, Url
+from duetime.store.sql.loader import Dialect, Migration
+from duetime.store.sql.migrate import render_migrations
+from duetime.stores import masked
+
+
+@runtime_checkable
+class Migratable(Protocol):
+    """A store that has a schema."""
+
+    def pending(self) -> Sequence[Migration]: ...
+
+    def migrate_blocking(self) -> None: ...
+
+
+def migrate(
+    url: Url = None,
+    app: App = None,
+    prefix: Annotated[str | None, typer.Option(help="What table names begin with.")] = None,
+    schema: Annotated[str | None, typer.Option(help="PostgreSQL schema of the tables.")] = None,
+    sql: Annotated[
+        bool, typer.Option("--sql", help="Print every migration as SQL; connects to nothing.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit 1 if something is pending.")
+    ] = False,
+) -> None:
+    """Create or upgrade duetime's tables."""
+    if sql and check:
+        raise typer.BadParameter("give --sql or --check, not both")
+    if app is not None and (url or prefix or schema):
+        raise typer.BadParameter("give --app alone: an app knows its store, prefix and schema")
+    target = Duetime(url, prefix=prefix, schema=schema) if app is None else load_app(app)
+    refuse_memory(target)
+    if sql:
+        typer.echo(_script(target), nl=False)
+        return
+    try:
+        _check(target) if check else _apply(target)
+    finally:
+        target.sync.close()
+
+
+def _script(app: Duetime) -> str:
+    settings = app.settings
+    dialect: Dialect = "sqlite" if settings.url.startswith("sqlite:") else "postgres"
+    return render_migrations(dialect, settings.prefix, settings.schema)
+
+
+def _check(app: Duetime) -> None:
+    refuse_missing_file(app)
+    missing = _store(app).pending()
+    if missing:
+        raise Mistake(f"{_place(app)} lacks {_names(missing)}: run `duetime migrate`")
+    typer.echo(f"{_place(app)} is up to date")
+
+
+def _apply(app: Duetime) -> None:
+    store = _store(app)
+    missing = store.pending()
+    store.migrate_blocking()
+    done = f": applied {_names(missing)}" if missing else " was up to date; nothing was done"
+    typer.echo(f"{_place(app)}{done}")
+
+
+def _store(app: Duetime) -> Migratable:
+    if not isinstance(app.store, Migratable):
+        raise Mistake(f"a {type(app.store).__name__} has no schema to migrate")
+    return app.store
+
+
+def _place(app: Duetime) -> str:
+    return masked(app.settings.url)
+
+
+def _names(missing: Sequence[Migration]) -> str:
+    return ", ".join(migration.name for migration in missing)

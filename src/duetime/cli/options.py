@@ -1,0 +1,52 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import getpass
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from duetime.cli.times import parse_delay, parse_instant
+from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope
+
+
+def os_user() -> str:
+    """Who types; a container may not know."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "system"
+
+
+def scope(tenant: str | None, any_tenant: bool) -> Scope | Ambient:
+    if tenant is not None and any_tenant:
+        raise typer.BadParameter("give --tenant or --any-tenant, not both")
+    return ANY if any_tenant else AMBIENT if tenant is None else tenant
+
+
+App = Annotated[
+    str | None,
+    typer.Option("--app", metavar="MODULE:APP", help="The app whose store and kinds to use."),
+]
+Url = Annotated[
+    str | None,
+    typer.Option("--url", help="The store, if no app is given; default: DUETIME_URL or TOML."),
+]
+Tenant = Annotated[str | None, typer.Option(help="The tenant; default: untenanted actions only.")]
+AnyTenant = Annotated[bool, typer.Option("--any-tenant", help="Look across all tenants.")]
+By = Annotated[str | None, typer.Option(help="Who acts; default: the OS user.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")]
+Id = Annotated[UUID, typer.Argument(metavar="ID", help="The action's id.")]
+At = Annotated[
+    datetime | None,
+    typer.Option(
+        parser=parse_instant, metavar="ISO", help="When, as 2030-01-31T09:00:00+01:00 or …Z."
+    ),
+]
+Delay = Annotated[
+    float | None,
+    typer.Option(parser=parse_delay, metavar="TIME", help="After how long, as 90s, 5m, 2h, 1d."),
+]

@@ -1,0 +1,84 @@
+"""Times as people type and read them."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import typer
+
+from duetime.model.clock import SystemClock
+
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+STEPS = (("d", 86_400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1))
+PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+CENTURIES = 365_250 * 86_400.0
+
+
+def parse_delay(text: str) -> float:
+    """Seconds of `90s`, `5m`, `2h`, `1d`, `1h30m`, or of a bare number."""
+    compact = text.strip().lower().replace(" ", "")
+    if re.fullmatch(r"\d+(\.\d+)?", compact):
+        compact += "s"
+    if not re.fullmatch(f"({PART.pattern})+", compact):
+        raise typer.BadParameter(f"{text!r} is no delay: write 90s, 5m, 2h, 1d or 1h30m")
+    seconds = sum(float(number) * UNITS[unit] for number, unit in PART.findall(compact))
+    if seconds > CENTURIES:
+        raise typer.BadParameter(f"{text!r} is more than a thousand years")
+    return seconds
+
+
+def parse_instant(text: str) -> datetime:
+    """An instant of ISO 8601, which must say its zone."""
+    try:
+        instant = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r} is no date: write ISO 8601 with a zone, as 2030-01-31T09:00:00+01:00"
+        ) from None
+    if instant.tzinfo is None:
+        raise typer.BadParameter(f"{text!r} has no time zone: add Z for UTC, or as +01:00")
+    return instant
+
+
+def now() -> datetime:
+    return SystemClock().now()
+
+
+def shown(instant: datetime | None, at: datetime) -> str:
+    """Local time with its zone, and how far from `at` that is; the date unless it is today."""
+    if instant is None:
+        return "-"
+    local = instant.astimezone()
+    form = "%H:%M:%S %Z" if local.date() == at.astimezone().date() else "%Y-%m-%d %H:%M:%S %Z"
+    return f"{local.strftime(form)}, {relative(instant - at)}"
+
+
+def relative(distance: timedelta) -> str:
+    """`in 3 m`, `2 h ago`, `now`."""
+    seconds = distance.total_seconds()
+    size = amount(abs(seconds))
+    if abs(seconds) < 0.5:
+        return "now"
+    return f"in {size}" if seconds > 0 else f"{size} ago"
+
+
+def amount(seconds: float) -> str:
+    """`3 m`, `2 h 30 m`: as one would say it, never more than two units."""
+    left = round(seconds)
+    for unit, size, next_unit, next_size in STEPS:
+        if left >= size:
+            more = left % size // next_size
+            return f"{left // size} {unit}" + (f" {more} {next_unit}" if more else "")
+    return f"{left} s"
+
+
+def milliseconds(distance: timedelta) -> str:
+    """`1,234 ms`; small ones with a decimal, because that is where lateness lives."""
+    number = distance / timedelta(milliseconds=1)
+    return f"{number:,.1f} ms" if abs(number) < 100 else f"{number:,.0f} ms"
+
+
+def iso(instant: datetime) -> str:
+    """As machines read it."""
+    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,112 @@
+"""`duetime worker`: run an app's handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable, Coroutine
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from duetime.app import Duetime
+from duetime.cli.loading import load_app
+from duetime.store.memory import MemoryStore
+from duetime.stores import masked
+from duetime.worker.slots import Queues
+
+
+class LogLevel(StrEnum):
+    debug = "debug"
+    info = "info"
+    warning = "warning"
+    error = "error"
+
+
+def worker(
+    app: Annotated[str, typer.Argument(metavar="MODULE:APP", help="The app, as myshop.main:app.")],
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, help="Slots; default: the app's setting, 100.")
+    ] = None,
+    queue: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[=SLOTS]",
+            help="NAME: serve only the queues named. NAME=SLOTS: give that queue slots of its "
+            "own; all others share the concurrency. Repeatable.",
+        ),
+    ] = None,
+    log_level: Annotated[LogLevel, typer.Option(help="How much to log.")] = LogLevel.info,
+) -> None:
+    """Run an app's handlers until SIGTERM or Ctrl-C; what runs then may finish."""
+    queues = parse_queues(queue or [])
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=log_level.upper(),
+        format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
+    )
+    target = load_app(app)
+    typer.echo(start_line(target, concurrency, queues))
+    for warning in warnings(target):
+        typer.echo(f"warning: {warning}", err=True)
+    run_loop(target.run(concurrency=concurrency, queues=queues))
+
+
+def parse_queues(given: list[str]) -> Queues:
+    """`["a", "b"]` or `{"a": 5}` of what was typed; a mix has no meaning."""
+    if not given:
+        return None
+    pairs = [text.partition("=") for text in given]
+    if not any(equals for _, equals, _ in pairs):
+        return given
+    if not all(equals for _, equals, _ in pairs):
+        raise typer.BadParameter(
+            "give slots to every --queue (all other queues share the rest) or to none (only "
+            "those are served)"
+        )
+    return {name: _slots(name, number) for name, _, number in pairs}
+
+
+def _slots(name: str, number: str) -> int:
+    if not number.isdecimal() or int(number) < 1:
+        raise typer.BadParameter(f"--queue {name}={number}: write a number of slots, at least 1")
+    return int(number)
+
+
+def start_line(app: Duetime, concurrency: int | None, queues: Queues) -> str:
+    slots = concurrency or app.settings.concurrency
+    served = f"all queues ({slots} slots)"
+    if isinstance(queues, dict):
+        own = ", ".join(f"{name} ({number})" for name, number in queues.items())
+        served = f"queues {own}, all others ({slots} slots)"
+    elif queues is not None:
+        served = f"queues {', '.join(queues)} only ({slots} slots)"
+    kinds = ", ".join(app.parts.handlers.kinds()) or "none"
+    return f"duetime worker on {masked(app.settings.url)}: {served}; kinds: {kinds}"
+
+
+def warnings(app: Duetime) -> list[str]:
+    """What is allowed, and hardly ever meant."""
+    found = []
+    if not app.parts.handlers.kinds():
+        found.append("this app declares no handler: whatever is due will be parked")
+    if isinstance(app.store, MemoryStore):
+        found.append("memory:// is seen by this process only: nobody else can schedule for it")
+    return found
+
+
+def run_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, on uvloop where it is installed."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(work)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory

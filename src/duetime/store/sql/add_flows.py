@@ -1,0 +1,159 @@
+"""Adding actions: set by set where keys only ask or refuse, one by one where they replace."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+from uuid import UUID
+
+from duetime.errors import DuplicateKey, IllegalState
+from duetime.model.action import Added, NewAction, Record
+from duetime.model.key import IfExists
+from duetime.model.state import State
+from duetime.store.base import Store
+from duetime.store.flow import Flow, Mode, Statement, Steps
+from duetime.store.sql import rows
+from duetime.store.sql.wakes import wake
+
+Slot = tuple[str | None, str, str | None]
+
+
+class AddFlows(Store, ABC):
+    """`add`, for every SQL store."""
+
+    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[list[Added]]:
+        if not any(one.key is not None for one in new):
+            # Nothing can be in the way but the same action, sent before: one statement.
+            mode = Mode.single if len(new) == 1 else Mode.write
+            return Flow(lambda: _add_all(new, "return"), mode, resend=True)
+        if if_exists == "replace":
+            return Flow(lambda: _add_each(new), Mode.write)
+        return Flow(lambda: _add_all(new, if_exists), Mode.write, resend=True)
+
+
+def _add_all(new: Sequence[NewAction], if_exists: IfExists) -> Steps[list[Added]]:
+    stored: dict[UUID, Added] = {}
+    missing = list(new)
+    while missing:
+        created = yield from _insert(missing)
+        stored |= {action_id: Added(record, True) for action_id, record in created.items()}
+        missing = [one for one in missing if one.id not in stored]
+        if missing:
+            stored |= yield from _look_up(missing, if_exists)
+            # Whoever held the key may have finished between the two statements: try again.
+            missing = [one for one in missing if one.id not in stored]
+    return [stored[one.id] for one in new]
+
+
+def _add_each(new: Sequence[NewAction]) -> Steps[list[Added]]:
+    stored: dict[UUID, Added] = {}
+    for one in new:
+        while one.id not in stored:
+            created = yield from _insert([one])
+            if one.id in created:
+                stored[one.id] = Added(created[one.id], True)
+            else:
+                stored |= yield from _replace(one)
+    latest = {added.record.id: added.record for added in stored.values()}
+    return [Added(latest[stored[one.id].record.id], stored[one.id].created) for one in new]
+
+
+def _insert(new: Sequence[NewAction]) -> Steps[dict[UUID, Record]]:
+    """Store those whose id and key are free."""
+    found = yield Statement("add", {"rows": rows.new_rows(new)})
+    asked = {one.id: one for one in new}
+    created: dict[UUID, Record] = {}
+    for action_id, due_at, created_at in cast("Any", found):
+        one = asked[UUID(action_id)]
+        created[one.id] = rows.born(one, due_at, created_at)
+    lanes = ((asked[record.id].lane, record.due_at) for record in created.values())
+    yield from wake(lanes, next((record.created_at for record in created.values()), 0))
+    return created
+
+
+def _look_up(new: Sequence[NewAction], if_exists: IfExists) -> Steps[dict[UUID, Added]]:
+    """What is in the way of these, as far as it still is."""
+    by_id, by_slot = yield from _holders(new)
+    stored: dict[UUID, Added] = {}
+    for one in new:
+        holder = by_slot.get((one.tenant, one.kind, one.key))
+        if one.id in by_id:
+            stored[one.id] = Added(by_id[one.id], True)
+        elif holder is not None and if_exists == "raise":
+            raise DuplicateKey(str(one.key), one.kind, holder.id)
+        elif holder is not None:
+            stored[one.id] = Added(holder, False)
+    return stored
+
+
+def _replace(new: NewAction) -> Steps[dict[UUID, Added]]:
+    by_id, by_slot = yield from _holders([new])
+    if new.id in by_id:
+        return {new.id: Added(by_id[new.id], True)}
+    holder = by_slot.get((new.tenant, new.kind, new.key))
+    if holder is None:
+        return {}
+    changed = yield Statement("replace", _replacement(holder.id, new))
+    if not changed:
+        # It was claimed since, or is gone: look once more under a lock.
+        return (yield from _refuse_running(holder.id, new))
+    ((_, due_at, now),) = cast("Any", changed)
+    yield from wake([(new.lane, due_at)], now)
+    return {new.id: Added(_replaced(holder, new, due_at, now), False)}
+
+
+def _refuse_running(action_id: UUID, new: NewAction) -> Steps[dict[UUID, Added]]:
+    by_id, _ = yield from _holders([replace(new, id=action_id)])
+    found = by_id.get(action_id)
+    if found is not None and found.state is State.running:
+        raise IllegalState("replace", action_id, found.state, [State.scheduled])
+    return {}
+
+
+def _holders(new: Sequence[NewAction]) -> Steps[tuple[dict[UUID, Record], dict[Slot, Record]]]:
+    """What is stored under these ids, and the unfinished actions that hold these keys."""
+    asked = {one.id for one in new}
+    found = yield Statement("holders", {"rows": rows.new_rows(new)})
+    records = [rows.record(row) for row in found]
+    by_id = {record.id: record for record in records if record.id in asked}
+    by_slot = {
+        (record.tenant, record.kind, record.key): record
+        for record in records
+        if not record.state.finished
+    }
+    return by_id, by_slot
+
+
+def _replacement(holder: UUID, new: NewAction) -> dict[str, object]:
+    return {
+        "id": str(holder),
+        "version": new.version,
+        "payload": new.payload,
+        "queue": new.queue,
+        "priority": new.priority,
+        "correlation_id": new.correlation_id,
+        "lane": new.lane,
+        "due_at": new.due_at,
+        "delay": new.delay or 0,
+        "by": new.by,
+    }
+
+
+def _replaced(holder: Record, new: NewAction, due_at: int, now: int) -> Record:
+    return replace(
+        holder,
+        version=new.version,
+        payload=new.payload,
+        queue=new.queue,
+        priority=new.priority,
+        correlation_id=new.correlation_id,
+        due_at=due_at,
+        attempt=0,
+        base_attempt=0,
+        losses=0,
+        error=None,
+        modified_at=now,
+        modified_by=new.by,
+    )

@@ -1,0 +1,295 @@
+"""The client's verbs, each once, for every SQL store."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+from uuid import UUID
+
+from duetime.errors import ActionNotFound, DuplicateKey, IllegalState
+from duetime.model.action import Record, StoredRun, current_run
+from duetime.model.audit import AuditEntry
+from duetime.model.filter import Filter
+from duetime.model.ids import NewId
+from duetime.model.lane import lane_of
+from duetime.model.state import State
+from duetime.model.tenant import ANY, Scope
+from duetime.store.base import Store
+from duetime.store.flow import Mode, Rows, Statement, Steps, flow
+from duetime.store.sql import rows
+from duetime.store.sql.wakes import wake
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """An action that nobody else can change until we commit, and the store's clock."""
+
+    record: Record
+    now: int
+    lane: str | None
+    stop_by: str | None
+
+
+class ClientFlows(Store, ABC):
+    """Reading, cancelling, rescheduling, retrying, and the audit log of these."""
+
+    _ids: NewId
+
+    # -- reading ---------------------------------------------------------------------
+
+    @flow(Mode.read)
+    def get(self, action_id: UUID, tenant: Scope) -> Steps[Record]:
+        return (yield from _get(action_id, tenant))
+
+    @flow(Mode.read)
+    def find(self, wanted: Filter) -> Steps[list[Record]]:
+        name = "find"
+        if wanted.state is not None:
+            name = "find_finished" if wanted.state.finished else "find_unfinished"
+        before = None if wanted.before is None else str(wanted.before)
+        params = _filter(wanted) | {"before": before, "limit": wanted.limit}
+        found = [rows.record(row) for row in (yield Statement(name, params))]
+        # Both tables give their newest; which of them are the newest of all is seen here.
+        return sorted(found, key=lambda one: one.id, reverse=True)[: wanted.limit]
+
+    @flow(Mode.read)
+    def runs(self, action_id: UUID, tenant: Scope) -> Steps[list[StoredRun]]:
+        # Asked first: a run that ends in between is then told twice rather than never.
+        last = current_run((yield from _get(action_id, tenant)))
+        earlier = [
+            rows.stored_run(row) for row in (yield Statement("runs", {"id": str(action_id)}))
+        ]
+        known = {run.id for run in earlier}
+        return [*earlier, *([last] if last and last.id not in known else [])]
+
+    @flow(Mode.read)
+    def audit(self, subject_id: str, limit: int) -> Steps[list[AuditEntry]]:
+        found = yield Statement("audit", {"subject_id": subject_id, "limit": limit})
+        return [rows.audit_entry(row) for row in found]
+
+    # -- cancelling ------------------------------------------------------------------
+
+    @flow()
+    def cancel(self, action_id: UUID, tenant: Scope, by: str, *, running: bool) -> Steps[Record]:
+        found = yield from _lock(action_id, tenant)
+        if running and found.record.state is State.running:
+            return (yield from self._ask_to_stop(found, by))
+        allowed = [State.scheduled, State.running] if running else [State.scheduled]
+        _require("cancel", found.record, allowed)
+        [cancelled] = yield from self._cancel([found], by)
+        return cancelled
+
+    @flow()
+    def cancel_many(self, wanted: Filter, by: str) -> Steps[list[Record]]:
+        if wanted.state not in (None, State.scheduled):
+            return []
+        locked = yield Statement("lock_scheduled", _filter(wanted))
+        return (yield from self._cancel(_locked(locked), by))
+
+    def _cancel(self, found: Sequence[Locked], by: str) -> Steps[list[Record]]:
+        if not found:
+            return []
+        now = found[0].now
+        ids = rows.dump(str(one.record.id) for one in found)
+        yield Statement("cancel_history", {"ids": ids, "by": by, "now": now})
+        yield Statement("cancel", {"ids": ids})
+        changes = [
+            (
+                one.record,
+                replace(
+                    one.record,
+                    state=State.cancelled,
+                    cancelled_by=by,
+                    modified_at=now,
+                    modified_by=by,
+                    finished_at=now,
+                ),
+            )
+            for one in found
+        ]
+        yield from self._note("cancel", by, now, changes)
+        return [after for _, after in changes]
+
+    def _ask_to_stop(self, found: Locked, by: str) -> Steps[Record]:
+        record = found.record
+        yield Statement("stop", {"id": str(record.id), "by": by})
+        before = {"state": record.state, "stop_by": found.stop_by}
+        entry = self._entry(record, before, {"state": record.state, "stop_by": by})
+        yield _audit_add("cancel", by, found.now, [entry])
+        return record
+
+    # -- rescheduling ----------------------------------------------------------------
+
+    @flow()
+    def reschedule(
+        self, action_id: UUID, tenant: Scope, by: str, *, due_at: int | None, delay: int | None
+    ) -> Steps[Record]:
+        found = yield from _lock(action_id, tenant)
+        _require("reschedule", found.record, [State.scheduled])
+        when = {"due_at": due_at, "delay": delay or 0}
+        params = {"id": str(action_id), **when, "by": by, "now": found.now}
+        ((due,),) = cast("Any", (yield Statement("reschedule", params)))
+        after = replace(found.record, due_at=due, modified_at=found.now, modified_by=by)
+        yield from self._note("reschedule", by, found.now, [(found.record, after)])
+        yield from wake([(found.lane, due)], found.now)
+        return after
+
+    # -- retrying --------------------------------------------------------------------
+
+    @flow()
+    def retry(self, action_id: UUID, tenant: Scope, by: str) -> Steps[Record]:
+        found = yield from _lock(action_id, tenant)
+        _require("retry", found.record, [State.failed])
+        while True:
+            retried = yield from self._retry([found], by)
+            if retried:
+                return retried[0]
+            yield from _refuse_key(found.record)
+
+    @flow()
+    def retry_many(self, wanted: Filter, by: str) -> Steps[list[Record]]:
+        if wanted.state not in (None, State.failed):
+            return []
+        locked = yield Statement("lock_failed", _filter(wanted))
+        return (yield from self._retry(_locked(locked), by))
+
+    def _retry(self, found: Sequence[Locked], by: str) -> Steps[list[Record]]:
+        """Bring back those whose key is free; they are ours alone by their locks."""
+        if not found:
+            return []
+        now = found[0].now
+        lanes = {one.record.id: _home(one.record) for one in found}
+        homes = [{"action_id": str(one), "new_lane": lane} for one, lane in lanes.items()]
+        back = yield Statement("retry", {"rows": rows.dump(homes), "by": by, "now": now})
+        retried = {UUID(cast("str", row[0])) for row in back}
+        ids = rows.dump(str(one) for one in retried)
+        if retried:
+            yield Statement("retry_runs", {"ids": ids})
+            yield Statement("retry_history", {"ids": ids})
+        records = [one.record for one in found if one.record.id in retried]
+        changes = [(record, _revived(record, by, now)) for record in records]
+        yield from self._note("retry", by, now, changes)
+        yield from wake([(lanes[record.id], now) for record in records], now)
+        return [after for _, after in changes]
+
+    # -- auditing --------------------------------------------------------------------
+
+    def _note(
+        self, verb: str, by: str, now: int, changes: Sequence[tuple[Record, Record]]
+    ) -> Steps[None]:
+        """Audit changes, told by what the action was before and is after."""
+        if changes:
+            entries = [self._entry(one, _told(one), _told(after)) for one, after in changes]
+            yield _audit_add(verb, by, now, entries)
+
+    def _entry(
+        self, record: Record, before: Mapping[str, object], after: Mapping[str, object]
+    ) -> dict[str, object]:
+        return {
+            "id": str(self._ids()),
+            "tenant": record.tenant,
+            "subject_id": str(record.id),
+            "before": json.dumps(before),
+            "after": json.dumps(after),
+        }
+
+
+def _get(action_id: UUID, tenant: Scope) -> Steps[Record]:
+    found = yield Statement("get", {"id": str(action_id)})
+    return _visible(action_id, tenant, [rows.record(row) for row in found])
+
+
+def _visible(action_id: UUID, tenant: Scope, found: Sequence[Record]) -> Record:
+    if not found or (tenant is not ANY and found[0].tenant != tenant):
+        raise ActionNotFound(action_id)
+    return found[0]
+
+
+def _lock(action_id: UUID, tenant: Scope) -> Steps[Locked]:
+    """Wherever it is. It may move while we wait for its lock, so both places are asked,
+    and the first once more: between them it may have come back."""
+    for name in ("lock", "lock_finished", "lock"):
+        found = _locked((yield Statement(name, {"id": str(action_id)})))
+        if found:
+            _visible(action_id, tenant, [found[0].record])
+            return found[0]
+    raise ActionNotFound(action_id)
+
+
+def _locked(found: Rows) -> list[Locked]:
+    return [Locked(rows.record(row), *cast("Any", row)[rows.RECORD_WIDTH :]) for row in found]
+
+
+def _require(verb: str, record: Record, allowed: Sequence[State]) -> None:
+    if record.state not in allowed:
+        raise IllegalState(verb, record.id, record.state, allowed)
+
+
+def _filter(wanted: Filter) -> dict[str, object]:
+    state = wanted.state
+    return {
+        "state": state.value if state is not None and state.finished else None,
+        "scheduled": state is State.scheduled or None,
+        "running": state is State.running or None,
+        "kind": wanted.kind,
+        "queue": wanted.queue,
+        "correlation_id": wanted.correlation_id,
+        "key": wanted.key,
+        "tenant": wanted.tenant if isinstance(wanted.tenant, str) else None,
+        "untenanted": wanted.tenant is None or None,
+        "due_from": wanted.due_from,
+        "due_before": wanted.due_before,
+    }
+
+
+def _home(record: Record) -> str:
+    return lane_of(record.queue, record.priority, record.tenant)
+
+
+def _revived(record: Record, by: str, now: int) -> Record:
+    return replace(
+        record,
+        state=State.scheduled,
+        due_at=now,
+        base_attempt=record.attempt,
+        losses=0,
+        token=None,
+        worker=None,
+        lease_until=None,
+        started_at=None,
+        progress=None,
+        result=None,
+        error=None,
+        outcome=None,
+        finished_at=None,
+        modified_at=now,
+        modified_by=by,
+        cancelled_by=None,
+    )
+
+
+def _refuse_key(record: Record) -> Steps[None]:
+    """Say who holds its key; if nobody does any more, it can be retried after all."""
+    asked = {
+        "id": str(record.id),
+        "kind": record.kind,
+        "tenant": record.tenant,
+        "key": record.key,
+        "position": 0,
+    }
+    found = yield Statement("holders", {"rows": rows.dump([asked])})
+    for holder in map(rows.record, found):
+        if holder.id != record.id:
+            raise DuplicateKey(str(record.key), record.kind, holder.id)
+
+
+def _told(record: Record) -> dict[str, object]:
+    return {"state": record.state, "due_at": record.due_at}
+
+
+def _audit_add(verb: str, by: str, now: int, entries: Sequence[Mapping[str, object]]) -> Statement:
+    params = {"verb": verb, "by": by, "now": now, "rows": rows.dump(entries)}
+    return Statement("audit_add", params)

@@ -1,0 +1,60 @@
+"""Cuts a connection whose server does not answer in time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+import psycopg
+
+from duetime.store.sql.pools import AsyncConnection, Connection
+
+
+def sever(connection: Connection | AsyncConnection) -> None:
+    """End it under the driver's hands: whoever waits for it is told at once that it broke.
+
+    To ask the server to cancel would mean to wait for the very server that does not answer.
+    """
+    with suppress(OSError, psycopg.Error), _wire(connection) as wire:
+        wire.shutdown(socket.SHUT_RDWR)
+
+
+def _wire(connection: Connection | AsyncConnection) -> socket.socket:
+    """Its socket under a number of our own: libpq goes on to close the other."""
+    return socket.socket(fileno=os.dup(connection.fileno()))
+
+
+@contextmanager
+def loop_deadline(
+    connection: AsyncConnection, seconds: float, passed: Callable[[], None]
+) -> Iterator[None]:
+    def cut() -> None:
+        passed()
+        sever(connection)
+
+    timer = asyncio.get_running_loop().call_later(seconds, cut)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def thread_deadline(
+    connection: Connection, seconds: float, passed: Callable[[], None]
+) -> Iterator[None]:
+    def cut() -> None:
+        passed()
+        sever(connection)
+
+    timer = threading.Timer(seconds, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

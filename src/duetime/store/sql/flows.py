@@ -1,0 +1,13 @@
+"""Every verb of the contract as a flow over `.sql` files."""
+
+from __future__ import annotations
+
+from abc import ABC
+
+from duetime.store.sql.add_flows import AddFlows
+from duetime.store.sql.client_flows import ClientFlows
+from duetime.store.sql.worker_flows import WorkerFlows
+
+
+class SqlFlows(AddFlows, ClientFlows, WorkerFlows, ABC):
+    """What the SQL stores share: all but connections, transactions and waking."""

@@ -1,0 +1,208 @@
+"""The store in a PostgreSQL database: a cluster of processes may share it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import TypeVar
+from uuid import uuid4
+
+from duetime.errors import ConfigError
+from duetime.model.clock import Clock, SettableClock, SystemClock, to_micros
+from duetime.model.ids import TimeOrderedIds
+from duetime.store.base import Listener, OnWake
+from duetime.store.flow import Flow, Rows, Statement, Wake
+from duetime.store.listeners import Listeners
+from duetime.store.sql import migrate as migrations
+from duetime.store.sql.drive import adrive, drive
+from duetime.store.sql.flows import SqlFlows
+from duetime.store.sql.loader import Loader, Migration
+from duetime.store.sql.names import WRITTEN, Names
+
+try:
+    import psycopg  # noqa: F401 - asks whether it is there
+except ImportError as missing:
+    raise ConfigError(
+        "a postgresql:// URL needs psycopg: pip install 'duetime[postgres]'"
+    ) from missing
+
+from duetime.store.sql.attempt import Attempt, Command, openings
+from duetime.store.sql.deadline import loop_deadline, thread_deadline
+from duetime.store.sql.listener import PostgresListener
+from duetime.store.sql.notices import ping_message, wake_message
+from duetime.store.sql.pools import Pools
+from duetime.store.sql.postgres_faults import FAULTS
+from duetime.store.sql.server import Server
+
+T = TypeVar("T")
+
+
+class PostgresStore(SqlFlows):
+    """Keeps no state in a session, so that a pooler in transaction mode may stand between."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str | None = None,
+        prefix: str = WRITTEN,
+        migrate: bool = True,
+        clock: Clock | None = None,
+        timeout: float = 10.0,
+        notify_within: float = 15.0,
+        listen: bool = True,
+        pool_size: int = 10,
+        application_name: str = "duetime",
+    ) -> None:
+        self._server = Server(url, timeout, application_name)
+        self._migrate = migrate
+        self._clock = clock if isinstance(clock, SettableClock) else None
+        self._timeout = timeout
+        self._notify_within = round(notify_within * 1_000_000)
+        self._listening = listen
+        self._ids = TimeOrderedIds(clock or SystemClock())
+        self._loader = Loader("postgres", Names(prefix, schema))
+        self._openings = openings(timeout / 4)
+        self._pools = Pools(self._server.connect, self._server.aconnect, pool_size, timeout)
+        self._listeners = Listeners()
+        self._remote: list[PostgresListener] = []
+        self._sender = uuid4().hex
+        self._pings = count(1)
+        self._ready = False
+
+    # -- performing ------------------------------------------------------------------
+
+    async def perform(self, flow: Flow[T]) -> T:
+        if not self._ready:
+            await self._prepare()
+        return await self._perform(flow)
+
+    def perform_blocking(self, flow: Flow[T]) -> T:
+        if not self._ready:
+            self._prepare_blocking()
+        return self._perform_blocking(flow)
+
+    async def aclose(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._pools.close()
+
+    async def _perform(self, flow: Flow[T]) -> T:
+        for tries in count(1):
+            attempt = self._attempt(flow)
+            try:
+                return await self._try(attempt)
+            except FAULTS as error:
+                await asyncio.sleep(attempt.pause(error, tries, self._server.name))
+        raise AssertionError("unreachable")
+
+    def _perform_blocking(self, flow: Flow[T]) -> T:
+        for tries in count(1):
+            attempt = self._attempt(flow)
+            try:
+                return self._try_blocking(attempt)
+            except FAULTS as error:
+                time.sleep(attempt.pause(error, tries, self._server.name))
+        raise AssertionError("unreachable")
+
+    async def _try(self, attempt: Attempt[T]) -> T:
+        async with self._pools.of_loop().connection() as connection:
+
+            async def fetch(step: Statement | Command) -> Rows:
+                cursor = await connection.execute(*self._message(step), binary=_is_binary(step))
+                return await cursor.fetchall() if cursor.description else ()
+
+            with loop_deadline(connection, self._timeout, attempt.is_overdue):
+                return await adrive(attempt.steps(), fetch)
+
+    def _try_blocking(self, attempt: Attempt[T]) -> T:
+        with self._pools.of_threads().connection() as connection:
+
+            def fetch(step: Statement | Command) -> Rows:
+                cursor = connection.execute(*self._message(step), binary=_is_binary(step))
+                return cursor.fetchall() if cursor.description else ()
+
+            with thread_deadline(connection, self._timeout, attempt.is_overdue):
+                return drive(attempt.steps(), fetch)
+
+    def _attempt(self, flow: Flow[T]) -> Attempt[T]:
+        return Attempt(flow, self._openings.get(flow.mode), self._tell)
+
+    def _message(self, step: Statement | Command) -> tuple[bytes, Mapping[str, object] | None]:
+        if isinstance(step, Command):
+            return step.text.encode(), None
+        now = None if self._clock is None else to_micros(self._clock.now())
+        return self._loader.sql(step).encode(), {"now": now, **step.params}
+
+    # -- waking ----------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def listen(self, on_wake: OnWake) -> AsyncIterator[Listener]:
+        remote = PostgresListener(
+            self._server.aconnect, self._loader.names.channel, self._sender, on_wake
+        )
+        async with self._listeners.listen(on_wake):
+            if not self._listening:
+                yield remote
+                return
+            task = asyncio.create_task(remote.run())
+            self._remote.append(remote)
+            try:
+                yield remote
+            finally:
+                self._remote.remove(remote)
+                task.cancel()
+                await asyncio.wait([task])
+
+    def _tell(self, wakes: Sequence[Wake]) -> Statement | None:
+        """Wake those of our process; what to send to the others, if it is soon enough."""
+        self._listeners.tell(wakes)
+        soon = [wake for wake in wakes if wake.due_at < wake.now + self._notify_within]
+        if not soon:
+            return None
+        message = wake_message(self._sender, soon)
+        return Statement("notify", {"channel": self._loader.names.channel, "message": message})
+
+    def _ping(self) -> dict[str, object]:
+        if not self._remote:
+            return {}
+        ping = next(self._pings)
+        for remote in self._remote:
+            remote.expect(ping)
+        channel = self._loader.names.channel
+        return {"channel": channel, "ping": ping_message(self._sender, ping)}
+
+    # -- migrating -------------------------------------------------------------------
+
+    def pending(self) -> list[Migration]:
+        """The migrations that this database lacks."""
+        return self._perform_blocking(migrations.pending(self._loader))
+
+    def migrate_blocking(self) -> None:
+        """Apply them, whatever `migrate=` says."""
+        self._perform_blocking(migrations.apply(self._loader))
+
+    async def _prepare(self) -> None:
+        missing = await self._perform(migrations.pending(self._loader))
+        if not self._migrate:
+            migrations.refuse(missing, self._loader.names)
+        elif missing:
+            await self._perform(migrations.apply(self._loader))
+        self._ready = True
+
+    def _prepare_blocking(self) -> None:
+        missing = self.pending()
+        if not self._migrate:
+            migrations.refuse(missing, self._loader.names)
+        elif missing:
+            self.migrate_blocking()
+        self._ready = True
+
+
+def _is_binary(step: Statement | Command) -> bool:
+    """Numbers and ids are read faster in binary; but then one message is one statement."""
+    return isinstance(step, Statement)

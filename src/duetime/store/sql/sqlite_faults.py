@@ -1,0 +1,51 @@
+"""What an error of SQLite means to the user: never a raw driver error."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
+
+# What the driver raises when something is wrong, with SQLite or with a value it is given.
+FAULTS = (sqlite3.Error, OverflowError, UnicodeError)
+
+PRIMARY_CODE = 0xFF
+
+
+def explain(error: Exception, path: str) -> DuetimeError:
+    """The error to raise instead, naming the file and the remedy."""
+    if not isinstance(error, sqlite3.Error):
+        return InvalidArgument("value", str(error), "SQLite cannot store it")
+    code = getattr(error, "sqlite_errorcode", None)
+    match None if code is None else code & PRIMARY_CODE:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return _unavailable(
+                path,
+                "stayed locked: another process, or a transaction of your own that is still "
+                "open, holds the write lock; end it before you call duetime",
+            )
+        case sqlite3.SQLITE_FULL:
+            return _unavailable(path, "cannot grow: the disk is full; make room")
+        case sqlite3.SQLITE_READONLY:
+            return _unavailable(path, "cannot be written: make the file and its directory writable")
+        case sqlite3.SQLITE_CANTOPEN:
+            return ConfigError(
+                f"cannot open the SQLite database {path}: its directory must exist and be "
+                "writable, since SQLite keeps files beside the database"
+            )
+        case sqlite3.SQLITE_NOTADB:
+            return ConfigError(
+                f"{path} is not a SQLite database: name another file, or move this one away"
+            )
+        case sqlite3.SQLITE_CONSTRAINT | sqlite3.SQLITE_TOOBIG | sqlite3.SQLITE_MISMATCH:
+            return InvalidArgument("value", str(error), "SQLite refused to store it")
+        case sqlite3.SQLITE_ERROR if "no such table" in str(error):
+            return ConfigError(f"{path} lacks our tables ({error}): run `duetime migrate`")
+        case _ if isinstance(error, sqlite3.InterfaceError | sqlite3.DataError):
+            return InvalidArgument("value", str(error), "SQLite cannot store it")
+        case _:
+            return _unavailable(path, f"failed: {error}")
+
+
+def _unavailable(path: str, what: str) -> StoreUnavailable:
+    return StoreUnavailable(f"the SQLite database {path} {what}")

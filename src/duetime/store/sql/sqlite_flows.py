@@ -1,0 +1,69 @@
+"""Where SQLite needs several statements for what PostgreSQL does in one."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, cast
+from uuid import UUID
+
+from duetime.model.claim import Claim, Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
+from duetime.model.ending import Ending
+from duetime.store.flow import Mode, Rows, Statement, Steps, flow
+from duetime.store.sql import rows
+from duetime.store.sql.flows import SqlFlows
+from duetime.store.sql.worker_flows import KEEP_WORKER, order_params, presence_params
+
+
+class SqliteFlows(SqlFlows, ABC):
+    """It cannot change rows inside a WITH clause, and has no lateral joins."""
+
+    @flow(Mode.claim)
+    def claim(self, order: ClaimOrder) -> Steps[Claimed]:
+        now = yield from _clock()
+        claims: list[Claim] = []
+        for span in order.spans:
+            if len(claims) >= order.limit:
+                break
+            params = {"lane": span.lane, "since": span.since, "ahead": span.ahead, "now": now}
+            params |= order_params(order) | {"limit": order.limit - len(claims)}
+            taken = [rows.claim(row) for row in (yield Statement("claim", params))]
+            # UPDATE gives its rows in an order of its own.
+            claims += sorted(taken, key=lambda one: one.due_at)
+        return Claimed(now, claims)
+
+    def _end(self, name: str, endings: Sequence[Ending], rescuing: bool) -> Steps[Rows]:
+        now = yield from _clock()
+        params = {"rows": rows.ending_rows(endings), "rescuing": rescuing or None, "now": now}
+        yield Statement({"finish": "finish_history", "again": "again_runs"}[name], params)
+        return (yield Statement(name, params))
+
+    @flow(Mode.hot, resend=True)
+    def renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:
+        now = yield from _clock()
+        params = {"leases": rows.lease_rows(leases), "lease": lease, "now": now}
+        found = cast("Any", (yield Statement("renew", params)))
+        kept = {UUID(action_id): stop_by for action_id, stop_by in found}
+        # Nobody else can hold a row while we write, so what was not renewed is lost.
+        return Renewed(now, kept, frozenset(held.id for held in leases) - kept.keys())
+
+    @flow(resend=True)
+    def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:
+        now = yield from _clock()
+        yield Statement("present", presence_params(presence) | {"now": now})
+        (row,) = yield Statement("sweep", {"ahead": ahead, "limit": limit, "now": now})
+        return rows.swept(row)
+
+    @flow()
+    def prune(self, *, keep: int, keep_failed: int, limit: int) -> Steps[int]:
+        params = {"keep": keep, "keep_failed": keep_failed, "limit": limit}
+        gone = yield Statement("prune", params)
+        if gone:
+            yield Statement("prune_runs", {"ids": rows.dump(row[0] for row in gone)})
+        yield Statement("prune_workers", {"keep_worker": KEEP_WORKER})
+        return len(gone)
+
+
+def _clock() -> Steps[int]:
+    ((now,),) = yield Statement("clock", {})
+    return cast("int", now)

@@ -1,0 +1,38 @@
+"""Notices commits of other processes to a SQLite file, without a statement."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+EVERY = 0.05
+
+
+class WalWatch:
+    """Every commit writes to the file's write-ahead log, so its age and size tell of it.
+
+    Only `stat` will do: to open and close the log here would drop the locks that SQLite
+    holds on it for this process.
+    """
+
+    def __init__(self, path: str, changed: Callable[[], None], every: float = EVERY) -> None:
+        self._log = f"{path}-wal"
+        self._changed = changed
+        self._every = every
+
+    async def run(self) -> None:
+        seen = self._look()
+        while True:
+            await asyncio.sleep(self._every)
+            now = self._look()
+            if now != seen:
+                seen = now
+                self._changed()
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._log)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size

@@ -1,0 +1,149 @@
+"""The worker's verbs, each once, for every SQL store."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, cast
+from uuid import UUID
+
+from duetime.errors import LeaseLost
+from duetime.model.claim import (
+    SUSPECT_LOSSES,
+    Claimed,
+    ClaimOrder,
+    Lease,
+    Presence,
+    Renewed,
+    Swept,
+)
+from duetime.model.ending import Again, Ending, Finish
+from duetime.model.lane import lane_of
+from duetime.store.base import Store
+from duetime.store.flow import Mode, Row, Rows, Statement, Steps, flow
+from duetime.store.sql import rows
+from duetime.store.sql.wakes import wake
+
+# A worker that was not seen for so long is gone: it shows itself every few seconds.
+KEEP_WORKER = 3_600_000_000
+
+
+class WorkerFlows(Store, ABC):
+    """Claiming, completing, renewing, and looking after the rest.
+
+    Written for a dialect that can change rows inside a WITH clause; where a dialect cannot,
+    its store overrides the step.
+    """
+
+    @flow(Mode.claim)
+    def claim(self, order: ClaimOrder) -> Steps[Claimed]:
+        spans = [
+            {"turn": turn, "lane": span.lane, "since": span.since, "ahead": span.ahead}
+            for turn, span in enumerate(order.spans)
+        ]
+        found = yield Statement("claim", order_params(order) | {"rows": rows.dump(spans)})
+        return claimed(found)
+
+    @flow(Mode.hot, resend=True)
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Steps[set[UUID]]:
+        # The first ending of a run counts, also within one call.
+        first = {one.token: one for one in reversed(endings)}.values()
+        finishes = [one for one in first if isinstance(one, Finish)]
+        agains = [one for one in first if isinstance(one, Again)]
+        accepted: set[UUID] = set()
+        if finishes:
+            moved = yield from self._end("finish", finishes, rescuing)
+            accepted |= _ids(moved)
+        if agains:
+            moved = yield from self._end("again", agains, rescuing)
+            accepted |= _ids(moved)
+            due = [cast("tuple[str, int]", row[1:3]) for row in moved]
+            yield from wake(due, cast("int", moved[0][3]) if moved else 0)
+        missing = [one for one in endings if one.id not in accepted]
+        if missing:
+            accepted |= _ids((yield Statement("ended", {"rows": rows.ending_rows(missing)})))
+        return accepted
+
+    def _end(self, name: str, endings: Sequence[Ending], rescuing: bool) -> Steps[Rows]:
+        params = {"rows": rows.ending_rows(endings), "rescuing": rescuing or None}
+        return (yield Statement(name, params))
+
+    @flow(Mode.hot, resend=True)
+    def renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:
+        params = {"leases": rows.lease_rows(leases), "lease": lease}
+        found = cast("Any", (yield Statement("renew", params)))
+        known = [row[1:] for row in found if row[1] is not None]
+        kept = {UUID(action_id): stop_by for action_id, ours, stop_by in known if ours}
+        lost = frozenset(UUID(action_id) for action_id, ours, _ in known if not ours)
+        return Renewed(found[0][0], kept, lost)
+
+    @flow(Mode.single, resend=True)
+    def progress(self, held: Lease, progress: str) -> Steps[None]:
+        params = {"id": str(held.id), "token": str(held.token), "progress": progress}
+        if not (yield Statement("progress", params)):
+            raise LeaseLost(held.id)
+
+    @flow(Mode.single, resend=True)
+    def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:
+        params = presence_params(presence) | self._ping() | {"ahead": ahead, "limit": limit}
+        (row,) = yield Statement("sweep", params)
+        return rows.swept(row)
+
+    def _ping(self) -> dict[str, object]:
+        """What the sweep sends so that our own listener can tell that it still hears."""
+        return {}
+
+    @flow()
+    def unpark(self, lane: str, limit: int) -> Steps[int]:
+        parked = yield Statement("parked", {"lane": lane, "limit": limit})
+        if not parked:
+            return 0
+        homes = rows.dump({"action_id": row[0], "new_lane": _home(row)} for row in parked)
+        moved = cast("Any", (yield Statement("unpark", {"rows": homes, "lane": lane})))
+        yield from wake([row[:2] for row in moved], moved[0][2] if moved else 0)
+        return len(moved)
+
+    @flow(Mode.single)
+    def prune(self, *, keep: int, keep_failed: int, limit: int) -> Steps[int]:
+        params = {"keep": keep, "keep_failed": keep_failed, "limit": limit}
+        ((count,),) = yield Statement("prune", params | {"keep_worker": KEEP_WORKER})
+        return cast("int", count)
+
+    @flow(Mode.single, resend=True)
+    def leave(self, worker: str) -> Steps[None]:
+        yield Statement("leave", {"worker": worker})
+
+
+def claimed(found: Rows) -> Claimed:
+    """The rows of `claim.sql`: clock, turn, claim. One row without a turn if none was taken."""
+    answer = cast("Any", found)
+    taken = [row for row in answer if row[1] is not None]
+    # UPDATE gives its rows in an order of its own; turn and due time stand in the row.
+    taken.sort(key=lambda row: (row[1], row[12]))
+    return Claimed(answer[0][0], [rows.claim(row) for row in taken])
+
+
+def order_params(order: ClaimOrder) -> dict[str, object]:
+    return {"worker": order.worker, "limit": order.limit, "lease": order.lease}
+
+
+def _ids(found: Rows) -> set[UUID]:
+    return {UUID(cast("str", row[0])) for row in found}
+
+
+def presence_params(presence: Presence) -> dict[str, object]:
+    return {
+        "worker": presence.id,
+        "app": presence.app,
+        "host": presence.host,
+        "pid": presence.pid,
+        "kinds": json.dumps(list(presence.kinds)),
+        "queues": json.dumps(list(presence.queues)),
+        "concurrency": presence.concurrency,
+    }
+
+
+def _home(parked: Row) -> str:
+    _, queue, priority, tenant, losses = cast("Any", parked)
+    return lane_of(queue, priority, tenant, suspect=losses >= SUSPECT_LOSSES)

@@ -1,0 +1,60 @@
+"""What a worker is made of: what its app lends it, its settings, and its ports."""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from duetime.events import Events
+from duetime.model.clock import Clock, monotonic
+from duetime.model.payload import Payloads
+from duetime.store.base import Store
+from duetime.telemetry.meters import Meters
+from duetime.worker.handler import Handlers
+from duetime.worker.heartbeat import Heartbeat, Renewal, ThreadBeat
+from duetime.worker.slots import Queues
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an app lends its workers."""
+
+    store: Store
+    payloads: Payloads
+    handlers: Handlers
+    events: Events
+    meters: Meters
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSettings:
+    """The settings a worker lives by; times in seconds."""
+
+    app: str
+    concurrency: int
+    queues: Queues
+    lease: float
+    sweep: float
+    poll: float
+    poll_unheard: float
+    grace: float
+    preclaim: float
+    batch: int
+    retention: float
+    retention_failed: float
+    max_result: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """Where a worker touches what tests must hold still: time, chance, names, threads."""
+
+    monotonic: Callable[[], float] = monotonic
+    dice: Callable[[], float] = random.random
+    name: Callable[[], str] = lambda: f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
+    heartbeat: Callable[[Store, Renewal], Heartbeat] = ThreadBeat

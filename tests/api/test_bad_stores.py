@@ -1,0 +1,228 @@
+"""Stores that cannot be used: a typed error that says why, and nothing is damaged."""
+
+import os
+import re
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from api.apps import Note, knowing
+from duetime import Duetime
+from duetime.errors import ConfigError, DuetimeError, StoreUnavailable
+
+AS_ROOT = os.geteuid() == 0
+
+
+def app_on(url: str, **options: object) -> Duetime:
+    return knowing(Duetime(url, **options))
+
+
+@contextmanager
+def refused_port() -> Iterator[int]:
+    """A port on which nobody answers: bound, so that nobody takes it, and not listening."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+@contextmanager
+def silent_port() -> Iterator[int]:
+    """A port that takes connections and never says a word."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(16)
+        yield listening.getsockname()[1]
+
+
+async def test_a_server_that_is_not_there_is_told_quickly_and_without_the_password() -> None:
+    with refused_port() as port:
+        app = app_on(f"postgresql://me:hunter2@127.0.0.1:{port}/shop", timeout=3)
+        for attempt in (lambda: app.schedule(Note()), app.find):
+            started = time.monotonic()
+            with pytest.raises(StoreUnavailable) as caught:
+                await attempt()
+            assert time.monotonic() - started < 8
+            assert "hunter2" not in repr(caught.value) + str(caught.value)
+            assert "hunter2" not in str(caught.value.__cause__)
+        with pytest.raises(StoreUnavailable):
+            app.sync.schedule(Note())
+        await app.aclose()
+
+
+async def test_a_server_that_never_answers_is_given_up_in_time() -> None:
+    with silent_port() as port:
+        app = app_on(f"postgresql://me:hunter2@127.0.0.1:{port}/shop", timeout=1)
+        started = time.monotonic()
+        with pytest.raises(StoreUnavailable) as caught:
+            await app.schedule(Note())
+        assert time.monotonic() - started < 8
+        assert "hunter2" not in str(caught.value)
+        await app.aclose()
+
+
+async def test_a_wrong_password_is_told_without_showing_it(postgres_url: str) -> None:
+    url = re.sub(r":[^:@/]+@", ":hunter2@", postgres_url)
+    app = app_on(url, timeout=3)
+    with pytest.raises(DuetimeError) as caught:
+        await app.schedule(Note())
+    assert "hunter2" not in str(caught.value)
+    await app.aclose()
+
+
+async def test_a_database_that_does_not_exist_is_named(postgres_url: str) -> None:
+    app = app_on(postgres_url.rpartition("/")[0] + "/no_such_database", timeout=3)
+    with pytest.raises(DuetimeError, match="no_such_database"):
+        await app.schedule(Note())
+    await app.aclose()
+
+
+async def test_without_migrate_a_missing_schema_is_a_typed_error(durable_url: str) -> None:
+    app = app_on(durable_url, migrate=False)
+    with pytest.raises(DuetimeError, match="migrate"):
+        await app.schedule(Note())
+    with pytest.raises(DuetimeError, match="migrate"):
+        app.sync.find()
+    await app.aclose()
+    async with app_on(durable_url) as made:
+        await made.schedule(Note("now there are tables"))
+    async with app_on(durable_url, migrate=False) as app:
+        assert len(await app.find()) == 1
+
+
+async def test_without_migrate_no_file_is_made(sqlite_path: Path) -> None:
+    app = app_on(f"sqlite:///{sqlite_path}", migrate=False)
+    with pytest.raises(DuetimeError, match="migrate"):
+        await app.find()
+    await app.aclose()
+    assert not sqlite_path.exists()
+
+
+NEWER = "INSERT INTO duetime_migrations (version, applied_at, oldest_code) VALUES (999, 0, 999)"
+
+
+async def test_a_schema_newer_than_this_code_is_refused_and_left_alone(durable_url: str) -> None:
+    async with app_on(durable_url) as app:
+        await app.schedule(Note())
+    _execute(durable_url, NEWER)
+    newer = app_on(durable_url)
+    with pytest.raises(DuetimeError, match="upgrade duetime"):
+        await newer.schedule(Note())
+    await newer.aclose()
+    _execute(durable_url, "DELETE FROM duetime_migrations WHERE version = 999")
+    async with app_on(durable_url) as app:
+        assert len(await app.find()) == 1
+
+
+def _execute(url: str, statement: str) -> None:
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
+            connection.execute(statement)
+    else:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(statement)  # type: ignore[call-overload]
+
+
+async def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    app = app_on(f"sqlite:///{tmp_path}/nowhere/duetime.db")
+    with pytest.raises(DuetimeError, match="nowhere"):
+        await app.schedule(Note())
+    await app.aclose()
+
+
+async def test_a_folder_is_no_database(tmp_path: Path) -> None:
+    app = app_on(f"sqlite:///{tmp_path}")
+    with pytest.raises(DuetimeError, match=tmp_path.name):
+        await app.schedule(Note())
+    await app.aclose()
+
+
+async def test_a_file_that_is_no_database_is_refused_and_left_alone(sqlite_path: Path) -> None:
+    sqlite_path.write_bytes(b"not a database, but somebody's precious data\n" * 100)
+    before = sqlite_path.read_bytes()
+    app = app_on(f"sqlite:///{sqlite_path}")
+    with pytest.raises(DuetimeError, match="is not a SQLite database"):
+        await app.schedule(Note())
+    await app.aclose()
+    assert sqlite_path.read_bytes() == before
+
+
+READ_ONLY = """
+import asyncio, os, sys
+from dataclasses import dataclass
+from duetime import Duetime
+from duetime.errors import DuetimeError
+from duetime.store.sql import sqlite
+if os.geteuid() == 0:
+    os.setgid(65534); os.setuid(65534)
+
+@dataclass
+class Note:
+    text: str = ""
+
+async def main() -> None:
+    app = Duetime(sys.argv[1])
+    app.payload(Note, kind="note")
+    try:
+        await app.schedule(Note())
+    except DuetimeError as error:
+        print(type(error).__name__, error)
+    finally:
+        await app.aclose()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+async def test_what_may_only_be_read_is_told_so(
+    what: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """As another user, because root may write everything."""
+    folder = Path(f"/tmp/{tmp_path_factory.mktemp('ro').name}-{os.getpid()}")
+    folder.mkdir(mode=0o755)
+    path = folder / "duetime.db"
+    try:
+        if what == "file":
+            async with app_on(f"sqlite:///{path}") as app:
+                await app.schedule(Note())
+            path.chmod(0o444)
+        folder.chmod(0o555)
+        done = subprocess.run(
+            [sys.executable, "-c", READ_ONLY, f"sqlite:///{path}"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd="/tmp",
+        )
+        assert done.returncode == 0, done.stderr
+        assert str(path) in done.stdout
+        assert done.stdout.startswith(("StoreUnavailable", "ConfigError")), done.stdout
+    finally:
+        folder.chmod(0o755)
+        for left in folder.iterdir():
+            left.unlink()
+        folder.rmdir()
+
+
+async def test_two_apps_with_prefixes_of_their_own_share_a_database(durable_url: str) -> None:
+    async with app_on(durable_url, prefix="one_") as one, app_on(durable_url, prefix="two_") as two:
+        action = await one.schedule(Note("one"))
+        assert len(await two.find()) == 0
+        assert [a.id for a in await one.find()] == [action.id]
+
+
+def test_a_schema_is_for_postgresql_only_and_may_be_any_name(postgres_url: str) -> None:
+    app = app_on(postgres_url, schema="Select")
+    action = app.sync.schedule(Note())
+    assert app.sync.get(action.id).payload == Note()
+    app.sync.close()
+    with pytest.raises(ConfigError, match="schema"):
+        app_on(postgres_url, schema='x"; DROP TABLE')

@@ -1,0 +1,200 @@
+"""schedule and schedule_many: when, what comes back, what is stored."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from uuid import UUID
+
+import pytest
+
+from api.apps import Note, Other
+from duetime import Action, Duetime, Priority, State
+from duetime.errors import DuetimeError, InvalidPayload, NaiveDatetime
+from duetime.testing import FakeClock
+
+FAR = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
+
+
+async def test_an_action_scheduled_for_an_instant_comes_back_as_it_is_stored(
+    app: Duetime, clock: FakeClock
+) -> None:
+    at = clock.now() + timedelta(hours=1, microseconds=7)
+    action = await app.schedule(Note("hi"), at=at, by="ann")
+    assert action.created
+    assert isinstance(action.id, UUID)
+    assert (action.kind, action.payload, action.state) == ("note", Note("hi"), State.scheduled)
+    assert (action.due_at, action.attempt, action.losses) == (at, 0, 0)
+    assert (action.created_at, action.created_by) == (clock.now(), "ann")
+    assert (action.queue, action.priority) == ("default", Priority.normal)
+    nothing = (
+        *(action.correlation_id, action.key, action.tenant, action.after, action.on),
+        *(action.job, action.tick, action.result, action.error, action.worker),
+        *(action.lease_expires_at, action.modified_at, action.modified_by),
+        *(action.cancelled_by, action.finished_at, action.progress),
+    )
+    assert set(nothing) == {None}
+    stored = await app.get(action.id)
+    assert stored == Action(**{**_fields(action), "created": False})
+
+
+def _fields(action: Action) -> dict[str, object]:
+    return {name: getattr(action, name) for name in Action.__slots__}
+
+
+async def test_an_instant_in_another_zone_is_the_same_instant(
+    app: Duetime, clock: FakeClock
+) -> None:
+    zone = timezone(timedelta(hours=5, minutes=30))
+    at = clock.now() + timedelta(hours=1)
+    action = await app.schedule(Note(), at=at.astimezone(zone))
+    assert action.due_at == at
+
+
+@pytest.mark.parametrize("delay", [90, 90.0, timedelta(seconds=90)])
+async def test_a_delay_counts_from_now(
+    app: Duetime, clock: FakeClock, delay: float | timedelta
+) -> None:
+    action = await app.schedule(Note(), delay=delay)
+    assert action.due_at == clock.now() + timedelta(seconds=90)
+
+
+async def test_without_a_time_it_is_due_now(app: Duetime, clock: FakeClock) -> None:
+    action = await app.schedule(Note())
+    assert action.due_at == clock.now()
+
+
+@pytest.mark.parametrize("year", [1, 1969, 2029])
+async def test_an_instant_in_the_past_runs_at_once(app: Duetime, year: int) -> None:
+    ran: list[Note] = []
+
+    @app.handler()
+    async def note(payload: Note) -> None:
+        ran.append(payload)
+
+    at = datetime(year, 1, 1, tzinfo=UTC)
+    action = await app.schedule(Note(), at=at)
+    assert await app.testing.drain() == 1
+    assert ran == [Note()]
+    assert (await app.get(action.id)).due_at == at
+
+
+async def test_the_end_of_the_year_9999_is_kept_to_the_microsecond(app: Duetime) -> None:
+    @app.handler()
+    async def note(payload: Note) -> None:
+        raise AssertionError("due in the year 9999 only")
+
+    action = await app.schedule(Note(), at=FAR)
+    assert await app.testing.advance(days=365 * 100) == 0
+    stored = await app.get(action.id)
+    assert (stored.due_at, stored.state) == (FAR, State.scheduled)
+
+
+async def test_nothing_runs_before_its_time(app: Duetime) -> None:
+    ran: list[Note] = []
+
+    @app.handler()
+    async def note(payload: Note) -> None:
+        ran.append(payload)
+
+    await app.schedule(Note(), delay=10)
+    assert await app.testing.advance(timedelta(seconds=10, microseconds=-1)) == 0
+    assert ran == []
+    assert await app.testing.advance(timedelta(microseconds=1)) == 1
+    assert ran == [Note()]
+
+
+async def test_every_label_is_kept(app: Duetime) -> None:
+    action = await app.schedule(
+        Note(),
+        delay=5,
+        correlation_id="order:7",
+        key="k",
+        priority=Priority.critical,
+        queue="mail",
+        tenant="acme",
+        by="ann",
+    )
+    stored = await app.get(action.id, tenant="acme")
+    assert (stored.correlation_id, stored.key, stored.queue) == ("order:7", "k", "mail")
+    assert (stored.priority, stored.tenant, stored.created_by) == ("critical", "acme", "ann")
+
+
+async def test_the_longest_names_allowed_are_kept_whole(app: Duetime) -> None:
+    long = "é" * 450
+    action = await app.schedule(
+        Note(), tenant=long, by=long, key="ø" * 500, correlation_id="😀" * 500, queue="q" * 200
+    )
+    stored = await app.get(action.id, tenant=long)
+    assert (stored.tenant, stored.created_by) == (long, long)
+    assert (stored.key, stored.correlation_id) == ("ø" * 500, "😀" * 500)
+    assert stored.queue == "q" * 200
+
+
+async def test_the_queue_of_a_kind_is_the_default_of_its_actions(app: Duetime) -> None:
+    app.payload(Other, kind="other", queue="numbers")
+    assert (await app.schedule(Other())).queue == "numbers"
+    assert (await app.schedule(Other(), queue="mail")).queue == "mail"
+
+
+async def test_a_priority_may_be_given_by_its_word(app: Duetime) -> None:
+    assert (await app.schedule(Note(), priority="high")).priority is Priority.high
+
+
+# -- many ----------------------------------------------------------------------------
+
+
+async def test_many_come_back_in_the_order_given(app: Duetime, clock: FakeClock) -> None:
+    at = clock.now() + timedelta(hours=1)
+    actions = await app.schedule_many(
+        [
+            (Note("0"), at),
+            app.request(Other(1), delay=60, key="k", correlation_id="c", queue="q"),
+            (Note("2"), at - timedelta(hours=2)),
+            app.request(Note("3"), tenant="acme", by="ann", priority="low"),
+        ]
+    )
+    assert [a.payload for a in actions] == [Note("0"), Other(1), Note("2"), Note("3")]
+    assert [a.due_at for a in actions] == [
+        at,
+        clock.now() + timedelta(seconds=60),
+        at - timedelta(hours=2),
+        clock.now(),
+    ]
+    assert (actions[1].key, actions[1].correlation_id, actions[1].queue) == ("k", "c", "q")
+    assert (actions[3].tenant, actions[3].created_by, actions[3].priority) == ("acme", "ann", "low")
+    assert all(a.created for a in actions)
+
+
+async def test_a_thousand_at_once_are_all_there(app: Duetime, clock: FakeClock) -> None:
+    ran: list[str] = []
+
+    @app.handler()
+    async def note(payload: Note) -> None:
+        ran.append(payload.text)
+
+    actions = await app.schedule_many((Note(str(n)), clock.now()) for n in range(1000))
+    assert [a.payload for a in actions] == [Note(str(n)) for n in range(1000)]
+    assert await app.testing.drain() == 1000
+    assert sorted(ran, key=int) == [str(n) for n in range(1000)]
+
+
+async def test_many_of_nothing_is_nothing(app: Duetime) -> None:
+    assert await app.schedule_many([]) == []
+
+
+async def test_many_are_all_or_none_when_one_is_bad(app: Duetime, clock: FakeClock) -> None:
+    naive = datetime(2030, 1, 1)  # noqa: DTZ001 - what is tested
+    with pytest.raises(NaiveDatetime):
+        await app.schedule_many([(Note(), clock.now()), (Note(), naive)])
+    with pytest.raises(InvalidPayload):
+        await app.schedule_many([(Note(), clock.now()), (Note(7), clock.now())])  # type: ignore[arg-type]
+    with pytest.raises(DuetimeError, match="pairs"):
+        await app.schedule_many([(Note(), clock.now()), Note()])  # type: ignore[list-item]
+    assert len(await app.find()) == 0
+
+
+async def test_many_are_all_or_none_when_a_key_is_taken(app: Duetime) -> None:
+    await app.schedule(Note("first"), key="k", delay=60)
+    with pytest.raises(DuetimeError, match="'k'"):
+        await app.schedule_many(
+            [app.request(Note("new")), app.request(Note("second"), key="k")], if_exists="raise"
+        )
+    assert [a.payload for a in await app.find()] == [Note("first")]

@@ -1,0 +1,222 @@
+"""Settings: argument over environment over TOML over default; a wrong one is named."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duetime import Duetime
+from duetime.config import DESCRIPTIONS, Settings
+from duetime.errors import ConfigError
+from duetime.stores import masked
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory without settings."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DUETIME_URL", raising=False)
+    return tmp_path
+
+
+def test_nothing_given_means_the_documented_defaults() -> None:
+    settings = Duetime().settings
+    assert settings == Settings()
+    assert settings.url == "sqlite:///duetime.db"
+    times = (settings.lease, settings.sweep, settings.poll, settings.grace, settings.preclaim)
+    assert times == (15, 10, 10, 30, 0.5)
+    assert (settings.poll_unheard, settings.concurrency, settings.batch) == (1, 100, 500)
+    assert settings.retention == timedelta(days=7).total_seconds()
+    assert settings.retention_failed == timedelta(days=30).total_seconds()
+    assert (settings.prefix, settings.schema, settings.max_payload) == ("duetime_", None, 1_000_000)
+
+
+def test_constructing_an_app_opens_and_writes_nothing(empty_folder: Path) -> None:
+    Duetime()
+    Duetime("postgresql://127.0.0.1:1/nowhere")
+    assert list(empty_folder.iterdir()) == []
+
+
+def test_an_argument_wins_over_the_environment_over_toml(
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (empty_folder / "duetime.toml").write_text(
+        '[duetime]\nurl = "memory://"\nlease = 1\nsweep = 1\npoll = 1.5\n'
+    )
+    monkeypatch.setenv("DUETIME_LEASE", "2")
+    monkeypatch.setenv("DUETIME_SWEEP", "2")
+    settings = Duetime(sweep=3).settings
+    assert (settings.poll, settings.lease, settings.sweep) == (1.5, 2, 3)
+    assert (settings.url, settings.grace) == ("memory://", 30)
+
+
+def test_pyproject_is_read_where_there_is_no_duetime_toml(empty_folder: Path) -> None:
+    project = empty_folder / "pyproject.toml"
+    project.write_text('[tool.other]\nx = 1\n[tool.duetime]\nurl = "memory://"\nbatch = 7\n')
+    assert Duetime().settings.batch == 7
+    (empty_folder / "duetime.toml").write_text('[duetime]\nurl = "memory://"\nbatch = 8\n')
+    assert Duetime().settings.batch == 8
+
+
+def test_a_pyproject_without_our_table_says_nothing(empty_folder: Path) -> None:
+    (empty_folder / "pyproject.toml").write_text("[project]\nname = 'shop'\n")
+    assert Duetime().settings == Settings()
+
+
+def test_variables_for_tests_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DUETIME_TEST_POSTGRES", "postgresql://nowhere")
+    monkeypatch.setenv("DUETIME_TEST_ANYTHING", "x")
+    assert Duetime().settings == Settings()
+
+
+def test_each_type_is_understood_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in {
+        "URL": "memory://",
+        "NAME": "shop",
+        "LEASE": "2.5",
+        "CONCURRENCY": "7",
+        "MIGRATE": "no",
+        "LISTEN": "TRUE",
+        "PREFIX": "shop_",
+        "SCHEMA": "work",
+    }.items():
+        monkeypatch.setenv(f"DUETIME_{name}", text)
+    settings = Duetime().settings
+    assert (settings.url, settings.name, settings.lease) == ("memory://", "shop", 2.5)
+    assert (settings.concurrency, settings.migrate, settings.listen) == (7, False, True)
+    assert (settings.prefix, settings.schema) == ("shop_", "work")
+
+
+def test_times_may_be_timedeltas() -> None:
+    assert Duetime("memory://", lease=timedelta(minutes=1)).settings.lease == 60
+
+
+def test_every_setting_is_described() -> None:
+    assert set(DESCRIPTIONS) == set(Settings.__slots__)
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"lease": "soon"}, "option lease='soon'"),
+    ({"lease": -1}, "option lease=-1"),
+    ({"lease": 0}, "above 0"),
+    ({"lease": float("nan")}, "option lease=nan"),
+    ({"lease": float("inf")}, "option lease=inf"),
+    ({"lease": [1]}, r"option lease=\[1\]"),
+    ({"concurrency": 0}, "option concurrency=0"),
+    ({"concurrency": 1.5}, "option concurrency=1.5"),
+    ({"concurrency": "many"}, "option concurrency='many'"),
+    ({"concurrency": True}, "option concurrency=True"),
+    ({"batch": -5}, "option batch=-5"),
+    ({"migrate": "maybe"}, "option migrate='maybe'"),
+    ({"name": ""}, "option name=''"),
+    ({"name": 5}, "option name=5"),
+    ({"prefix": "a b"}, "option prefix='a b'"),
+    ({"prefix": 'x";--'}, "letters, digits and underscores"),
+    ({"schema": "é"}, "option schema"),
+    ({"schema": "x" * 41}, "at most 40"),
+    ({"url": ""}, "option url=''"),
+    ({"url": 5}, "option url=5"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), WRONG, ids=repr)
+def test_a_wrong_value_is_named_with_what_is_wanted(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Duetime(**{"url": "memory://", **given})
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"), [("leese", "lease"), ("concurency", "concurrency"), ("URL", None)]
+)
+def test_an_unknown_option_names_its_nearest_neighbour_from_wherever_it_comes(
+    name: str, nearest: str | None, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hint = "" if nearest is None else f"did you mean '{nearest}'"
+    with pytest.raises(ConfigError, match=f"{name}.*argument.*{hint}"):
+        Duetime("memory://", **{name: 1})
+    file = empty_folder / "duetime.toml"
+    file.write_text(f"[duetime]\n{name} = 1\n")
+    with pytest.raises(ConfigError, match=rf"{name}.*duetime\.toml.*{hint}"):
+        Duetime("memory://")
+    file.unlink()
+    if nearest is not None:
+        monkeypatch.setenv(f"DUETIME_{name.upper()}", "1")
+        with pytest.raises(ConfigError, match=f"{name}.*environment.*{hint}"):
+            Duetime("memory://")
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("duetime.toml", "not toml"),
+        ("duetime.toml", "duetime = 5"),
+        ("duetime.toml", "[[duetime]]\nlease = 1"),
+        ("pyproject.toml", "tool = 5"),
+        ("pyproject.toml", "[tool]\nduetime = 'x'"),
+        ("pyproject.toml", "[tool.duetime\n"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(empty_folder: Path, file: str, text: str) -> None:
+    (empty_folder / file).write_text(text)
+    with pytest.raises(ConfigError, match=file):
+        Duetime("memory://")
+
+
+def test_a_file_that_is_no_text_is_named(empty_folder: Path) -> None:
+    (empty_folder / "duetime.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match=r"duetime\.toml"):
+        Duetime("memory://")
+
+
+def test_options_of_a_top_level_that_is_not_ours_are_refused(empty_folder: Path) -> None:
+    """Settings written without their table would otherwise be ignored in silence."""
+    (empty_folder / "duetime.toml").write_text("lease = 5\n")
+    with pytest.raises(ConfigError, match=r"\[duetime\]"):
+        Duetime("memory://")
+
+
+URLS = [
+    ("mysql://localhost/shop", "names no store"),
+    ("postgrse://localhost/shop", "did you mean 'postgres"),
+    ("shop.db", "names no store"),
+    ("sqlite:shop.db", "names no store"),
+    ("sqlite://", "names no file"),
+    ("sqlite:///", "names no file"),
+    ("sqlite://shop.db", "names no file"),
+    ("sqlite:///:memory:", "memory://"),
+    ("mysql://[::1/shop", "names no store"),
+]
+
+
+@pytest.mark.parametrize(("url", "message"), URLS)
+def test_a_url_that_names_no_store_is_refused_with_the_forms_that_do(
+    url: str, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        Duetime(url)
+    assert "sqlite:///file.db" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["mysql://me:hunter2@host/db", "mysql://host/db?user=me&password=hunter2"]
+)
+def test_a_message_never_shows_the_password(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Duetime(url)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:hunter2@host:5432/db?x=1", "postgresql://me:***@host:5432/db?x=1"),
+        ("postgresql://me:hunt@er/2@host/db", "postgresql://me:***@host/db"),
+        ("postgresql:///db?user=me&password=hunter2", "postgresql:///db?user=me&password=***"),
+        ("postgresql://me@host:5432/db", "postgresql://me@host:5432/db"),
+        ("sqlite:////tmp/duetime.db", "sqlite:////tmp/duetime.db"),
+        ("memory://", "memory://"),
+    ],
+)
+def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert masked(url) == shown

@@ -1,0 +1,173 @@
+"""A user's mistake gets a clear line and an exit code, never a traceback."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .conftest import Answer, Duetimes
+
+NOBODY = "01890000-0000-7000-8000-000000000000"
+LIST = ("actions", "list")
+SCHEDULE = ("actions", "schedule")
+
+
+def check(answer: Answer, code: int, *patterns: str) -> None:
+    assert answer.code == code, answer
+    assert answer.out == ""
+    assert "Traceback" not in answer.err
+    said = " ".join(answer.err.replace("│", " ").split())  # usage errors stand in a box
+    for pattern in patterns:
+        assert re.search(pattern, said), answer.err
+    if code == 1:
+        assert len(answer.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "patterns"),
+    [
+        (["--url", "sqlite:///no.db"], 1, ["no file no.db", "duetime migrate"]),
+        (["--url", "memory://"], 1, ["one process"]),
+        (["--url", "postgres:/x"], 1, ["names no store"]),
+        (["--url", "postgresql://me:secret@127.0.0.1:1/x"], 1, ["127.0.0.1"]),
+        (["--app", "shop:app", "--url", "memory://"], 2, ["--app or --url"]),
+        (["--app", "shop:app", "--limit", "0"], 1, ["limit=0", "1 to 200"]),
+        (["--app", "shop:app", "--limit", "many"], 2, ["--limit"]),
+        (["--app", "shop:app", "--cursor", "!"], 1, ["cursor"]),
+        (["--app", "shop:app", "--state", "done"], 2, ["succeeded"]),
+        (["--app", "shop:app", "--tenant", "t", "--any-tenant"], 2, ["not both"]),
+        (["--app", "shop:app", "--lmit", "1"], 2, ["No such option", "--limit"]),
+        (["--app", "shop"], 1, ["module:app"]),
+        (["--app", "shop:"], 1, ["module:app"]),
+        (["--app", ":app"], 1, ["module:app"]),
+        (["--app", ".shop:app"], 1, ["full name"]),
+        (["--app", "shopp:app"], 1, ["no module 'shopp'"]),
+        (["--app", "shop.inner:app"], 1, ["shop"]),
+        (["--app", "shop:ap"], 1, ["has no 'ap'; its app is shop:app"]),
+        (["--app", "shop:other"], 1, ["of type object, not a Duetime"]),
+    ],
+)
+def test_where_to_look(
+    duetime: Duetimes, shop: str, arguments: list[str], code: int, patterns: list[str]
+) -> None:
+    answer = duetime(*LIST, *arguments)
+    check(answer, code, *patterns)
+    assert "secret" not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("text", "patterns"),
+    [
+        ("x = 1 / 0\n", ["ZeroDivisionError: division by zero", r"\(broken.py, line 1\)"]),
+        ("\nimport no_such\n", ["ModuleNotFoundError", "no_such", r"\(broken.py, line 2\)"]),
+        ("def x(:\n", ["SyntaxError", "broken.py", "line 1"]),
+        ("raise SystemExit(3)\n", ["SystemExit: 3"]),
+        ("import json\n\njson.loads('{')\n", ["JSONDecodeError", r"\(broken.py, line 3\)"]),
+        (
+            "from duetime import Duetime\napp = Duetime(leese=3)\n",
+            ["unknown option 'leese'", "did you mean 'lease'", r"\(broken.py, line 2\)"],
+        ),
+    ],
+)
+def test_an_app_that_breaks_on_import(
+    duetime: Duetimes, tmp_path: Path, text: str, patterns: list[str]
+) -> None:
+    (tmp_path / "broken.py").write_text(text)
+    check(duetime(*LIST, "--app", "broken:app"), 1, *patterns)
+    check(duetime("worker", "broken:app"), 1, *patterns)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "patterns"),
+    [
+        (["mail", "{}"], 1, ["payload of kind 'mail'", "to: Field required"]),
+        (["mail"], 1, ["to: Field required"]),
+        (["mail", "{to: ada}"], 1, ["Invalid JSON"]),
+        (["mail", '{"to": "ada", "copies": "many"}'], 1, ["copies: .*integer"]),
+        (["male", "{}"], 1, ["male is not registered", "did you mean 'mail'"]),
+        (["mail", '{"to": "a"}', "--at", "tomorrow"], 2, ["no date"]),
+        (["mail", '{"to": "a"}', "--at", "2030-01-01T00:00:00"], 2, ["no time zone"]),
+        (["mail", '{"to": "a"}', "--delay", "soon"], 2, ["no delay"]),
+        (["mail", '{"to": "a"}', "--delay", "-5m"], 2, ["no delay"]),
+        (["mail", '{"to": "a"}', "--delay", "999999d"], 2, ["thousand years"]),
+        (["mail", '{"to": "a"}', "--delay", "1s", "--at", "2030-01-01T00:00Z"], 1, ["not both"]),
+        (["mail", '{"to": "a"}', "--key", ""], 1, ["key='' is not valid"]),
+        (["mail", '{"to": "a"}', "--if-exists", "ignore"], 1, ["if_exists='ignore'"]),
+        (["mail", '{"to": "a"}', "--priority", "urgent"], 2, ["critical"]),
+    ],
+)
+def test_what_to_schedule(
+    duetime: Duetimes, shop: str, arguments: list[str], code: int, patterns: list[str]
+) -> None:
+    check(duetime(*SCHEDULE, *arguments, "--app", shop), code, *patterns)
+    assert "no actions match" in duetime.ok(*LIST, "--app", shop)
+
+
+def test_scheduling_needs_the_app(duetime: Duetimes) -> None:
+    check(duetime(*SCHEDULE, "mail", "{}"), 1, "only a registered kind", "--app module:app")
+
+
+@pytest.mark.parametrize("verb", ["show", "cancel", "reschedule", "retry"])
+def test_which_action(duetime: Duetimes, shop: str, verb: str) -> None:
+    when = ["--delay", "1m"] if verb == "reschedule" else []
+    check(duetime("actions", verb, NOBODY, *when, "--app", shop), 1, f"no action {NOBODY}")
+    check(duetime("actions", verb, "42", *when, "--app", shop), 2, "UUID")
+
+
+def test_reschedule_says_when(duetime: Duetimes, shop: str) -> None:
+    check(duetime("actions", "reschedule", NOBODY, "--app", shop), 2, "say when")
+
+
+def test_a_typo_in_a_setting_names_the_neighbour(
+    duetime: Duetimes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DUETIME_LEESE", "3")
+    check(duetime(*LIST), 1, "unknown option 'leese'", "did you mean 'lease'")
+
+
+def test_a_file_that_is_no_database(duetime: Duetimes, tmp_path: Path) -> None:
+    (tmp_path / "notes.db").write_text("not a database, but long enough to look like one\n" * 99)
+    check(duetime(*LIST, "--url", "sqlite:///notes.db"), 1, "notes.db")
+    (tmp_path / "empty.db").touch()
+    check(duetime(*LIST, "--url", "sqlite:///empty.db"), 1, "lacks 0001", "duetime migrate")
+
+
+def test_a_directory_that_is_not_there(duetime: Duetimes) -> None:
+    check(duetime("migrate", "--url", "sqlite:///no/such/folder.db"), 1, "no/such/folder.db")
+    check(duetime("demo", "--url", "sqlite:///no/such/folder.db"), 1, "no/such/folder.db")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "patterns"),
+    [
+        (["--queue", "a=5", "--queue", "b"], ["every --queue"]),
+        (["--queue", "a=many"], ["number of slots"]),
+        (["--queue", "a=0"], ["at least 1"]),
+        (["--concurrency", "0"], ["--concurrency"]),
+        (["--log-level", "loud"], ["warning"]),
+    ],
+)
+def test_how_to_work(
+    duetime: Duetimes, shop: str, arguments: list[str], patterns: list[str]
+) -> None:
+    check(duetime("worker", shop, *arguments), 2, *patterns)
+
+
+def test_a_worker_without_a_server_says_so(duetime: Duetimes, tmp_path: Path) -> None:
+    url = "postgresql://me:secret@127.0.0.1:1/x?connect_timeout=1"
+    (tmp_path / "far.py").write_text(f"from duetime import Duetime\napp = Duetime('{url}')\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "duetime.cli", "worker", "far:app", "--log-level", "error"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stdout + done.stderr
+    assert re.search(r"^error: .*127\.0\.0\.1", done.stderr, re.MULTILINE)

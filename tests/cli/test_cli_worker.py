@@ -1,0 +1,125 @@
+"""`duetime worker`: as a process, because signals and exit codes are what it is about."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from duetime import Duetime
+from duetime.cli.worker import parse_queues, start_line
+
+from .conftest import Duetimes
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start `duetime ...` in the shop's directory; nothing outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def process(*arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "duetime.cli", *arguments]
+        started.append(
+            subprocess.Popen(
+                command,
+                cwd=tmp_path,
+                env=os.environ,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        )
+        return started[-1]
+
+    yield process
+    for one in started:
+        one.kill()
+        one.communicate()
+
+
+def read_until(process: "subprocess.Popen[str]", text: str) -> str:
+    """Everything up to the line that holds `text`; a process that ends first fails the test."""
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if text in line:
+            return "".join(lines)
+    raise AssertionError(f"it ended without {text!r}: {lines} {process.stderr}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_lets_the_running_handler_finish(
+    duetime: Duetimes, shop: str, url: str, start: Start, number: signal.Signals
+) -> None:
+    made = json.loads(
+        duetime.ok("actions", "schedule", "watch", '{"name": "x"}', "--app", shop, "--json")
+    )
+    worker = start("worker", shop)
+    said = read_until(worker, "watching x")
+    worker.send_signal(number)
+    _, err = worker.communicate(timeout=30)
+    assert worker.returncode == 0
+    assert said.startswith(f"duetime worker on {url}: all queues (100 slots); kinds: mail, watch\n")
+    assert "duetime.worker: worker " in err
+    assert "stopped" in err
+    assert "Traceback" not in err
+    shown = json.loads(duetime.ok("actions", "show", made["id"], "--url", url, "--json"))
+    assert (shown["state"], shown["result"]) == ("succeeded", "stopped in order")
+
+
+def test_only_the_queues_named_are_served(
+    duetime: Duetimes, shop: str, url: str, start: Start
+) -> None:
+    for kind, payload in (("mail", '{"to": "ada"}'), ("watch", '{"name": "x"}')):
+        duetime.ok("actions", "schedule", kind, payload, "--app", shop)
+    worker = start("worker", shop, "--queue", "slow", "--concurrency", "3", "--log-level", "error")
+    assert "queues slow only (3 slots)" in read_until(worker, "watching x")
+    worker.terminate()
+    _, err = worker.communicate(timeout=30)
+    assert (worker.returncode, err) == (0, "")
+    listed = json.loads(duetime.ok("actions", "list", "--url", url, "--json"))["items"]
+    assert {item["kind"]: item["state"] for item in listed} == {
+        "mail": "scheduled",
+        "watch": "succeeded",
+    }
+
+
+def test_what_is_hardly_meant_is_said(tmp_path: Path, start: Start) -> None:
+    text = "from duetime import Duetime\napp = Duetime('memory://')\n"
+    (tmp_path / "idle.py").write_text(text)
+    worker = start("worker", "idle:app")
+    assert worker.stderr is not None
+    seen = []
+    for line in worker.stderr:
+        seen.append(line)
+        if "started" in line:
+            break
+    worker.terminate()
+    worker.communicate(timeout=30)
+    assert worker.returncode == 0
+    assert "warning: this app declares no handler" in seen[0]
+    assert "warning: memory:// is seen by this process only" in seen[1]
+
+
+def test_queues_as_typed() -> None:
+    assert parse_queues([]) is None
+    assert parse_queues(["a", "b"]) == ["a", "b"]
+    assert parse_queues(["a=5", "b=1"]) == {"a": 5, "b": 1}
+    for wrong in (["a", "b=1"], ["a=x"], ["a=0"], ["a="]):
+        with pytest.raises(typer.BadParameter):
+            parse_queues(wrong)
+
+
+def test_the_start_line_hides_the_password() -> None:
+    app = Duetime("postgresql://me:secret@db.example/shop")
+    line = start_line(app, 7, {"billing": 2})
+    wanted = "duetime worker on postgresql://me:***@db.example/shop: "
+    assert line == f"{wanted}queues billing (2), all others (7 slots); kinds: none"

@@ -1,0 +1,83 @@
+"""What goes wrong, and when."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from random import Random
+
+from simulation.network import Network
+from simulation.node import Node
+from simulation.scenario import Scenario
+from simulation.trace import Trace
+
+
+class Chaos:
+    """Picks a victim now and then."""
+
+    def __init__(
+        self,
+        network: Network,
+        scenario: Scenario,
+        trace: Trace,
+        *,
+        nodes: Callable[[], Sequence[Node]],
+        kill: Callable[[Node], None],
+        stop: Callable[[Node], None],
+    ) -> None:
+        self._network = network
+        self._lease = scenario.settings.lease
+        self._faults = scenario.faults
+        self._trace = trace
+        self._nodes = nodes
+        self._kill = kill
+        self._stop = stop
+        self._dice = Random(f"{scenario.seed}/chaos")
+
+    async def run(self) -> None:
+        """Until cancelled: every kind of fault at its own pace."""
+        faults = self._faults
+        kinds: list[tuple[float, Callable[[Node], None]]] = [
+            (faults.kill, self._killed),
+            (faults.pause, self._paused),
+            (faults.block, self._blocked),
+            (faults.outage, self._outage),
+            (faults.cut, self._cut),
+            (faults.stop, self._stopped),
+        ]
+        await asyncio.gather(*(self._now_and_then(mean, do) for mean, do in kinds if mean))
+
+    async def _now_and_then(self, mean: float, do: Callable[[Node], None]) -> None:
+        while True:
+            await asyncio.sleep(self._dice.expovariate(1 / mean))
+            victims = [node for node in self._nodes() if node.works]
+            if victims:
+                do(self._dice.choice(victims))
+
+    def _seconds(self) -> float:
+        """As often shorter than the lease as longer."""
+        return self._lease * self._dice.choice([self._dice.random(), self._dice.uniform(1, 3)])
+
+    def _killed(self, node: Node) -> None:
+        self._kill(node)
+
+    def _paused(self, node: Node) -> None:
+        node.freeze(self._note("pauses", node))
+
+    def _blocked(self, node: Node) -> None:
+        node.freeze(self._note("blocked loops", node), beating=True)
+
+    def _outage(self, node: Node) -> None:
+        self._network.go_down(self._note("outages", None))
+
+    def _cut(self, node: Node) -> None:
+        node.cut(self._note("cuts", node))
+
+    def _stopped(self, node: Node) -> None:
+        self._stop(node)
+
+    def _note(self, what: str, node: Node | None) -> float:
+        seconds = self._seconds()
+        self._trace.count(what)
+        self._trace.add(what, node.process.name if node else "store", f"{seconds:.3f}")
+        return seconds

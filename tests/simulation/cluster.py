@@ -1,0 +1,285 @@
+"""One history: a cluster, its customer and its faults, from the seed to the verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from random import Random
+from uuid import UUID
+
+from duetime.errors import StoreUnavailable
+from duetime.events import Event
+from simulation.chaos import Chaos
+from simulation.clocks import instant
+from simulation.checker import Checker
+from simulation.customer import Customer
+from simulation.ledger import Ledger, Start
+from simulation.loop import Deadlock, Process, SimLoop
+from simulation.monitor import Monitor
+from simulation.network import Network
+from simulation.node import Node
+from simulation.scenario import Scenario, draw
+from simulation.script import TIMEOUT, draw_script
+from simulation.stage import Stage
+from simulation.trace import Trace
+from simulation.truth import Truth
+from simulation.witness import Hold, Witness
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What came of one seed."""
+
+    seed: int
+    hash: str
+    seconds: float
+    steps: int
+    violations: tuple[str, ...]
+    tally: Counter[str]
+    lines: tuple[str, ...]
+
+
+class Cluster:
+    """Puts the parts together, and replaces nodes that died."""
+
+    def __init__(self, loop: SimLoop, scenario: Scenario, trace: Trace) -> None:
+        self._loop = loop
+        self._scenario = scenario
+        self._trace = trace
+        self._dice = Random(f"{scenario.seed}/cluster")
+        self._truth = Truth(loop, Random(f"{scenario.seed}/truth"))
+        self._witness = Witness(self._truth, trace, self._excuse)
+        self._ledger = Ledger(loop, self._witness, trace)
+        self._network = Network(loop, self._truth, self._witness, scenario, trace)
+        scripts = [draw_script(self._dice, scenario) for _ in range(scenario.actions)]
+        self._customer = Customer(self._network, self._truth, scenario, scripts)
+        self._nodes: dict[Process, Node] = {}
+        self._told: Counter[UUID] = Counter()
+        self._calm_at: float | None = None
+        self._stage = Stage(
+            loop,
+            scenario,
+            scripts,
+            self._ledger,
+            trace,
+            node=self._nodes.__getitem__,
+            crash=self._crash,
+        )
+        loop.play = self._stage.play
+
+    # -- the history -----------------------------------------------------------------
+
+    async def run(self) -> None:
+        async with self._truth.listen(self._network.woken):
+            for slot in range(self._scenario.nodes):
+                self._boot(slot)
+            buying = self._loop.spawn(self._customer.process, self._customer.run())
+            await self._rage()
+            self._calm_down()
+            await self._settle(buying)
+        self._judge()
+        self._shut_down()
+        await asyncio.sleep(0)
+
+    async def _rage(self) -> None:
+        chaos = Chaos(
+            self._network,
+            self._scenario,
+            self._trace,
+            nodes=self._alive,
+            kill=self._kill,
+            stop=self._stop,
+        )
+        raging = asyncio.ensure_future(chaos.run())
+        await asyncio.sleep(self._scenario.chaos)
+        raging.cancel()
+        with suppress(asyncio.CancelledError):
+            await raging
+
+    def _calm_down(self) -> None:
+        self._trace.add("calm")
+        self._calm_at = self._stage.calm_at = self._loop.time()
+        self._network.calm_down()
+        for node in self._alive():
+            node.thaw()
+
+    async def _settle(self, buying: asyncio.Task[None]) -> None:
+        """Healthy workers get the time they need, and not for ever."""
+        monitor = Monitor(
+            self._scenario, self._truth, self._witness, self._ledger, self._trace, self._alive
+        )
+        watching = asyncio.ensure_future(monitor.run(self._loop.time))
+        settings = self._scenario.settings
+        # So late may a call from before still arrive.
+        await asyncio.sleep(3 * settings.lease)
+        await buying
+        if self._dice.random() < 0.3:
+            self._deploy()
+        deadline = self._loop.time() + 50 * (settings.lease + settings.sweep)
+        while not self._is_over() and self._loop.time() < deadline:
+            await asyncio.sleep(settings.lease / 3)
+        watching.cancel()
+
+    def _is_over(self) -> bool:
+        if self._customer.process.tasks or self._truth.unfinished():
+            return False
+        return not any(node.stopping or node.leftovers() for node in self._alive())
+
+    def _deploy(self) -> None:
+        for node in self._alive():
+            if node.works:
+                self._stop(node)
+
+    def _judge(self) -> None:
+        Checker(self._truth, self._witness, self._ledger, self._customer, self._trace).check(
+            self._told
+        )
+        for node in self._alive():
+            if (left := node.leftovers()) is not None:
+                self._trace.violation("a worker holds what is over", node.process.name, left)
+
+    def _shut_down(self) -> None:
+        self._loop.kill(self._customer.process)
+        for node in self._alive():
+            node.kill()
+
+    def _excuse(self, hold: Hold) -> bool:
+        """Whether anything happened that may cost a worker its lease."""
+        node = self._nodes[hold.process]
+        lease = self._scenario.settings.lease
+        delivery = (hold.delivered_at or 2**62) - hold.claimed_at
+        if not node.alive or delivery > lease * 1_000_000 / 6 or self._overran(hold):
+            return True
+        held = node.token_of(hold.action) == hold.token
+        window = int((lease + self._scenario.patience) * 1_000_000)
+        return instant(node.troubled_at(beating=held)) >= hold.lease_until - window
+
+    def _overran(self, hold: Hold) -> bool:
+        """Past its timeout and the grace a running handler is not renewed any more."""
+        record, start = self._truth.record(hold.action), self._ledger.by_token.get(hold.token)
+        if record is None or start is None or start.end is not None or record.kind != "timed":
+            return False
+        return self._truth.now - start.at > (TIMEOUT + self._scenario.settings.grace) * 1_000_000
+
+    # -- its nodes -------------------------------------------------------------------
+
+    def _alive(self) -> list[Node]:
+        return [node for node in self._nodes.values() if node.alive]
+
+    def _boot(self, slot: int) -> None:
+        node = Node(
+            self._network,
+            self._truth,
+            self._scenario,
+            self._dice,
+            slot=slot,
+            number=len(self._nodes),
+            told=self._tell,
+        )
+        self._nodes[node.process] = node
+        self._trace.add("boot", node.process.name)
+        starting = self._loop.spawn(node.process, node.start())
+        starting.add_done_callback(lambda task: self._started(node, task))
+
+    def _started(self, node: Node, task: asyncio.Task[None]) -> None:
+        """A worker that does not find its store does not start; its supervisor tries again."""
+        if node.alive and isinstance(task.exception(), StoreUnavailable):
+            self._trace.count("starts without a store")
+            self._end(node, "cannot start")
+
+    def _tell(self, event: Event) -> None:
+        self._told[event.action_id] += 1
+
+    def _kill(self, node: Node) -> None:
+        self._trace.count("kills")
+        self._end(node, "kill")
+
+    def _crash(self, node: Node, start: Start) -> None:
+        """Poison: the process dies, and with it all that it holds."""
+        self._trace.count("crashes by poison")
+        hold = start.hold
+        for held in self._witness.held_by(node.process):
+            if held.delivered_at is not None:
+                held.killer = (hold.action, hold.life)
+        self._end(node, "crash")
+
+    def _stop(self, node: Node) -> None:
+        self._trace.count("orderly stops")
+        self._trace.add("stop", node.process.name)
+        healthy = self._calm_at is not None
+        node.stopping = True
+        stopping = self._loop.spawn(node.process, node.stop())
+        stopping.add_done_callback(lambda task: self._stopped(node, task, healthy))
+
+    def _stopped(self, node: Node, task: asyncio.Task[None], healthy: bool) -> None:
+        if not node.alive:
+            return
+        if not task.cancelled() and task.exception() is not None:
+            self._trace.violation("an orderly stop failed", node.process.name, task.exception())
+        kept = [h for h in self._witness.held_by(node.process) if h.delivered_at is not None]
+        if kept and healthy:
+            self._trace.violation("G7 stopped and kept a claim", node.process.name, len(kept))
+        self._end(node, "stopped")
+
+    def _end(self, node: Node, how: str) -> None:
+        self._trace.add(how, node.process.name)
+        self._ledger.died(node.process)
+        node.kill()
+        wait = self._dice.uniform(0.1, 2 * self._scenario.settings.lease)
+        self._loop.world_later(min(wait, 2.0) if self._calm_at else wait, self._boot, node.slot)
+
+
+def run(seed: int, *, scenario: Callable[[int], Scenario] = draw, keep: bool = False) -> History:
+    """Live through one history and judge it."""
+    loop = SimLoop()
+    trace = Trace(loop.time, keep=keep)
+    with _watched_log(trace):
+        try:
+            loop.run_until_complete(Cluster(loop, scenario(seed), trace).run())
+        except Deadlock as error:
+            trace.violation("the cluster stands still", error)
+        finally:
+            loop.close()
+    for error_text in loop.errors:
+        trace.violation("nobody caught", error_text)
+    return History(
+        seed,
+        trace.hash,
+        loop.time(),
+        loop.steps,
+        tuple(trace.violations),
+        trace.tally,
+        tuple(trace.lines),
+    )
+
+
+class _ErrorWatch(logging.Handler):
+    """A part of the worker that fails and goes on has a bug."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(logging.ERROR)
+        self._trace = trace
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "failed in attempt" not in record.msg:
+            error = record.exc_info[1] if record.exc_info else None
+            self._trace.violation("logged", record.getMessage(), repr(error))
+
+
+@contextmanager
+def _watched_log(trace: Trace) -> Iterator[None]:
+    log, watch = logging.getLogger("duetime"), _ErrorWatch(trace)
+    before = log.level, log.propagate
+    log.addHandler(watch)
+    log.setLevel(logging.ERROR)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(watch)
+        log.level, log.propagate = before
+        log.setLevel(before[0])

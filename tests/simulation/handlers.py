@@ -1,0 +1,70 @@
+"""The handlers of the simulation, declared once; each asks its history what to do."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from duetime.model.payload import Payloads
+from duetime.model.retry import Retry
+from duetime.worker.context import Context
+from duetime.worker.handler import Handlers
+from simulation.loop import SimLoop
+from simulation.script import TIMEOUT
+
+
+@dataclass(frozen=True)
+class Work:
+    script: int
+
+
+@dataclass(frozen=True)
+class Timed:
+    script: int
+
+
+@dataclass(frozen=True)
+class Once:
+    script: int
+
+
+@dataclass(frozen=True)
+class Rare:
+    script: int
+
+
+TYPES: dict[str, type[Any]] = {"work": Work, "timed": Timed, "once": Once, "rare": Rare}
+RETRIES = {
+    "work": Retry(attempts=3, delay=0.5),
+    "timed": Retry(delays=[0.1, 0.2]),
+    "once": Retry.none(),
+    "rare": Retry(attempts=2, delay=1),
+}
+
+
+async def play(payload: Any, ctx: Context) -> object:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SimLoop)
+    return await loop.play(payload.script, ctx)
+
+
+def _handlers(*kinds: str) -> Handlers:
+    handlers = Handlers(PAYLOADS)
+    for kind in kinds:
+        handlers.add(
+            PAYLOADS.named(kind),
+            play,
+            retry=RETRIES[kind],
+            timeout=TIMEOUT if kind == "timed" else None,
+            providers={},
+            scope={},
+        )
+    return handlers
+
+
+PAYLOADS = Payloads()
+for name, type_ in TYPES.items():
+    PAYLOADS.add(type_, kind=name)
+ALL = _handlers("work", "timed", "once", "rare")
+FEWER = _handlers("work", "timed", "once")

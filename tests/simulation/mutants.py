@@ -1,0 +1,208 @@
+"""Faults planted in the real code: a simulation that does not notice them is too weak.
+
+Each mutant names the line of thought it breaks; `planted` puts it in place for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+from uuid import UUID
+
+from duetime.errors import StoreUnavailable
+from duetime.model.clock import to_micros
+from duetime.model.ending import Ending, decide_loss
+from duetime.store.memory import MemoryStore
+from duetime.store.memory_rows import has_expired
+from duetime.worker import claimer, sweeper
+from duetime.worker.claimer import Claimer
+from duetime.worker.completer import Completer
+from duetime.worker.heartbeat import Renewal
+from duetime.worker.held import Held, Holdings
+from duetime.worker.starter import Starter
+from duetime.worker.storetime import StoreTime
+from duetime.worker.sweeper import Sweeper
+
+Patch = tuple[object, str, object]
+
+END = MemoryStore._end
+CLAIM_ONE = MemoryStore._claim_one
+SEND = Completer._send
+SETTLE = Completer._settle
+KNOW_TIME = StoreTime.__init__
+HEARD = Renewal.heard
+
+
+# -- the store's guard -------------------------------------------------------------------
+
+
+def _as_holder(store: Any, ending: Ending) -> Ending:
+    """The ending as if whoever holds the action now had sent it."""
+    row = store._rows.unfinished.get(ending.id)
+    return ending if row is None else replace(ending, token=row.record.token)
+
+
+def end_by_state(store: Any, ending: Ending, now: int, rescuing: bool) -> bool:
+    row = store._rows.unfinished.get(ending.id)
+    running = row is not None and row.record.token is not None
+    return END(store, _as_holder(store, ending) if running else ending, now, rescuing)
+
+
+def claim_and_remember(store: Any, action_id: UUID, order: Any, now: int) -> Any:
+    claim = CLAIM_ONE(store, action_id, order, now)
+    store.__dict__.setdefault("owners", {})[claim.token] = order.worker
+    return claim
+
+
+def end_by_owner(store: Any, ending: Ending, now: int, rescuing: bool) -> bool:
+    row = store._rows.unfinished.get(ending.id)
+    owner = store.__dict__.get("owners", {}).get(ending.token)
+    same = row is not None and row.record.worker == owner
+    return END(store, _as_holder(store, ending) if same else ending, now, rescuing)
+
+
+def end_unguarded(store: Any, ending: Ending, now: int, rescuing: bool) -> bool:
+    return END(store, _as_holder(store, ending), now, rescuing)
+
+
+def end_by_lease(store: Any, ending: Ending, now: int, rescuing: bool) -> bool:
+    row = store._rows.unfinished.get(ending.id)
+    if row is None or row.record.token is None or has_expired(row.record, now) != rescuing:
+        return False
+    return END(store, _as_holder(store, ending), now, rescuing)
+
+
+def end_without_expiry(store: Any, ending: Ending, now: int, rescuing: bool) -> bool:
+    return END(store, ending, now, False)
+
+
+# -- the worker --------------------------------------------------------------------------
+
+
+def lower_nothing(self: Any, lane: str, due_at: int) -> None:
+    """The cursor only ever goes up."""
+
+
+def lose_without_refund(expired: Any) -> Ending:
+    ending = decide_loss(expired)
+    return replace(ending, refund=False) if hasattr(ending, "refund") else ending
+
+
+def fill_without_lease(self: Any, pool: Any) -> None:
+    while pool.ready and pool.running < pool.slots:
+        self._start(pool.ready.popleft())
+
+
+def know_wall_clock(self: Any, clock: Any, monotonic: Callable[[], float]) -> None:
+    KNOW_TIME(self, clock, monotonic)
+    self.wall = clock
+
+
+def tell_wall_clock(self: Any) -> int:
+    return to_micros(self.wall.now())
+
+
+async def send_once(self: Any, batch: Any) -> None:
+    try:
+        await SEND(self, batch)
+    except StoreUnavailable:
+        for held, _ in batch:
+            self._waiting.pop(held.claim.token, None)
+            self._holdings.drop(held)
+
+
+def settle_as_accepted(self: Any, held: Held, ending: Ending, accepted: bool) -> None:
+    SETTLE(self, held, ending, True)
+
+
+def take_at_once(self: Any, held: Held) -> None:
+    self._ready(held)
+
+
+def drop_whatever_is_held(self: Any, held: Held) -> None:
+    self._held.pop(held.claim.id, None)
+
+
+def renew_nothing(self: Any, now: float) -> list[Held]:
+    return []
+
+
+def renew_what_runs(self: Any, now: float) -> list[Held]:
+    return [held for held in self if held.task is None or not held.task.done()]
+
+
+def hear_from_the_reply_on(self: Any, asked: Any, sent: float, renewed: Any) -> None:
+    HEARD(self, asked, self._time.monotonic(), renewed)
+
+
+def any_suspect(self: Any) -> int:
+    return 0
+
+
+async def rescue_at_once(self: Any, expired: Any) -> None:
+    self._no_rescue_until = 0.0
+    await RESCUE(self, expired)
+
+
+RESCUE = Sweeper._rescue
+
+
+def plan_no_sweep(self: Any, sent: float, sweeping: bool) -> None:
+    PLAN(self, sent, False)
+    self._next_sweep = sent + 10_000.0
+
+
+PLAN = Sweeper._plan_next
+
+
+def add_again(self: Any, new: Any, if_exists: Any, now: int) -> UUID:
+    fresh = replace(new, id=self._tokens()) if self._rows.record(new.id) is not None else new
+    return ADD_ONE(self, fresh, if_exists, now)
+
+
+ADD_ONE = MemoryStore._add_one
+
+MUTANTS: Mapping[str, list[Patch]] = {
+    "completes what is running, whoever runs it": [(MemoryStore, "_end", end_by_state)],
+    "completes by the worker's name": [
+        (MemoryStore, "_claim_one", claim_and_remember),
+        (MemoryStore, "_end", end_by_owner),
+    ],
+    "completes without any guard": [(MemoryStore, "_end", end_unguarded)],
+    "completes by the lease's time": [(MemoryStore, "_end", end_by_lease)],
+    "rescues without looking at the lease again": [(MemoryStore, "_end", end_without_expiry)],
+    "schedules again after a lost reply": [(MemoryStore, "_add_one", add_again)],
+    "lets the cursor run ahead": [
+        (claimer, "CURSOR_LAG", -3600 * claimer.SECOND),
+        (Claimer, "_lower", lower_nothing),
+    ],
+    "burns an attempt when a neighbour crashes": [(sweeper, "decide_loss", lose_without_refund)],
+    "starts what is no longer its own": [(Starter, "_fill", fill_without_lease)],
+    "trusts its own clock": [
+        (StoreTime, "__init__", know_wall_clock),
+        (StoreTime, "now", tell_wall_clock),
+    ],
+    "starts at the claim, not at the time": [(Starter, "take", take_at_once)],
+    "drops an ending when the store is away": [(Completer, "_send", send_once)],
+    "reports what was refused": [(Completer, "_settle", settle_as_accepted)],
+    "forgets a claim when an older one of its action ends": [
+        (Holdings, "drop", drop_whatever_is_held)
+    ],
+    "never renews": [(Holdings, "renewable", renew_nothing)],
+    "renews only what runs": [(Holdings, "renewable", renew_what_runs)],
+    "counts a renewed lease from the reply": [(Renewal, "heard", hear_from_the_reply_on)],
+    "takes suspects together": [(Holdings, "suspects", any_suspect)],
+    "rescues right after it was cut off": [(Sweeper, "_rescue", rescue_at_once)],
+    "relies on wakes alone": [(Sweeper, "_plan_next", plan_no_sweep)],
+}
+
+
+@contextmanager
+def planted(name: str) -> Iterator[None]:
+    with ExitStack() as stack:
+        for owner, attribute, value in MUTANTS[name]:
+            stack.enter_context(patch.object(owner, attribute, value))
+        yield

@@ -1,0 +1,233 @@
+"""The network between processes and the store: slow, lossy, sometimes down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from random import Random
+from types import TracebackType
+from typing import Any, TypeVar, cast
+
+from duetime.errors import DuetimeError, StoreUnavailable
+from duetime.store.base import Listener, OnWake
+from duetime.store.flow import Flow, Wake
+from simulation.faulty import Call
+from simulation.loop import Process, SimLoop
+from simulation.scenario import Scenario
+from simulation.trace import Trace
+from simulation.truth import Truth
+from simulation.witness import Witness
+
+T = TypeVar("T")
+
+CALM_LATENCY = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What will become of one call."""
+
+    there: float
+    back: float
+    lost_request: bool
+    lost_reply: bool
+    noticed: float
+
+
+class Network:
+    """Carries calls to the truth and wakes back."""
+
+    def __init__(
+        self, loop: SimLoop, truth: Truth, witness: Witness, scenario: Scenario, trace: Trace
+    ) -> None:
+        self.loop = loop
+        self.trace = trace
+        self._truth = truth
+        self._witness = witness
+        self._scenario = scenario
+        self._dice = Random(f"{scenario.seed}/network")
+        self._lines: list[ProcessLine] = []
+        self._down_until = 0.0
+        self._calm = False
+
+    def line(self, process: Process) -> ProcessLine:
+        return ProcessLine(self, process)
+
+    def go_down(self, seconds: float) -> None:
+        self._down_until = max(self._down_until, self.loop.time() + seconds)
+
+    def calm_down(self) -> None:
+        """From now on everything arrives, soon."""
+        self._calm = True
+        self._down_until = 0.0
+
+    def reaches(self, line: ProcessLine) -> bool:
+        down = max(self._down_until, line.cut_until)
+        return self._calm or self.loop.time() >= down
+
+    @property
+    def patience(self) -> float:
+        return self._scenario.patience
+
+    @property
+    def lease(self) -> float:
+        return self._scenario.settings.lease
+
+    def fate(self) -> Fate:
+        dice, faults = self._dice, self._scenario.faults
+        if self._calm:
+            return Fate(dice.random() * CALM_LATENCY, dice.random() * CALM_LATENCY, False, False, 0)
+        return Fate(
+            there=self._delay(),
+            back=self._delay(),
+            lost_request=dice.random() < faults.lost_request,
+            lost_reply=dice.random() < faults.lost_reply,
+            noticed=dice.random() * self.patience,
+        )
+
+    def _delay(self) -> float:
+        if self._dice.random() < self._scenario.faults.slow:
+            return self._dice.uniform(0.5, 2.5 * self._scenario.settings.lease)
+        return self._dice.expovariate(1 / self._scenario.latency)
+
+    def execute(self, process: Process, call: Call[T]) -> T | DuetimeError:
+        """What the store does when a call has arrived."""
+        before = self._truth.snapshot()
+        value: T | DuetimeError
+        try:
+            value = self._truth.perform_blocking(call)
+        except DuetimeError as error:
+            value = error
+        self._witness.saw(process, call, before, value)
+        return value
+
+    def delivered(self, value: object) -> None:
+        self._witness.delivered(value)
+
+    # -- waking ----------------------------------------------------------------------
+
+    def join(self, line: ProcessLine) -> None:
+        self._lines.append(line)
+
+    def part(self, line: ProcessLine) -> None:
+        if line in self._lines:
+            self._lines.remove(line)
+
+    def woken(self, wakes: Sequence[Wake]) -> None:
+        faults = self._scenario.faults
+        for line in self._lines:
+            if self._calm:
+                self._wake_later(line, wakes)
+            elif self._dice.random() < faults.lost_wake or not self.reaches(line):
+                self.trace.count("wakes lost")
+            else:
+                self._wake_later(line, wakes)
+                if self._dice.random() < faults.doubled_wake:
+                    self._wake_later(line, wakes)
+
+    def _wake_later(self, line: ProcessLine, wakes: Sequence[Wake]) -> None:
+        self.loop.world_later(self.fate().there, line.wake, wakes)
+
+
+class ProcessLine:
+    """The way of one process to the store; also the listener it holds."""
+
+    def __init__(self, network: Network, process: Process) -> None:
+        self._network = network
+        self._loop = network.loop
+        self.process = process
+        self.cut_until = 0.0
+        self.troubled_at = -1.0
+        self.cut_off_at = -1e9
+        self._on_wake: OnWake | None = None
+
+    @property
+    def alive(self) -> bool:
+        return self._network.reaches(self)
+
+    def cut(self, seconds: float) -> None:
+        self.cut_until = max(self.cut_until, self._loop.time() + seconds)
+
+    async def perform(self, call: Flow[T]) -> T:
+        if self.process.dead:
+            raise asyncio.CancelledError
+        reply: asyncio.Future[T] = self._loop.create_future()
+        asked = cast("Call[T]", call)
+        self._judge_rescue(asked)
+        self._send(asked, self._network.fate(), reply)
+        return await reply
+
+    def _judge_rescue(self, call: Call[Any]) -> None:
+        """Who was cut off lets the others renew first."""
+        since = self._loop.time() - self.cut_off_at
+        if call.verb == "rescue" and since < self._network.lease:
+            name = self.process.name
+            self._network.trace.violation(f"G6 rescues {since:.3f} s after being cut off", name)
+
+    def _send(self, call: Call[T], fate: Fate, reply: asyncio.Future[T]) -> None:
+        later = self._loop.world_later
+        if fate.there + fate.back > self._network.lease / 6:
+            self.troubled_at = self._loop.time()
+        if fate.lost_request:
+            self._network.trace.count("requests lost")
+            later(fate.noticed, self._fail, call, reply, "request lost")
+            return
+        if fate.there + fate.back > self._network.patience:
+            later(self._network.patience, self._fail, call, reply, "no answer in time")
+        later(fate.there, self._arrive, call, fate, reply)
+
+    def _arrive(self, call: Call[T], fate: Fate, reply: asyncio.Future[T]) -> None:
+        if not self._network.reaches(self):
+            self._network.trace.count("calls refused")
+            self._fail(call, reply, "connection refused")
+            return
+        value = self._network.execute(self.process, call)
+        if fate.lost_reply:
+            self._network.trace.count("replies lost")
+            self._loop.world_later(fate.noticed, self._fail, call, reply, "reply lost")
+            return
+        self._loop.world_later(fate.back, self._deliver, call, value, reply)
+
+    def _deliver(self, call: Call[T], value: Any, reply: asyncio.Future[T]) -> None:
+        if not self._network.reaches(self):
+            self._fail(call, reply, "connection lost")
+        elif reply.done() or self.process.dead:
+            self._network.trace.count("replies too late")
+        elif isinstance(value, DuetimeError):
+            reply.set_exception(value)
+        else:
+            self._network.delivered(value)
+            reply.set_result(value)
+
+    def _fail(self, call: Call[T], reply: asyncio.Future[T], why: str) -> None:
+        if not reply.done():
+            self._network.trace.add(self.process.name, call.verb, why)
+            self.troubled_at = self._loop.time()
+            if call.verb == "sweep":
+                self.cut_off_at = self._loop.time()
+            reply.set_exception(StoreUnavailable(f"{call.verb}: {why}"))
+
+    # -- listening -------------------------------------------------------------------
+
+    def listen(self, on_wake: OnWake) -> AbstractAsyncContextManager[Listener]:
+        self._on_wake = on_wake
+        return self
+
+    def wake(self, wakes: Sequence[Wake]) -> None:
+        if self._on_wake is not None and not self.process.dead:
+            with self._loop.within(self.process):
+                self._loop.call_soon(self._on_wake, wakes)
+
+    async def __aenter__(self) -> Listener:
+        self._network.join(self)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._network.part(self)

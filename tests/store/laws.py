@@ -1,0 +1,103 @@
+"""The laws that hold after every step, whatever the specification says:
+
+1. nothing is claimed early;
+2. nothing is materialised twice;
+3. a completion uses the current token;
+4. at most one claimer;
+5. output before checkpoint: what left the unfinished is finished, never in neither;
+6. nothing due is left behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from duetime.model.claim import Claimed, ClaimOrder
+from duetime.model.ending import Ending
+from duetime.model.state import Outcome, State
+from store.pair import Holding
+
+Snapshot = Mapping[UUID, Mapping[str, Any]]
+
+
+class Laws:
+    """Keeps its own account of who holds what, from the answers alone."""
+
+    def __init__(self) -> None:
+        self._known: set[UUID] = set()
+        self._live: dict[UUID, str] = {}
+        self._done: set[tuple[UUID, str, Outcome]] = set()
+
+    # -- what happened ---------------------------------------------------------------
+
+    def added(self, action_id: UUID) -> None:
+        self._known.add(action_id)
+
+    def claimed(self, order: ClaimOrder, now: int, claims: Sequence[Mapping[str, Any]]) -> None:
+        spans = {span.lane: span for span in order.spans}
+        assert len(claims) <= order.limit
+        for claim in claims:
+            span = spans[claim["lane"]]
+            assert span.since <= claim["due_at"] <= now + span.ahead, "law 1"
+            assert claim["id"] not in self._live, "law 4"
+            self._live[claim["id"]] = claim["token"]
+
+    def ended(
+        self,
+        sent: Sequence[tuple[Holding, Ending]],
+        before: Snapshot,
+        after: Snapshot,
+        accepted: set[UUID],
+        expired_by: int | None,
+    ) -> None:
+        """`expired_by` is the time by which a rescuer's leases must have run out."""
+        effective = {
+            held.id: ending
+            for held, ending in reversed(sent)
+            if self._is_live(held, before, expired_by)
+        }
+        earlier = {held.id for held, ending in sent if self._was_done(held, ending)}
+        assert accepted == effective.keys() | earlier, "law 3"
+        for held, ending in sent:
+            if effective.get(held.id) is ending:
+                del self._live[held.id]
+                self._done.add((held.id, held.name, ending.outcome))
+        for action_id in before.keys() - effective.keys():
+            assert after[action_id] == before[action_id], "law 3"
+
+    def _is_live(self, held: Holding, before: Snapshot, expired_by: int | None) -> bool:
+        if self._live.get(held.id) != held.name:
+            return False
+        return expired_by is None or before[held.id]["lease_until"] <= expired_by
+
+    def _was_done(self, held: Holding, ending: Ending) -> bool:
+        return held.id in self._known and (held.id, held.name, ending.outcome) in self._done
+
+    def pruned(self, before: Snapshot, after: Snapshot) -> None:
+        gone = before.keys() - after.keys()
+        assert all(before[action_id]["state"].finished for action_id in gone), "law 5"
+        self._known -= gone
+
+    # -- how it is -------------------------------------------------------------------
+
+    def check(self, found: Sequence[Mapping[str, Any]]) -> None:
+        ids = [record["id"] for record in found]
+        assert len(ids) == len(set(ids)), "law 2"
+        assert set(ids) == self._known, "law 5"
+        for record in found:
+            running = record["state"] is State.running
+            assert self._live.get(record["id"]) == (record["token"] if running else None), "law 4"
+            assert record["state"].finished == (record["finished_at"] is not None), "law 5"
+
+    def check_due(
+        self, found: Sequence[Mapping[str, Any]], now: int, within_reach: Claimed
+    ) -> None:
+        """`within_reach` is what a claim over every lane of the sweep would take."""
+        due = {
+            record["id"]
+            for record in found
+            if record["state"] is State.scheduled and record["due_at"] <= now
+        }
+        assert due <= {claim.id for claim in within_reach.claims}, "law 6"
