@@ -72,7 +72,8 @@ class Events:
                     if inspect.isawaitable(told):
                         await told
                 except Exception:
-                    log.exception("subscriber %r failed on %r", subscriber, event)
+                    name = type(event).__name__
+                    log.exception("%s of %s: %r failed", name, event.action_id, subscriber)
 
     def emit_blocking(self, events: Iterable[Event]) -> None:
         """The same without a loop of ours; the caller's thread may have one running."""

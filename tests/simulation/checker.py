@@ -50,9 +50,23 @@ class Checker:
             record = self._truth.record(action_id)
             if record is None or record.state is not State.cancelled:
                 self._wrong("cancelled, and yet it is not", action_id)
-        for action_id, record in self._truth.snapshot().items():
+        records = self._truth.snapshot()
+        for action_id, record in records.items():
             self._check_action(action_id, record, told[action_id])
+        asked = [(record.kind, record.payload) for record in records.values() if not record.key]
+        if len(set(asked)) < len(asked):
+            self._trace.violation("G8 scheduled twice after a lost reply")
         self._check_neighbours()
+
+    def latest(self) -> float:
+        """The longest, in seconds, that an action nobody touched waited for its first start."""
+        late = [0.0]
+        for action_id, holds in self._holds.items():
+            record = self._truth.record(action_id)
+            start = self._ledger.by_token.get(holds[0].token)
+            if record is not None and record.modified_at is None and start is not None:
+                late.append((start.at - max(holds[0].due_at, record.created_at)) / 1_000_000)
+        return max(late)
 
     def _check_action(self, action_id: UUID, record: Record, told: int) -> None:
         if not record.state.finished:
@@ -97,14 +111,14 @@ class Checker:
 
     def _check_neighbours(self) -> None:
         """What kills its worker costs each neighbour two recorded losses at most."""
-        losses: Counter[tuple[object, ...]] = Counter()
+        losses: Counter[tuple[UUID, int, UUID, int]] = Counter()
         for hold in self._witness.holds.values():
-            killer = hold.killer
-            if hold.outcome is Outcome.lost and killer and killer[0] != hold.action:
-                losses[killer, hold.action, hold.life] += 1
-        for (killer, action_id, _), count in losses.items():
-            if count > NEIGHBOUR_LOSSES and isinstance(action_id, UUID):
-                self._wrong(f"lost {count} times beside {killer}", action_id)
+            if hold.outcome is Outcome.lost and hold.killer and hold.killer[0] != hold.action:
+                losses[(*hold.killer, hold.action, hold.life)] += 1
+        for (killer, _, action_id, _), count in losses.items():
+            if count > NEIGHBOUR_LOSSES:
+                beside = self._trace.action(killer)
+                self._wrong(f"G6 lost {count} times beside {beside}", action_id)
 
     def _wrong(self, rule: str, action_id: UUID, *words: object) -> None:
         self._trace.violation(rule, self._trace.action(action_id), *words)

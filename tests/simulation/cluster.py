@@ -14,8 +14,8 @@ from uuid import UUID
 from duetime.errors import StoreUnavailable
 from duetime.events import Event
 from simulation.chaos import Chaos
-from simulation.clocks import instant
 from simulation.checker import Checker
+from simulation.clocks import instant
 from simulation.customer import Customer
 from simulation.ledger import Ledger, Start
 from simulation.loop import Deadlock, Process, SimLoop
@@ -29,6 +29,10 @@ from simulation.trace import Trace
 from simulation.truth import Truth
 from simulation.witness import Hold, Witness
 
+# Thirds of a lease that a cluster without faults may need to finish everything: five losses of
+# every poison, one after the other.
+LONGEST = 250
+
 
 @dataclass(frozen=True, slots=True)
 class History:
@@ -40,6 +44,7 @@ class History:
     steps: int
     violations: tuple[str, ...]
     tally: Counter[str]
+    latest: float
     lines: tuple[str, ...]
 
 
@@ -73,7 +78,8 @@ class Cluster:
 
     # -- the history -----------------------------------------------------------------
 
-    async def run(self) -> None:
+    async def run(self) -> float:
+        """Returns how late the latest start was."""
         async with self._truth.listen(self._network.woken):
             for slot in range(self._scenario.nodes):
                 self._boot(slot)
@@ -81,9 +87,10 @@ class Cluster:
             await self._rage()
             self._calm_down()
             await self._settle(buying)
-        self._judge()
+        latest = self._judge()
         self._shut_down()
         await asyncio.sleep(0)
+        return latest
 
     async def _rage(self) -> None:
         chaos = Chaos(
@@ -109,18 +116,17 @@ class Cluster:
 
     async def _settle(self, buying: asyncio.Task[None]) -> None:
         """Healthy workers get the time they need, and not for ever."""
-        monitor = Monitor(
-            self._scenario, self._truth, self._witness, self._ledger, self._trace, self._alive
-        )
+        monitor = Monitor(self._scenario, self._truth, self._ledger, self._trace, self._alive)
         watching = asyncio.ensure_future(monitor.run(self._loop.time))
         settings = self._scenario.settings
         # So late may a call from before still arrive.
         await asyncio.sleep(3 * settings.lease)
         await buying
-        if self._dice.random() < 0.3:
+        if self._dice.random() < self._scenario.faults.deploy:
             self._deploy()
-        deadline = self._loop.time() + 50 * (settings.lease + settings.sweep)
-        while not self._is_over() and self._loop.time() < deadline:
+        for _ in range(LONGEST):
+            if self._is_over():
+                break
             await asyncio.sleep(settings.lease / 3)
         watching.cancel()
 
@@ -134,13 +140,13 @@ class Cluster:
             if node.works:
                 self._stop(node)
 
-    def _judge(self) -> None:
-        Checker(self._truth, self._witness, self._ledger, self._customer, self._trace).check(
-            self._told
-        )
+    def _judge(self) -> float:
+        checker = Checker(self._truth, self._witness, self._ledger, self._customer, self._trace)
+        checker.check(self._told)
         for node in self._alive():
             if (left := node.leftovers()) is not None:
                 self._trace.violation("a worker holds what is over", node.process.name, left)
+        return checker.latest()
 
     def _shut_down(self) -> None:
         self._loop.kill(self._customer.process)
@@ -237,9 +243,10 @@ def run(seed: int, *, scenario: Callable[[int], Scenario] = draw, keep: bool = F
     """Live through one history and judge it."""
     loop = SimLoop()
     trace = Trace(loop.time, keep=keep)
+    latest = 0.0
     with _watched_log(trace):
         try:
-            loop.run_until_complete(Cluster(loop, scenario(seed), trace).run())
+            latest = loop.run_until_complete(Cluster(loop, scenario(seed), trace).run())
         except Deadlock as error:
             trace.violation("the cluster stands still", error)
         finally:
@@ -253,6 +260,7 @@ def run(seed: int, *, scenario: Callable[[int], Scenario] = draw, keep: bool = F
         loop.steps,
         tuple(trace.violations),
         trace.tally,
+        latest,
         tuple(trace.lines),
     )
 

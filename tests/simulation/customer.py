@@ -104,7 +104,8 @@ class Customer:
         """Perform the same flow until it was answered: the id makes that safe."""
         while True:
             try:
-                return await self._perform(plan)
+                action: Action = await self._perform(plan)
+                return action
             except StoreUnavailable:
                 self._trace.count("schedules sent again")
                 await asyncio.sleep(self._dice.uniform(0.1, 1))
@@ -119,7 +120,14 @@ class Customer:
     async def _meddle(self) -> None:
         await asyncio.sleep(self._dice.expovariate(1))
         doing = self._dice.choice(
-            [self._cancel, self._cancel, self._reschedule, self._reschedule, self._retry, self._many]
+            [
+                self._cancel,
+                self._cancel,
+                self._reschedule,
+                self._reschedule,
+                self._retry,
+                self._many,
+            ]
         )
         try:
             await doing()

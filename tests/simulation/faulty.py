@@ -114,11 +114,11 @@ class FaultyStore(Store):
     def progress(self, held: Lease, progress: str) -> Flow[None]:
         return named("progress", self._truth.progress(held, progress), held)
 
+    def look(self) -> Flow[Swept]:
+        return named("look", self._truth.look())
+
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:
         return named("sweep", self._truth.sweep(presence, ahead, limit))
-
-    def unpark(self, lane: str, limit: int) -> Flow[int]:
-        return named("unpark", self._truth.unpark(lane, limit))
 
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> Flow[int]:
         flow = self._truth.prune(keep=keep, keep_failed=keep_failed, limit=limit)

@@ -13,7 +13,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context
-from typing import Any
+from typing import Any, TypeVarTuple, Unpack
+
+Ts = TypeVarTuple("Ts")
 
 
 class Deadlock(Exception):
@@ -61,7 +63,7 @@ class _Now(asyncio.Handle):
     process: Process | None
 
     def _run(self) -> None:
-        _run_in(self.process, self, super()._run)  # type: ignore[misc]
+        _run_in(self.process, self, super()._run)
 
 
 class _Later(asyncio.TimerHandle):
@@ -70,7 +72,7 @@ class _Later(asyncio.TimerHandle):
     process: Process | None
 
     def _run(self) -> None:
-        _run_in(self.process, self, super()._run)  # type: ignore[misc]
+        _run_in(self.process, self, super()._run)
 
 
 def _run_in(process: Process | None, handle: asyncio.Handle, run: Callable[[], None]) -> None:
@@ -141,7 +143,10 @@ class SimLoop(asyncio.SelectorEventLoop):
     # -- what asyncio asks of a loop -------------------------------------------------
 
     def call_soon(
-        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: Context | None = None,
     ) -> asyncio.Handle:
         handle = _Now(callback, args, self, context)
         handle.process = self._process_of(callback)
@@ -149,15 +154,18 @@ class SimLoop(asyncio.SelectorEventLoop):
         return handle
 
     def call_soon_threadsafe(
-        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+        self,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
+        context: Context | None = None,
     ) -> asyncio.Handle:
         return self.call_soon(callback, *args, context=context)
 
     def call_at(
         self,
         when: float,
-        callback: Callable[..., object],
-        *args: Any,
+        callback: Callable[[Unpack[Ts]], object],
+        *args: *Ts,
         context: Context | None = None,
     ) -> asyncio.TimerHandle:
         handle = _Later(when, callback, args, self, context)
@@ -181,7 +189,7 @@ class SimLoop(asyncio.SelectorEventLoop):
             handle = self._queue.popleft()
             if not handle.cancelled():
                 self.steps += 1
-                handle._run()  # type: ignore[attr-defined]
+                handle._run()
 
     def _jump(self) -> None:
         """To the next timer, and take all that are due then."""
@@ -195,9 +203,7 @@ class SimLoop(asyncio.SelectorEventLoop):
             self._queue.append(heapq.heappop(timers)[2])
 
 
-def _make_task(
-    loop: asyncio.AbstractEventLoop, coro: Coroutine[Any, Any, Any], **more: Any
-) -> SimTask:
+def _make_task(loop: asyncio.AbstractEventLoop, coro: Any, **more: Any) -> SimTask:
     assert isinstance(loop, SimLoop)
     task = SimTask(coro, loop=loop, **more)
     process = task.process

@@ -13,7 +13,6 @@ from simulation.node import Node
 from simulation.scenario import Scenario
 from simulation.trace import Trace
 from simulation.truth import Truth
-from simulation.witness import Witness
 
 TICK = 0.5
 SLACK = 2.0
@@ -27,13 +26,11 @@ class Monitor:
         self,
         scenario: Scenario,
         truth: Truth,
-        witness: Witness,
         ledger: Ledger,
         trace: Trace,
         nodes: Callable[[], Sequence[Node]],
     ) -> None:
         self._truth = truth
-        self._witness = witness
         self._ledger = ledger
         self._trace = trace
         self._nodes = nodes
@@ -71,10 +68,8 @@ class Monitor:
         if record.state is State.running:
             expired = record.lease_until is not None and record.lease_until <= now
             return "G6 not rescued in time", [n for n in nodes if expired]
-        if self._truth.parked(record.id):
-            rule = f"parked since unparked {self._witness.unparked[record.id]} times, yet known"
-            return rule, [n for n in nodes if n.knows_all]
-        suspect = self._truth.lane(record.id).startswith("s.")
+        lane = self._truth.lane(record.id)
         due = record.due_at is not None and record.due_at <= now
-        free = [n for n in idle if due and n.has_room(record.queue, suspect)]
+        known = [n for n in idle if n.knows_all or lane.parked is None]
+        free = [n for n in known if due and n.has_room(record.queue, lane.suspect)]
         return "G1 due and left behind", free

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from duetime.errors import StoreUnavailable
 from duetime.model.clock import to_micros
-from duetime.model.ending import Ending, decide_loss
+from duetime.model.ending import Again, Ending, decide_loss
 from duetime.store.memory import MemoryStore
 from duetime.store.memory_rows import has_expired
 from duetime.worker import claimer, sweeper
@@ -88,7 +88,7 @@ def lower_nothing(self: Any, lane: str, due_at: int) -> None:
 
 def lose_without_refund(expired: Any) -> Ending:
     ending = decide_loss(expired)
-    return replace(ending, refund=False) if hasattr(ending, "refund") else ending
+    return replace(ending, refund=False) if isinstance(ending, Again) else ending
 
 
 def fill_without_lease(self: Any, pool: Any) -> None:

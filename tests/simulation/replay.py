@@ -1,4 +1,4 @@
-"""Live through one seed again and print all that happened: python tests/simulation/replay.py SEED"""
+"""Live through one seed again and print it all: tests/simulation/replay.py SEED [DRAW]"""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from simulation.cluster import run
-from simulation.scenario import draw
+from simulation import scenario
 
 
-def main(seed: int) -> int:
+def main(seed: int, name: str = "draw") -> int:
+    draw = getattr(scenario, name)
     print(draw(seed))
-    history = run(seed, keep=True)
+    history = run(seed, scenario=draw, keep=True)
     print(*history.lines, sep="\n")
     print(f"\n{history.steps} steps in {history.seconds:.1f} virtual seconds, {history.hash[:16]}")
     print(", ".join(f"{what} {count}" for what, count in sorted(history.tally.items())))
@@ -22,4 +23,4 @@ def main(seed: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), *sys.argv[2:3]))

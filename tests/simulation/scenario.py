@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeVar
 
@@ -33,6 +33,7 @@ class Faults:
     cut: float = 0.0
     stop: float = 0.0
     poison: float = 0.0
+    deploy: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ def draw(seed: int) -> Scenario:
         nodes=dice.choice([2, 2, 3, 3, 4]),
         actions=dice.randint(6, 20),
         chaos=lease * dice.choice([dice.uniform(3, 6), dice.uniform(3, 6), 12.0]),
-        latency=dice.choice([0.001, 0.01, 0.05]),
+        latency=dice.choice([0.001, 0.01, 0.05, 0.3]),
         settings=_settings(dice, lease),
         faults=_faults(dice, lease),
         names_reused=dice.random() < 0.5,
@@ -87,7 +88,7 @@ def _settings(dice: Random, lease: float) -> WorkerSettings:
         poll=dice.choice([sweep, sweep / 2, 10.0]),
         poll_unheard=1.0,
         grace=dice.choice([0.0, 1.0, 2 * lease]),
-        preclaim=dice.choice([0.0, 0.25, 0.5]),
+        preclaim=dice.choice([0.0, 0.25, 0.5, 1.5 * lease]),
         batch=dice.choice([2, 5, 500]),
         retention=7 * DAY,
         retention_failed=30 * DAY,
@@ -113,4 +114,19 @@ def _faults(dice: Random, lease: float) -> Faults:
         cut=maybe([lease, 2 * lease], 0.4),
         stop=maybe([2 * lease], 0.4),
         poison=maybe([0.1, 0.2], 0.4),
+        deploy=0.3,
     )
+
+
+def draw_healthy(seed: int) -> Scenario:
+    """Nothing goes wrong, and there is a slot for everything."""
+    drawn = draw(seed)
+    settings = replace(drawn.settings, concurrency=50, queues=None, batch=500)
+    return replace(drawn, settings=settings, faults=Faults(), latency=0.001, some_know_less=False)
+
+
+def draw_outages(seed: int) -> Scenario:
+    """Only the store goes away now and then; every process stays in good health."""
+    drawn = draw(seed)
+    faults = Faults(outage=1.5 * drawn.settings.lease)
+    return replace(drawn, faults=faults, latency=0.001, chaos=6 * drawn.settings.lease)

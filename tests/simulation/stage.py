@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from random import Random
 
@@ -86,10 +87,13 @@ class Stage:
 
     async def _pass(self, ctx: Context, step: Step) -> None:
         """Work for a while; who heeds looks now and then whether to stop."""
-        until = self._loop.time() + step.seconds
-        slice_ = self._scenario.settings.lease / 6
-        while (left := until - self._loop.time()) > 0 and not (step.heeds and ctx.cancelled):
-            await asyncio.sleep(min(left, slice_) if step.heeds else left)
+        if not step.heeds:
+            await asyncio.sleep(step.seconds)
+            return
+        looks = math.ceil(step.seconds / (self._scenario.settings.lease / 6))
+        for _ in range(looks):
+            if not ctx.cancelled:
+                await asyncio.sleep(step.seconds / looks)
 
     def _finish(self, start: Start, step: Step) -> object:
         result = {"start": start.number}

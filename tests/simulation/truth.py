@@ -6,7 +6,7 @@ from random import Random
 from uuid import UUID
 
 from duetime.model.action import Record
-from duetime.model.lane import parse_lane
+from duetime.model.lane import Lane, parse_lane
 from duetime.store.memory import MemoryStore
 from simulation.clocks import LoopClock
 from simulation.loop import SimLoop
@@ -33,11 +33,8 @@ class Truth(MemoryStore):
     def record(self, action_id: UUID) -> Record | None:
         return self._rows.record(action_id)
 
-    def lane(self, action_id: UUID) -> str:
-        return self._rows.unfinished[action_id].lane
-
-    def parked(self, action_id: UUID) -> bool:
-        return parse_lane(self.lane(action_id)) is None
+    def lane(self, action_id: UUID) -> Lane:
+        return parse_lane(self._rows.unfinished[action_id].lane)
 
     def unfinished(self) -> list[Record]:
         return [row.record for row in self._rows.unfinished.values()]

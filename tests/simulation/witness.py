@@ -6,7 +6,6 @@ whose token decides, what an outcome does to attempts and losses.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +73,6 @@ class Witness:
         self._trace = trace
         self.holds: dict[UUID, Hold] = {}
         self.lives: dict[UUID, Life] = {}
-        self.unparked: Counter[UUID] = Counter()
         self._rules: dict[str, Callable[[Process, Call[Any], dict[UUID, Change], Any], None]] = {
             "add": self._added,
             "cancel": self._cancelled,
@@ -87,7 +85,6 @@ class Witness:
             "rescue": self._completed,
             "renew": self._renewed,
             "progress": self._progressed,
-            "unpark": self._unparked,
         }
 
     def saw(self, process: Process, call: Call[Any], before: Records, value: object) -> None:
@@ -254,7 +251,7 @@ class Witness:
         lost = ending.outcome is Outcome.lost
         if lost and life.losses >= FATAL:
             self._wrong("G6 lost five times and not failed", name)
-        if lost and life.losses >= SUSPECT and not self._truth.lane(after.id).startswith("s."):
+        if lost and life.losses >= SUSPECT and not self._truth.lane(after.id).suspect:
             self._wrong("G6 a suspect is not in its own lane", name)
         early = before is None or (after.due_at or 0) < (before.due_at or 0)
         if early:
@@ -276,13 +273,6 @@ class Witness:
     def _progressed(self, _: Process, call: Call[Any], changes: dict[UUID, Change], v: Any) -> None:
         if self.holds[call.args[0].token].outcome is not None:
             self._wrong("G2 a stale holder noted progress", call)
-
-    def _unparked(self, _: Process, call: Call[Any], changes: dict[UUID, Change], v: Any) -> None:
-        for action_id, (before, after) in changes.items():
-            self._need(call, before, State.scheduled)
-            self._need(call, after, State.scheduled)
-            self.unparked[action_id] += 1
-            self._trace.count("unparked")
 
     # -- judging ---------------------------------------------------------------------
 

@@ -20,11 +20,13 @@ KINDS = ("mail", "sms")
 TENANTS = (None, "a")
 PRIORITIES = (1, 2)
 QUEUE = "q"
-PARKING = tuple(parking_lane(kind, 1) for kind in KINDS)
 HOMES = tuple(lane_of(QUEUE, p, t) for p in PRIORITIES for t in TENANTS)
 SUSPECTS = tuple(lane_of(QUEUE, p, t, suspect=True) for p in PRIORITIES for t in TENANTS)
+PARKING = tuple(parking_lane(kind, 1, HOMES[0]) for kind in KINDS)
+LANES = HOMES + SUSPECTS + PARKING
 EPOCH = -(10**15)
 
+picks = st.integers(0, 99)
 kinds = st.sampled_from(KINDS)
 tenants = st.sampled_from(TENANTS)
 scopes = st.sampled_from((ANY,) * 6 + (None, "a", "b"))
@@ -36,6 +38,11 @@ offsets = st.integers(-6, 4)
 maybe_micros = st.none() | micros
 maybe_offsets = st.none() | offsets
 texts = st.sampled_from((None, "[1]", '{"a": "ü"}'))
+
+
+def nth_id(number: int) -> UUID:
+    """Neither ascending nor descending, and the same in every replay."""
+    return UUID(int=(number + 1) * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128)
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ def spans(now: int) -> st.SearchStrategy[list[Span]]:
     the only open question."""
     since = st.sampled_from((EPOCH,) * 6 + (now - 2, now))
     ahead = st.sampled_from((0, 0, 0, 2))
-    lanes = st.permutations(HOMES + SUSPECTS)
+    lanes = st.permutations(LANES)
     some = st.lists(st.sampled_from(HOMES), min_size=1, unique=True)
     return (
         (lanes | lanes | some)

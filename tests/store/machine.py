@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    Bundle,
-    MultipleResults,
     RuleBasedStateMachine,
     initialize,
     invariant,
-    multiple,
     precondition,
     rule,
     run_state_machine_as_test,
@@ -39,10 +36,14 @@ from store import draws
 from store.laws import Laws
 from store.pair import Holding, Pair, Refused, Side, by_id
 
+T = TypeVar("T")
+Step = TypeVar("Step", bound=Callable[..., Any])
+
 START = FakeClock().now()
 ALL = 10_000
 FAR = 10**15
 EVERYTHING = Filter(limit=ALL)
+WORKER = Presence("w1", "shop", "here", 1, ["mail"], [], 10)
 
 NORMAL = settings(
     max_examples=40,
@@ -64,12 +65,15 @@ def play(clock: FakeClock, empty_store: Callable[[], Store], how: settings = NOR
     run_state_machine_as_test(Machine, settings=how)
 
 
-class StoreMachine(RuleBasedStateMachine):
-    """Two stores, one clock, and what was sent so far."""
+def needs(*states: State) -> Callable[[Step], Step]:
+    """Steps that would find nothing are left out: they cost time and show little."""
+    return precondition(
+        lambda machine: any(record["state"] in states for record in machine.before.values())
+    )
 
-    sent = Bundle("sent")
-    holdings = Bundle("holdings")
-    endings = Bundle("endings")
+
+class StoreMachine(RuleBasedStateMachine):
+    """Two stores, one clock, and all that was sent so far."""
 
     def __init__(self, clock: FakeClock, checked: Store) -> None:
         super().__init__()
@@ -78,15 +82,13 @@ class StoreMachine(RuleBasedStateMachine):
         self.pair = Pair(MemoryStore(clock=clock), checked)
         self.laws = Laws()
         self.before: dict[UUID, Any] = {}
-        self.count = 0
+        self.sent: list[NewAction] = []
+        self.held: list[Holding] = []
+        self.ended: list[tuple[Holding, Ending]] = []
 
     @property
     def now(self) -> int:
         return to_micros(self.clock.now())
-
-    def some(self, *states: State) -> bool:
-        """Is there an action in one of these states? Idle steps find nothing."""
-        return any(record["state"] in states for record in self.before.values())
 
     @rule(by=st.integers(1, 8))
     def time_passes(self, by: int) -> None:
@@ -94,88 +96,101 @@ class StoreMachine(RuleBasedStateMachine):
 
     # -- the client's verbs ----------------------------------------------------------
 
-    @initialize(target=sent, wishes=st.lists(draws.wishes, min_size=3, max_size=6))
-    def begin(self, wishes: list[draws.Wish]) -> MultipleResults[NewAction]:
-        return self.add(wishes, [], "return")
+    @initialize(wishes=st.lists(draws.wishes, min_size=3, max_size=6))
+    def begin(self, wishes: list[draws.Wish]) -> None:
+        self.add(wishes, [], "return")
 
     @rule(
-        target=sent,
         wishes=st.lists(draws.wishes, min_size=1, max_size=4),
-        again=st.lists(sent, max_size=1),
+        picks=st.lists(draws.picks, max_size=1),
         mode=draws.modes,
     )
-    def add(
-        self, wishes: list[draws.Wish], again: list[NewAction], mode: IfExists
-    ) -> MultipleResults[NewAction]:
+    def add(self, wishes: list[draws.Wish], picks: list[int], mode: IfExists) -> None:
         """New ones, and perhaps one that was sent before."""
-        new = [wish.new(self._new_id(), self.now) for wish in wishes]
-        answer = self.pair.ask(lambda side: side.store.add([*new, *again], mode))
+        old = [_pick(self.sent, pick) for pick in picks]
+        known = len(self.sent)
+        new = [wish.new(draws.nth_id(known + i), self.now) for i, wish in enumerate(wishes)]
+        answer = self.pair.ask(lambda side: side.store.add([*new, *old], mode))
         if not isinstance(answer, Refused):
             for added in answer:
                 self.laws.added(added["record"]["id"])
-        return multiple(*new)
+        self.sent += new
 
-    def _new_id(self) -> UUID:
-        """Neither ascending nor descending, but the same in every replay."""
-        self.count += 1
-        return UUID(int=(self.count * 0x9E3779B97F4A7C15 % 2**64) << 64 | self.count)
-
-    @rule(one=sent, scope=draws.scopes)
-    def get(self, one: NewAction, scope: Scope) -> None:
-        self.pair.ask(lambda side: side.store.get(one.id, scope))
-        self.pair.ask(lambda side: side.store.runs(one.id, scope))
+    @rule(pick=draws.picks, scope=draws.scopes)
+    def get(self, pick: int, scope: Scope) -> None:
+        self.pair.ask(lambda side: side.store.get(self._id(pick), scope))
+        self.pair.ask(lambda side: side.store.runs(self._id(pick), scope))
 
     @rule(data=st.data(), size=st.integers(1, 4))
     def find(self, data: st.DataObject, size: int) -> None:
         wanted = replace(data.draw(draws.filters(self.now)), limit=size)
-        while page := self.pair.ask(lambda side, w=wanted: side.store.find(w)):  # type: ignore[misc]
+        while page := self._find(wanted):
             wanted = replace(wanted, before=page[-1]["id"])
 
-    @rule(one=sent, scope=draws.scopes, by=draws.actors, running=st.booleans())
-    def cancel(self, one: NewAction, scope: Scope, by: str, running: bool) -> None:
-        self.pair.ask(lambda side: side.store.cancel(one.id, scope, by, running=running))
+    def _find(self, wanted: Filter) -> Any:
+        return self.pair.ask(lambda side: side.store.find(wanted))
 
-    @rule(one=sent, scope=draws.scopes, by=draws.actors, due_in=draws.maybe_offsets, d=draws.micros)
-    def reschedule(self, one: NewAction, scope: Scope, by: str, due_in: int | None, d: int) -> None:
-        due_at, delay = (None, d) if due_in is None else (self.now + due_in, None)
+    @rule(pick=draws.picks, scope=draws.scopes, by=draws.actors, running=st.booleans())
+    def cancel(self, pick: int, scope: Scope, by: str, running: bool) -> None:
+        one = self._id(pick, State.scheduled, State.running)
+        self.pair.ask(lambda side: side.store.cancel(one, scope, by, running=running))
+
+    @rule(
+        pick=draws.picks,
+        scope=draws.scopes,
+        by=draws.actors,
+        due_in=draws.maybe_offsets,
+        pause=draws.micros,
+    )
+    def reschedule(self, pick: int, scope: Scope, by: str, due_in: int | None, pause: int) -> None:
+        one = self._id(pick, State.scheduled)
+        due_at, delay = (None, pause) if due_in is None else (self.now + due_in, None)
         self.pair.ask(
-            lambda side: side.store.reschedule(one.id, scope, by, due_at=due_at, delay=delay)
+            lambda side: side.store.reschedule(one, scope, by, due_at=due_at, delay=delay)
         )
 
-    @rule(one=sent, scope=draws.scopes, by=draws.actors)
-    def retry(self, one: NewAction, scope: Scope, by: str) -> None:
-        self.pair.ask(lambda side: side.store.retry(one.id, scope, by))
+    @rule(pick=draws.picks, scope=draws.scopes, by=draws.actors)
+    @needs(State.failed)
+    def retry(self, pick: int, scope: Scope, by: str) -> None:
+        one = self._id(pick, State.failed)
+        self.pair.ask(lambda side: side.store.retry(one, scope, by))
 
-    @precondition(lambda self: self.some(State.scheduled))
     @rule(data=st.data(), by=draws.actors)
+    @needs(State.scheduled)
     def cancel_many(self, data: st.DataObject, by: str) -> None:
         wanted = data.draw(draws.filters(self.now))
         self.pair.ask(lambda side: side.store.cancel_many(wanted, by), by_id)
 
-    @precondition(lambda self: self.some(State.failed))
     @rule(data=st.data(), by=draws.actors)
+    @needs(State.failed)
     def retry_many(self, data: st.DataObject, by: str) -> None:
         wanted = data.draw(draws.filters(self.now))
         self.pair.ask(lambda side: side.store.retry_many(wanted, by), by_id)
 
+    def _id(self, pick: int, *legal: State) -> UUID:
+        """Any that was ever sent, but mostly one for which the move is legal."""
+        fitting = [one for one, record in self.before.items() if record["state"] in legal]
+        return _pick(fitting, pick) if fitting and pick % 4 < 3 else _pick(self.sent, pick).id
+
     # -- the worker's verbs ----------------------------------------------------------
 
-    @precondition(lambda self: self.some(State.scheduled))
     @rule(
-        target=holdings,
         data=st.data(),
         worker=st.sampled_from(("w1", "w2")),
         limit=st.sampled_from((0, 1, 2, 3, ALL)),
         lease=st.integers(1, 9),
     )
-    def claim(
-        self, data: st.DataObject, worker: str, limit: int, lease: int
-    ) -> MultipleResults[Holding]:
+    @needs(State.scheduled)
+    def claim(self, data: st.DataObject, worker: str, limit: int, lease: int) -> None:
         order = ClaimOrder(worker, data.draw(draws.spans(self.now)), ALL, lease)
-        order = replace(order, limit=self._without_ties(order, limit))
+        self._claim(replace(order, limit=self._without_ties(order, limit)))
+
+    def _claim(self, order: ClaimOrder) -> list[Holding]:
         answer = self.pair.ask(lambda side: side.store.claim(order), _claims_alike)
         self.laws.claimed(order, self.now, answer["claims"])
-        return multiple(*(Holding(claim["id"], claim["token"]) for claim in answer["claims"]))
+        held = [Holding(claim["id"], claim["token"]) for claim in answer["claims"]]
+        self.held += held
+        return held
 
     def _without_ties(self, order: ClaimOrder, limit: int) -> int:
         """Who comes first among actions due at once in one lane is each store's choice."""
@@ -184,35 +199,47 @@ class StoreMachine(RuleBasedStateMachine):
         return _whole_ties([(claim.lane, claim.due_at) for claim in claimed.claims], limit)
 
     @rule(
-        target=endings,
         data=st.data(),
-        held=st.lists(holdings, min_size=1, max_size=3),
+        picks=st.lists(draws.picks, min_size=1, max_size=3),
         rescuing=st.sampled_from((False, False, True)),
     )
-    def complete(
-        self, data: st.DataObject, held: list[Holding], rescuing: bool
-    ) -> MultipleResults[tuple[Holding, Ending]]:
+    @precondition(lambda self: self.held)
+    def complete(self, data: st.DataObject, picks: list[int], rescuing: bool) -> None:
         """Holders, present and past, end their runs."""
+        self._end(data, [_pick(self.held, pick) for pick in picks], rescuing)
+
+    @rule(data=st.data(), late=st.integers(0, 8))
+    @needs(State.scheduled)
+    def work(self, data: st.DataObject, late: int) -> None:
+        """Claim all that is due and end it: what takes two rules is else too rare."""
+        spans = [Span(lane, draws.EPOCH, 0) for lane in draws.LANES]
+        held = self._claim(ClaimOrder("w1", spans, ALL, 5))
+        self.before = self._snapshot()
+        self.clock.advance(microseconds=late)
+        self._end(data, held, rescuing=False)
+
+    def _end(self, data: st.DataObject, held: list[Holding], rescuing: bool) -> None:
         kinds = draws.finishes(self.now) | draws.agains(self.now)
         endings: list[tuple[Holding, Ending]] = [(one, data.draw(kinds)) for one in held]
-        self._end(endings, rescuing)
-        return multiple(*endings)
+        self._send(endings, rescuing)
+        self.ended += endings
 
-    @rule(endings=st.lists(endings, min_size=1, max_size=3))
-    def complete_again(self, endings: list[tuple[Holding, Ending]]) -> None:
+    @rule(picks=st.lists(draws.picks, min_size=1, max_size=3), rescuing=st.booleans())
+    @precondition(lambda self: self.ended)
+    def complete_again(self, picks: list[int], rescuing: bool) -> None:
         """The reply was lost."""
-        self._end(endings, rescuing=False)
+        self._send([_pick(self.ended, pick) for pick in picks], rescuing)
 
-    @rule(target=endings)
-    @precondition(lambda self: self.some(State.running))
-    def rescue(self) -> MultipleResults[tuple[Holding, Ending]]:
+    @rule()
+    @needs(State.running)
+    def rescue(self) -> None:
         oracle = self.pair.oracle
-        swept = oracle.store.perform_blocking(oracle.store.sweep(_worker(), FAR, ALL))
-        endings = [(oracle.holding(one.id, one.token), decide_loss(one)) for one in swept.expired]
-        self._end(endings, rescuing=True)
-        return multiple(*endings)
+        swept = oracle.store.perform_blocking(oracle.store.sweep(WORKER, FAR, ALL))
+        lost = [(oracle.holding(one.id, one.token), decide_loss(one)) for one in swept.expired]
+        self._send(lost, rescuing=True)
+        self.ended += lost
 
-    def _end(self, sent: Sequence[tuple[Holding, Ending]], rescuing: bool) -> None:
+    def _send(self, sent: Sequence[tuple[Holding, Ending]], rescuing: bool) -> None:
         accepted = self.pair.ask(
             lambda side: side.store.complete(
                 [side.ending(held, ending) for held, ending in sent], rescuing=rescuing
@@ -221,35 +248,33 @@ class StoreMachine(RuleBasedStateMachine):
         expired_by = self.now if rescuing else None
         self.laws.ended(sent, self.before, self._snapshot(), accepted, expired_by)
 
-    @rule(held=st.lists(holdings, max_size=4), lease=st.integers(1, 9))
-    def renew(self, held: list[Holding], lease: int) -> None:
+    @rule(picks=st.lists(draws.picks, max_size=4, unique=True), lease=st.integers(1, 9))
+    @precondition(lambda self: self.held)
+    def renew(self, picks: list[int], lease: int) -> None:
+        held = [_pick(self.held, pick) for pick in picks]
         self.pair.ask(lambda side: side.store.renew([side.lease(one) for one in held], lease))
 
-    @rule(held=holdings, progress=st.sampled_from(("[1]", "[2]")))
-    def progress(self, held: Holding, progress: str) -> None:
+    @rule(pick=draws.picks, progress=st.sampled_from(("[1]", "[2]")))
+    @precondition(lambda self: self.held)
+    def progress(self, pick: int, progress: str) -> None:
+        held = _pick(self.held, pick)
         self.pair.ask(lambda side: side.store.progress(side.lease(held), progress))
 
     @rule(ahead=st.sampled_from((0, 3, FAR)), limit=st.sampled_from((1, 2, ALL)))
-    @precondition(lambda self: self.some(State.running))
-    def sweep_and_leave(self, ahead: int, limit: int) -> None:
+    @needs(State.running)
+    def look_sweep_and_leave(self, ahead: int, limit: int) -> None:
         """Which expired leases are told when there are more is each store's choice."""
 
         def alike(swept: Any) -> object:
             expired = by_id(swept["expired"])
             return swept["now"], _heads(swept), expired if limit == ALL else len(expired)
 
-        self.pair.ask(lambda side: side.store.sweep(_worker(), ahead, limit), alike)
-        self.pair.ask(lambda side: side.store.leave(_worker().id))
+        self.pair.ask(lambda side: side.store.look(), alike)
+        self.pair.ask(lambda side: side.store.sweep(WORKER, ahead, limit), alike)
+        self.pair.ask(lambda side: side.store.leave(WORKER.id))
 
-    @precondition(lambda self: self.some(State.scheduled))
-    @rule(lane=st.sampled_from(draws.PARKING), limit=st.integers(0, 3))
-    def unpark(self, lane: str, limit: int) -> None:
-        parked = ClaimOrder("nobody", [Span(lane, draws.EPOCH, FAR)], ALL, 1)
-        whole = self._without_ties(parked, limit)
-        self.pair.ask(lambda side: side.store.unpark(lane, whole))
-
-    @precondition(lambda self: self.some(*FINISHED))
     @rule(keep=draws.micros, keep_failed=draws.micros, limit=st.integers(0, 3))
+    @needs(*FINISHED)
     def prune(self, keep: int, keep_failed: int, limit: int) -> None:
         whole = _whole_ties(self._ends_before(self.now - keep, self.now - keep_failed), limit)
         self.pair.ask(
@@ -276,16 +301,14 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_laws_hold(self) -> None:
-        found = list(self._snapshot().values())
-        self.laws.check(found)
-        expected = self._within_reach(self.pair.oracle)
-        within_reach = self._within_reach(self.pair.checked)
-        assert _places(within_reach) == _places(expected)
-        self.laws.check_due(found, self.now, within_reach)
+        self.laws.check(list(self.before.values()))
+        places = _places(self._within_reach(self.pair.checked))
+        assert places == _places(self._within_reach(self.pair.oracle))
+        self.laws.check_due(list(self.before.values()), self.now, places.keys())
 
     def _within_reach(self, side: Side) -> Claimed:
         """What a claim over every lane that the sweep names would take."""
-        swept = side.store.perform_blocking(side.store.sweep(_worker(), 0, 1))
+        swept = side.store.perform_blocking(side.store.look())
         spans = [Span(head.lane, draws.EPOCH, FAR) for head in swept.lanes]
         claimed: Claimed = side.peek(side.store.claim(ClaimOrder("nobody", spans, ALL, 1)))
         return claimed
@@ -304,6 +327,10 @@ class StoreMachine(RuleBasedStateMachine):
             self._compare_details(action_id)
 
 
+def _pick(items: Sequence[T], pick: int) -> T:
+    return items[pick % len(items)]
+
+
 def _whole_ties(keys: Sequence[object], limit: int) -> int:
     """A limit that does not cut through equals."""
     while 0 < limit < len(keys) and keys[limit - 1] == keys[limit]:
@@ -313,9 +340,8 @@ def _whole_ties(keys: Sequence[object], limit: int) -> int:
 
 def _claims_alike(claimed: Any) -> object:
     """Equals in any order."""
-    lanes = list(dict.fromkeys(claim["lane"] for claim in claimed["claims"]))
     ordered = [(claim["lane"], claim["due_at"]) for claim in claimed["claims"]]
-    return claimed["now"], lanes, ordered, by_id(claimed["claims"])
+    return claimed["now"], ordered, by_id(claimed["claims"])
 
 
 def _heads(swept: Any) -> object:
@@ -324,7 +350,3 @@ def _heads(swept: Any) -> object:
 
 def _places(claimed: Claimed) -> dict[UUID, tuple[str, int]]:
     return {claim.id: (claim.lane, claim.due_at) for claim in claimed.claims}
-
-
-def _worker() -> Presence:
-    return Presence("w1", "shop", "here", 1, ["mail"], [], 10)

@@ -34,6 +34,8 @@ OUTCOMES: dict[Outcome | None, str] = {
 }
 # A pipe has no width: whoever reads it there wants whole lines.
 PIPE_WIDTH = 250
+# What a list tells of a result or an error; `show` tells all.
+GLANCE = 72
 
 
 def make_console() -> Console:
@@ -44,18 +46,19 @@ def make_console() -> Console:
 def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool) -> Table:
     """One line per action: what one needs to pick the one to `show`."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    table.add_column("id", no_wrap=True)
-    table.add_column("state", no_wrap=True)
+    # What one copies or scans for stays whole; the rest wraps where the window is narrow.
+    table.add_column("id", no_wrap=True, min_width=36)
+    table.add_column("state", no_wrap=True, min_width=9)
     table.add_column("kind", overflow="fold")
     if tenants:
         table.add_column("tenant", overflow="fold")
-    table.add_column("due")
-    table.add_column("attempt", justify="right")
-    table.add_column("result or error", overflow="ellipsis", no_wrap=True, ratio=1)
+    table.add_column("due", min_width=8)
+    table.add_column("attempt", justify="right", min_width=3, overflow="ellipsis")
+    table.add_column("result or error", overflow="fold")
     for action in actions:
         cells: list[str | Text] = [str(action.id), colored_state(action.state), Text(action.kind)]
         cells += [Text(action.tenant or "-")] if tenants else []
-        cells += [shown(action.due_at, at), str(action.attempt), Text(ending_of(action))]
+        cells += [shown(action.due_at, at), str(action.attempt), Text(_cut(ending_of(action)))]
         table.add_row(*cells)
     return table
 
@@ -109,6 +112,10 @@ def ending_of(action: Action) -> str:
 
 def _either(error: str | None, result: object) -> str:
     return " ".join(error.split()) if error else "" if result is None else data_text(result)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= GLANCE else f"{text[: GLANCE - 1]}…"
 
 
 def data_text(value: object) -> str:

@@ -4,7 +4,8 @@ A lane is a string, so that it explains itself in the table and needs no registr
 
     2.5.billing      queue billing, priority 2 (high), tenant shard 5
     s.2.5.billing    the same for an action that was lost twice: claimed alone
-    p.1.send-mail    parked: no worker met so far knows version 1 of kind send-mail
+    p.1.4.mail.2.5.billing    parked: a worker that did not know version 1 of kind mail (a name
+                     of 4 characters) put it here, where only workers that know it claim
 
 Shards are visited in rotation and priorities by weight, so that neither a busy tenant
 nor a busy priority starves another.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 SHARDS = 8
@@ -47,13 +48,15 @@ _LEADERS = (3, 2, 3, 1, 3, 2, 3, 0, 3, 2, 3, 1, 3, 2, 3)
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A lane taken apart. `text` is what the store holds."""
+    """A lane taken apart. `text` is what the store holds; `parked` the kind and version that
+    its actions wait for."""
 
     text: str
     queue: str
     priority: int
     shard: int
     suspect: bool
+    parked: tuple[str, int] | None = None
 
 
 def lane_of(queue: str, priority: int, tenant: str | None, *, suspect: bool = False) -> str:
@@ -61,25 +64,23 @@ def lane_of(queue: str, priority: int, tenant: str | None, *, suspect: bool = Fa
     return f"{'s.' if suspect else ''}{priority}.{shard}.{queue}"
 
 
-def parking_lane(kind: str, version: int) -> str:
-    return f"p.{version}.{kind}"
+def parking_lane(kind: str, version: int, home: str) -> str:
+    """Where actions of lane `home` wait for a worker that knows their kind."""
+    return home if home.startswith("p.") else f"p.{version}.{len(kind)}.{kind}.{home}"
 
 
-def parse_parking(text: str) -> tuple[str, int] | None:
-    """The kind and version that a parking lane waits for; None for any other lane."""
-    if not text.startswith("p."):
-        return None
-    _, version, kind = text.split(".", 2)
-    return kind, int(version)
-
-
-def parse_lane(text: str) -> Lane | None:
-    """None for a parking lane: nothing in it is due."""
+def parse_lane(text: str) -> Lane:
     if text.startswith("p."):
-        return None
+        return _parse_parking(text)
     suspect = text.startswith("s.")
     priority, shard, queue = text.removeprefix("s.").split(".", 2)
     return Lane(text, queue, int(priority), int(shard), suspect)
+
+
+def _parse_parking(text: str) -> Lane:
+    _, version, length, rest = text.split(".", 3)
+    kind, home = rest[: int(length)], rest[int(length) + 1 :]
+    return replace(parse_lane(home), text=text, parked=(kind, int(version)))
 
 
 def visit_order(lanes: Iterable[Lane], turn: int) -> Sequence[Lane]:

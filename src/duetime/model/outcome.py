@@ -53,6 +53,13 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True)
+class Undecodable:
+    """Its stored data does not fit its kind: running it again would not mend that."""
+
+    error: InvalidPayload
+
+
+@dataclass(frozen=True, slots=True)
 class TimedOut:
     after: float
 
@@ -71,7 +78,7 @@ class Parked:
     reason: str
 
 
-End = Returned | Raised | TimedOut | Released | Parked
+End = Returned | Raised | Undecodable | TimedOut | Released | Parked
 
 
 def decide(
@@ -82,16 +89,18 @@ def decide(
     chance: float,
     started_at: int | None,
     max_result: int,
+    asked_by: str | None = None,
 ) -> Ending:
-    """The ending that `end` means for this claim; `chance` in [0, 1) is the jitter's dice."""
+    """The ending that `end` means for this claim. `chance` in [0, 1) is the jitter's dice;
+    `asked_by` is who asked the handler to stop, if anybody did."""
     match end:
         case Returned(Snooze() | Cancel() | Fail() as error) | Raised(
             Snooze() | Cancel() | Fail() as error
         ):
-            return _asked(claim, error, started_at)
+            return _asked(claim, error, started_at, asked_by or claim.by)
         case Returned(value):
             return _succeeded(claim, value, started_at, max_result)
-        case Raised(InvalidPayload() as error):
+        case Undecodable(error):
             return _failed(claim, describe(error), started_at)
         case Raised(error):
             return _retried(claim, describe(error), retry, chance, started_at)
@@ -113,13 +122,13 @@ def decide(
                 token=claim.token,
                 outcome=Outcome.released,
                 refund=True,
-                lane=parking_lane(claim.kind, claim.version),
+                lane=parking_lane(claim.kind, claim.version, claim.lane),
                 error=cut(reason),
                 started_at=started_at,
             )
 
 
-def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None) -> Ending:
+def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None, by: str) -> Ending:
     if isinstance(error, Snooze):
         return Again(
             id=claim.id,
@@ -137,7 +146,7 @@ def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None) 
         state=State.cancelled,
         outcome=Outcome.cancelled,
         error=cut(_words(error)),
-        cancelled_by=claim.by,
+        cancelled_by=by,
         started_at=started_at,
     )
 

@@ -149,9 +149,10 @@ class Store(ABC):
 
     @abstractmethod
     def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[set[UUID]]:
-        """Apply endings whose token is the stored one; return the ids that took effect, now
-        or by an earlier sending of the same ending. With `rescuing`, only those whose lease
-        has run out by now.
+        """Apply endings whose token is the stored one, at most one per action; return the ids
+        that took effect, now or by an earlier sending of the same ending. With `rescuing`,
+        apply only those whose lease has run out by now, and return only what changed now:
+        of two rescuers one is told.
 
         Finish moves the action to history with its token as the ending token, finished_at
         now, and `lost` added to its losses. Again makes it scheduled: token, worker, lease,
@@ -170,15 +171,14 @@ class Store(ABC):
         """Note how far the run is. LeaseLost if the token is no longer stored."""
 
     @abstractmethod
-    def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:
-        """One look at everything: each lane that holds an unfinished action with the due
-        time of its next free one; up to `limit` expired leases (among actions due by now +
-        `ahead`); and note that this worker is alive."""
+    def look(self) -> Flow[Swept]:
+        """Each lane that holds an unfinished action with the due time of its next free one; a
+        read, without looking for expired leases."""
 
     @abstractmethod
-    def unpark(self, lane: str, limit: int) -> Flow[int]:
-        """Bring up to `limit` actions back from a parking lane to the lane of their queue,
-        priority and tenant, error cleared, and wake; return how many."""
+    def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:
+        """A look, and more: up to `limit` expired leases (among actions due by now + `ahead`),
+        and a note that this worker is alive."""
 
     @abstractmethod
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> Flow[int]:

@@ -30,7 +30,6 @@ from duetime.model.ending import Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.ids import NewId, TimeOrderedIds
 from duetime.model.key import IfExists
-from duetime.model.lane import parse_parking
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.store import memory_moves as moves
@@ -220,7 +219,10 @@ class MemoryStore(Store):
     @immediate
     def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> set[UUID]:
         now = self._now()
-        return {e.id for e in endings if self._end(e, now, rescuing) or self._had_ended(e)}
+        changed = {ending.id for ending in endings if self._end(ending, now, rescuing)}
+        if rescuing:
+            return changed
+        return changed | {ending.id for ending in endings if self._had_ended(ending)}
 
     def _end(self, ending: Ending, now: int, rescuing: bool) -> bool:
         row = self._rows.unfinished.get(ending.id)
@@ -263,20 +265,16 @@ class MemoryStore(Store):
         self._rows.put(replace(row, record=replace(row.record, progress=progress)))
 
     @immediate
+    def look(self) -> Swept:
+        return Swept(self._now(), self._rows.lanes.heads(), [])
+
+    @immediate
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Swept:
         now = self._now()
         self._rows.set_worker(presence.id, (presence, now))
         expired = self._rows.expired(now, now + ahead)[:limit]
         gone = [moves.expired_of(r, r.token) for r in expired if r.token is not None]
         return Swept(now, self._rows.lanes.heads(), gone)
-
-    @immediate
-    def unpark(self, lane: str, limit: int) -> int:
-        parked = self._rows.lanes.first(lane, limit)
-        for action_id in parked:
-            record = replace(self._rows.unfinished[action_id].record, error=None)
-            self._make_due(Row(record, moves.home_of(record)))
-        return len(parked)
 
     @immediate
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> int:
@@ -304,8 +302,7 @@ class MemoryStore(Store):
         self._wake(row)
 
     def _wake(self, row: Row) -> None:
-        """What is parked is not due, so nobody need wake for it."""
-        if parse_parking(row.lane) is None and row.record.due_at is not None:
+        if row.record.due_at is not None:
             self._wakes.append(Wake(row.lane, row.record.due_at, self._now()))
 
     def _audit(

@@ -59,9 +59,6 @@ class Lanes:
         end = bisect_left(free, (now + span.ahead + 1, FIRST_ID))
         return [action_id for _, action_id in free[start : min(end, start + limit)]]
 
-    def first(self, lane: str, limit: int) -> Sequence[UUID]:
-        return [action_id for _, action_id in self._free(lane)[:limit]]
-
     def held(self) -> Iterator[UUID]:
         for shelf in self._shelves.values():
             yield from shelf.held

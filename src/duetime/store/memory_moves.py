@@ -6,7 +6,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from duetime.model.action import NewAction, Record, StoredRun, current_run
-from duetime.model.claim import SUSPECT_LOSSES, Claim, Expired
+from duetime.model.claim import Claim, Expired
 from duetime.model.ending import Again, Ending, Finish
 from duetime.model.lane import lane_of
 from duetime.model.state import State
@@ -174,9 +174,8 @@ def _freed(record: Record) -> Record:
 
 
 def home_of(record: Record) -> str:
-    """The lane it belongs in when it is not parked."""
-    suspect = record.losses >= SUSPECT_LOSSES
-    return lane_of(record.queue, record.priority, record.tenant, suspect=suspect)
+    """The lane it belongs in when it is neither parked nor suspect."""
+    return lane_of(record.queue, record.priority, record.tenant)
 
 
 def claim_of(row: Row, token: UUID) -> Claim:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError
 from duetime.model.action import Action
-from duetime.model.claim import Claimed, ClaimOrder, LaneHead, Presence, Span, Swept
+from duetime.model.claim import Claimed, ClaimOrder, LaneHead, Span
 from duetime.model.clock import from_micros, monotonic
 from duetime.model.duration import instant
 from duetime.model.ending import Ending
-from duetime.model.lane import parse_lane, parse_parking
+from duetime.model.lane import parse_lane
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.testing.clock import FakeClock
@@ -49,7 +49,6 @@ class Testing:
     async def drain(self) -> int:
         """Run everything that is due now, and what that makes due; returns how many runs.
         What was parked for a kind that this app runs by now comes back first."""
-        await self._bring_back()
         runs = 0
         while (claimed := await self._claim()).claims:
             runs += len(claimed.claims)
@@ -126,25 +125,12 @@ class Testing:
         dues = [head.next_due for head in await self._heads() if head.next_due is not None]
         return from_micros(min(dues)) if dues else None
 
-    async def _look(self) -> Swept:
-        store = self._app.store
-        presence = Presence(NAME, NAME, NAME, 0, (), (), 1)
-        swept = await store.perform(store.sweep(presence, 0, 1))
-        await store.perform(store.leave(NAME))
-        return swept
-
     async def _heads(self) -> Sequence[LaneHead]:
-        """The lanes that hold something to run; what is parked is not due."""
-        lanes = (await self._look()).lanes
-        return [head for head in lanes if parse_lane(head.lane) is not None]
-
-    async def _bring_back(self) -> None:
-        store = self._app.store
-        for head in (await self._look()).lanes:
-            parked = parse_parking(head.lane)
-            if parked is not None and self._app.parts.handlers.runs(*parked):
-                while await store.perform(store.unpark(head.lane, BATCH)):
-                    pass
+        """The lanes that hold something to run; what is parked waits for a handler here."""
+        store, handlers = self._app.store, self._app.parts.handlers
+        looked = await store.perform(store.look())
+        lanes = [(head, parse_lane(head.lane)) for head in looked.lanes]
+        return [h for h, lane in lanes if lane.parked is None or handlers.runs(*lane.parked)]
 
     async def _claim(self) -> Claimed:
         spans = [Span(head.lane, -(2**62), 0) for head in await self._heads()]

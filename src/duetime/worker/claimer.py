@@ -41,6 +41,7 @@ class Claimer:
         settings: WorkerSettings,
         *,
         start: Callable[[Held], None],
+        runs: Callable[[str, int], bool],
         look: Callable[[bool], None],
         busy: Callable[[], bool],
         caught_up: Callable[[Sequence[Claim]], None],
@@ -54,6 +55,7 @@ class Claimer:
         self._preclaim = settings.preclaim
         self._batch = settings.batch
         self._start = start
+        self._runs = runs
         self._look = look
         self._busy = busy
         self._caught_up = caught_up
@@ -80,7 +82,7 @@ class Claimer:
         """A look at the store found these lanes. What was overdue unknown to us was
         overlooked: its wake was lost."""
         for head in heads:
-            if head.next_due is None or parse_lane(head.lane) is None:
+            if head.next_due is None:
                 self._heads.pop(head.lane, None)
                 continue
             known = self._heads.get(head.lane)
@@ -131,12 +133,15 @@ class Claimer:
         """The lanes with something due by now + ahead that this pool could take from."""
         horizon = self._time.now() + ahead
         lanes = (parse_lane(text) for text, due in self._heads.items() if due <= horizon)
-        return [lane for lane in lanes if lane is not None and self._takes(pool, lane)]
+        return [lane for lane in lanes if self._takes(pool, lane)]
 
     def _takes(self, pool: Pool, lane: Lane) -> bool:
-        """An action that was lost twice is taken alone: into a slot that is free at once,
-        and not beside another of its sort."""
+        """What is parked is taken by workers that know its kind. An action that was lost
+        twice is taken alone: into a slot that is free at once, and not beside another of its
+        sort."""
         if not pool.serves(lane.queue):
+            return False
+        if lane.parked is not None and not self._runs(*lane.parked):
             return False
         if lane.suspect:
             return pool.free > 0 and self._holdings.suspects() == 0
@@ -188,8 +193,7 @@ class Claimer:
         wanted = [
             due
             for text, due in self._heads.items()
-            if (lane := parse_lane(text)) is not None
-            and any(self._takes(pool, lane) for pool in self._pools)
+            if any(self._takes(pool, parse_lane(text)) for pool in self._pools)
         ]
         if not wanted:
             return NO_HURRY

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from uuid import UUID
 
 from duetime.errors import DuetimeError, LeaseLost, StoreUnavailable
@@ -76,9 +76,8 @@ class Completer:
 
     async def flush(self) -> None:
         """Record everything that waits now."""
-        waiting = list(self._waiting.values())
-        for first in range(0, len(waiting), self._batch):
-            await self._send(waiting[first : first + self._batch])
+        for batch in _batches(self._waiting.values(), self._batch):
+            await self._send(batch)
 
     async def _send(self, batch: list[tuple[Held, Ending]]) -> None:
         try:
@@ -120,3 +119,14 @@ class Completer:
             self._recorded(held, ending)
         else:
             log.warning("%s", LeaseLost(held.claim.id))
+
+
+def _batches(waiting: Iterable[tuple[Held, Ending]], size: int) -> list[list[tuple[Held, Ending]]]:
+    """In order, and one ending per action in each: a worker that stood still for a lease may
+    hold the old and the new run of the same action."""
+    batches: list[dict[UUID, tuple[Held, Ending]]] = [{}]
+    for held, ending in waiting:
+        if ending.id in batches[-1] or len(batches[-1]) >= size:
+            batches.append({})
+        batches[-1][ending.id] = (held, ending)
+    return [list(batch.values()) for batch in batches if batch]

@@ -13,10 +13,15 @@ class Stop:
     """Asks a handler to stop: set by cancel(running=True), timeout, lost lease, shutdown."""
 
     asked: bool = False
+    by: str | None = None
 
 
 async def _nowhere(value: object) -> None:
     """Progress of a handler that a test calls by hand."""
+
+
+def _nowhere_blocking(value: object) -> None:
+    """The same for a sync handler."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +40,7 @@ class Context:
     triggered_by: str | None = None
     stop: Stop = field(default_factory=Stop, repr=False)
     note: Callable[[object], Awaitable[None]] = field(default=_nowhere, repr=False)
+    note_blocking: Callable[[object], None] = field(default=_nowhere_blocking, repr=False)
 
     @property
     def idempotency_key(self) -> str:
@@ -49,3 +55,7 @@ class Context:
     async def progress(self, value: object) -> None:
         """Keep how far this run is, readable as the action's `progress`."""
         await self.note(value)
+
+    def sync_progress(self, value: object) -> None:
+        """The same from a sync handler, which cannot await."""
+        self.note_blocking(value)

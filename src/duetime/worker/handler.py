@@ -23,6 +23,11 @@ class Handler:
     retry: Retry
     timeout: float | None
 
+    @property
+    def in_thread(self) -> bool:
+        """Whether the function itself runs in a thread, where nothing can interrupt it."""
+        return self.node.style is Style.plain
+
 
 class Handlers:
     """The handlers of one app, by kind."""

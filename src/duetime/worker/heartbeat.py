@@ -48,10 +48,13 @@ class Renewal:
         for held in asked:
             if held.claim.id in renewed.kept:
                 held.lease_ends = sent + self.lease
-                if renewed.kept[held.claim.id] is not None:
-                    held.stop.asked = True
+                self._ask(held, renewed.kept[held.claim.id])
             elif held.claim.id in renewed.lost:
                 held.stop.asked = True
+
+    def _ask(self, held: Held, by: str | None) -> None:
+        if by is not None:
+            held.stop.asked, held.stop.by = True, by
 
     def micros(self) -> int:
         return int(self.lease * 1_000_000)

@@ -42,15 +42,23 @@ class Holdings:
         return iter(list(self._held.values()))
 
     def add(self, held: Held) -> None:
+        """An older run of the same action, whose lease was lost, is asked to stop."""
+        older = self._held.get(held.claim.id)
+        if older is not None:
+            older.stop.asked = True
         self._held[held.claim.id] = held
+
+    def holds(self, action_id: UUID, token: UUID, now: float) -> bool:
+        """Whether this run is ours and may still be renewed."""
+        held = self._held.get(action_id)
+        if held is None or held.claim.token != token:
+            return False
+        return held.renew_until is None or now < held.renew_until
 
     def drop(self, held: Held) -> None:
         """Forget it, unless the same action was claimed anew meanwhile."""
         if self._held.get(held.claim.id) is held:
             del self._held[held.claim.id]
-
-    def get(self, action_id: UUID) -> Held | None:
-        return self._held.get(action_id)
 
     def renewable(self, now: float) -> list[Held]:
         """Those that may be renewed: not past their deadline and its grace."""

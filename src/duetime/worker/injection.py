@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from collections.abc import Awaitable, Callable, Mapping
@@ -120,15 +121,21 @@ class _Planner:
                 use_cache=marker.use_cache,
                 trail=(*trail, function),
             )
-        if annotation is Context:
+        wanted = _bare(annotation)
+        if wanted is Context:
             return Ambient.context
-        if annotation is Clock:
+        if wanted is Clock:
             return Ambient.clock
-        if annotation in self.providers:
-            provider = self.providers[annotation]
+        if wanted in self.providers:
+            provider = self.providers[wanted]
             return self.node(provider, skip_first=False, use_cache=True, trail=(*trail, function))
         _require_default(function, parameter)
         return None
+
+
+def _bare(annotation: Any) -> Any:
+    """The type itself, where Annotated only says more about it."""
+    return annotation.__origin__ if hasattr(annotation, "__metadata__") else annotation
 
 
 def _require_default(function: Callable[..., Any], parameter: inspect.Parameter) -> None:
@@ -144,6 +151,8 @@ def _require_default(function: Callable[..., Any], parameter: inspect.Parameter)
 
 def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
     """Where the annotations of a class or a callable object are written."""
+    if isinstance(function, functools.partial):
+        return _annotated(function.func)
     if inspect.isclass(function):
         return function.__init__
     if inspect.isroutine(function):
@@ -177,6 +186,8 @@ def _from_fastapi(
 
 
 def style_of(function: Callable[..., Any]) -> Style:
+    if isinstance(function, functools.partial):
+        return style_of(function.func)
     called = function if inspect.isroutine(function) else _annotated(function)
     if inspect.isasyncgenfunction(called):
         return Style.async_generator
@@ -203,10 +214,9 @@ class Injection:
             case Style.coroutine:
                 return await node.function(*payload, **needed)
             case Style.async_generator:
-                opened = asynccontextmanager(node.function)(*payload, **needed)
-                return await self._stack.enter_async_context(opened)
+                return await self._enter(asynccontextmanager(node.function)(**needed))
             case Style.generator:
-                return await self._enter(contextmanager(node.function)(*payload, **needed))
+                return await self._enter_blocking(contextmanager(node.function)(**needed))
 
     async def _value(self, source: Node | Ambient) -> Any:
         if isinstance(source, Ambient):
@@ -218,10 +228,20 @@ class Injection:
         return self._made[source.function]
 
     async def _enter(self, opened: Any) -> Any:
+        value = await opened.__aenter__()
+
+        async def leave(*raised: Any) -> None:
+            """Whatever it says, it does not swallow the failure of its handler."""
+            await opened.__aexit__(*raised)
+
+        self._stack.push_async_exit(leave)
+        return value
+
+    async def _enter_blocking(self, opened: Any) -> Any:
         value = await self._hop(opened.__enter__)
 
-        async def leave(*raised: Any) -> Any:
-            return await self._hop(lambda: opened.__exit__(*raised))
+        async def leave(*raised: Any) -> None:
+            await self._hop(lambda: opened.__exit__(*raised))
 
         self._stack.push_async_exit(leave)
         return value

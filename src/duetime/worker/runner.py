@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from duetime.errors import InvalidPayload
 from duetime.model.claim import Claim
 from duetime.model.clock import from_micros, maybe_from_micros
 from duetime.model.ending import Again, Ending, Finish
@@ -24,15 +25,17 @@ from duetime.model.outcome import (
     Returned,
     Snooze,
     TimedOut,
+    Undecodable,
     decide,
 )
 from duetime.model.payload import to_json
 from duetime.model.retry import Retry
 from duetime.model.tenant import enter
+from duetime.store.flow import Flow
 from duetime.worker.context import Context
 from duetime.worker.handler import Handler
 from duetime.worker.held import Held, lease_of
-from duetime.worker.injection import Injection, Style, drive, here
+from duetime.worker.injection import Hop, Injection, drive, here
 from duetime.worker.parts import Parts, WorkerSettings
 from duetime.worker.storetime import StoreTime
 from duetime.worker.threads import Threads
@@ -76,63 +79,68 @@ class Runner:
             chance=self._dice(),
             started_at=held.started_at,
             max_result=self._settings.max_result,
+            asked_by=held.stop.by,
         )
         _log_failure(claim, end, ending)
         self._ended(held, ending)
 
     async def _attempt(self, held: Held, handler: Handler | None) -> End | None:
         """How it ended; None if it goes on in a thread that the stopping worker leaves."""
-        claim = held.claim
-        if handler is None or not self._parts.payloads.knows(claim.kind, claim.version):
+        claim, payloads = held.claim, self._parts.payloads
+        if handler is None or not payloads.knows(claim.kind, claim.version):
             return Parked(
                 f"parked: no worker so far has a handler for kind {claim.kind!r}, "
                 f"payload version {claim.version}"
             )
         enter(claim.tenant, claim.by)
         try:
-            payload = self._parts.payloads.decode(claim.kind, claim.version, claim.payload)
+            payload = payloads.decode(claim.kind, claim.version, claim.payload)
+        except InvalidPayload as error:
+            return Undecodable(error)
+        return await self._outcome(held, handler, payload)
+
+    async def _outcome(self, held: Held, handler: Handler, payload: object) -> End | None:
+        try:
             return Returned(await self._call(held, handler, payload))
         except _Late:
             return TimedOut(handler.timeout or 0.0)
         except asyncio.CancelledError as error:
             if not _is_ours(held):
                 return Raised(error)
-            return None if handler.node.style is Style.plain else RELEASED
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a handler may raise anything
+            return None if handler.in_thread else RELEASED
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:  # noqa: BLE001 - a handler may raise anything
             return Raised(error)
 
     async def _call(self, held: Held, handler: Handler, payload: object) -> Any:
-        context = self._context(held, handler)
-        if handler.timeout is not None:
-            held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
-        if handler.node.blocking:
-            watch = self._watch(held, handler)
-            try:
-                return await self._threads.run(
-                    lambda: drive(self._inject(handler, payload, context, blocking=True))
-                )
-            finally:
-                if watch is not None:
-                    watch.cancel()
-        call = self._inject(handler, payload, context, blocking=False)
+        call = self._inject(handler, payload, self._context(held, handler))
         if handler.timeout is None:
             return await call
-        return await _within(handler.timeout, held, call)
+        held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
+        if not handler.in_thread:
+            return await _within(handler.timeout, held, call)
+        # A thread cannot be interrupted: at its deadline it is asked to stop.
+        watch = asyncio.get_running_loop().call_later(handler.timeout, _ask, held)
+        try:
+            return await call
+        finally:
+            watch.cancel()
 
-    async def _inject(
-        self, handler: Handler, payload: object, context: Context, *, blocking: bool
+    async def _inject(self, handler: Handler, payload: object, context: Context) -> Any:
+        """Make the dependencies, call, close. Where nothing needs the loop, all of it in one
+        thread: what was opened there is used and closed there."""
+        if handler.node.blocking:
+            run = self._inject_with(here, handler, payload, context)
+            return await self._threads.run(lambda: drive(run))
+        return await self._inject_with(self._threads.run, handler, payload, context)
+
+    async def _inject_with(
+        self, hop: Hop, handler: Handler, payload: object, context: Context
     ) -> Any:
-        hop = here if blocking else self._threads.run
         async with AsyncExitStack() as stack:
-            return await Injection(context, self._parts.clock, hop, stack).call(
-                handler.node, payload
-            )
-
-    def _watch(self, held: Held, handler: Handler) -> asyncio.TimerHandle | None:
-        """A thread cannot be interrupted: at its deadline it is asked to stop."""
-        if handler.timeout is None:
-            return None
-        return asyncio.get_running_loop().call_later(handler.timeout, _ask, held)
+            injection = Injection(context, self._parts.clock, hop, stack)
+            return await injection.call(handler.node, payload)
 
     def _context(self, held: Held, handler: Handler) -> Context:
         claim = held.claim
@@ -149,12 +157,17 @@ class Runner:
             triggered_by=claim.triggered_by,
             stop=held.stop,
             note=lambda value: self._note(held, value),
+            note_blocking=lambda value: self._note_blocking(held, value),
         )
 
     async def _note(self, held: Held, value: object) -> None:
-        text = to_json(to_jsonable_python(value))
-        store = self._parts.store
-        await store.perform(store.progress(lease_of(held), text))
+        await self._parts.store.perform(self._noting(held, value))
+
+    def _note_blocking(self, held: Held, value: object) -> None:
+        self._parts.store.perform_blocking(self._noting(held, value))
+
+    def _noting(self, held: Held, value: object) -> Flow[None]:
+        return self._parts.store.progress(lease_of(held), to_json(to_jsonable_python(value)))
 
 
 class _Late(Exception):
@@ -162,15 +175,18 @@ class _Late(Exception):
 
 
 async def _within(timeout: float, held: Held, call: Any) -> Any:
+    # Asked first: what the handler does when it is interrupted may look at ctx.cancelled.
+    watch = asyncio.get_running_loop().call_later(timeout, _ask, held)
     deadline = asyncio.timeout(timeout)
     try:
         async with deadline:
             return await call
     except TimeoutError:
         if deadline.expired():
-            held.stop.asked = True
             raise _Late from None
         raise
+    finally:
+        watch.cancel()
 
 
 def _deadline(held: Held, handler: Handler) -> datetime | None:
@@ -191,8 +207,9 @@ def _is_ours(held: Held) -> bool:
 
 def _log_failure(claim: Claim, end: End, ending: Ending) -> None:
     """A failed attempt, with its traceback and the ids to find it by."""
-    error = end.error if isinstance(end, Raised) else None
-    if isinstance(error, Snooze | Cancel | Fail) or not isinstance(end, Raised | TimedOut):
+    error = end.error if isinstance(end, Raised | Undecodable) else None
+    failed = isinstance(end, Raised | TimedOut | Undecodable)
+    if not failed or isinstance(error, Snooze | Cancel | Fail):
         return
     again = ending.delay if isinstance(ending, Again) else None
     log.error(

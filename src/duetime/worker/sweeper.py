@@ -1,16 +1,16 @@
-"""Looks at the whole store: what is due next, what was lost, what can come back."""
+"""Looks at the whole store: what is due next, and what was lost."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from duetime.errors import StoreUnavailable
-from duetime.model.claim import Expired, LaneHead, Presence, Swept
+from duetime.model.claim import Expired, Presence, Swept
 from duetime.model.ending import Ending, decide_loss
-from duetime.model.lane import parse_parking
 from duetime.store.base import Listener, Store
+from duetime.store.flow import Flow
 from duetime.worker.claimer import SECOND, Claimer
-from duetime.worker.handler import Handlers
+from duetime.worker.held import Holdings
 from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import Service
 from duetime.worker.storetime import StoreTime
@@ -24,10 +24,11 @@ LONGEST_GAP = 1.0
 
 
 class Sweeper:
-    """One statement does it all: the look-ahead, expired leases, a sign of life, the clock.
+    """Sweeps at fixed intervals, one statement for the look-ahead, expired leases, a sign of
+    life and the clock: that also finds overdue work whose wake was lost. Between them it
+    looks, a mere read, whenever a claim came back short.
 
-    It sweeps at fixed intervals, which finds overdue work whose wake was lost, and looks
-    whenever a claim came back short. A worker that was cut off from the store rescues
+    A worker that was cut off from the store rescues
     nothing until one lease after its return: others could not renew meanwhile either.
     """
 
@@ -36,16 +37,16 @@ class Sweeper:
         store: Store,
         time: StoreTime,
         presence: Presence,
+        holdings: Holdings,
         claimer: Callable[[], Claimer],
-        handlers: Handlers,
         settings: WorkerSettings,
         lost: Callable[[Ending], Awaitable[None]],
     ) -> None:
         self._store = store
         self._time = time
         self._presence = presence
+        self._holdings = holdings
         self._claimer = claimer
-        self._handlers = handlers
         self._settings = settings
         self._ahead = int(settings.preclaim * SECOND)
         self._lost = lost
@@ -71,7 +72,7 @@ class Sweeper:
         if sweeping:
             await self.sweep()
         elif self._wanted and now >= self._next_look:
-            await self._look(sweeping=False)
+            await self._look(self._store.look(), sweeping=False)
         return self._pause()
 
     def _pause(self) -> float:
@@ -79,23 +80,22 @@ class Sweeper:
         return max(due - self._time.monotonic(), 0.0)
 
     async def sweep(self) -> None:
-        await self._look(sweeping=True)
+        """Look, rescue, and show that this worker lives."""
+        flow = self._store.sweep(self._presence, self._ahead, self._settings.batch)
+        await self._look(flow, sweeping=True)
 
-    async def _look(self, *, sweeping: bool) -> None:
+    async def _look(self, flow: Flow[Swept], *, sweeping: bool) -> None:
         sent = self._time.monotonic()
         self._wanted = False
-        swept = await self._perform(sent)
+        swept = await self._perform(flow, sent)
         self._time.heard(swept.now)
         self._plan_next(sent, sweeping)
         self._claimer().looked(swept.lanes, swept.now, catching_up=sweeping)
         await self._rescue(swept.expired)
-        await self._bring_back(swept.lanes)
 
-    async def _perform(self, sent: float) -> Swept:
+    async def _perform(self, flow: Flow[Swept], sent: float) -> Swept:
         try:
-            swept = await self._store.perform(
-                self._store.sweep(self._presence, self._ahead, self._settings.batch)
-            )
+            swept = await self._store.perform(flow)
         except StoreUnavailable:
             self._wanted = True
             self._no_rescue_until = self._time.monotonic() + self._settings.lease
@@ -116,21 +116,14 @@ class Sweeper:
             self._next_sweep = sent + min(settings.sweep, poll)
 
     async def _rescue(self, expired: Sequence[Expired]) -> None:
-        if not expired or self._time.monotonic() < self._no_rescue_until:
+        """What this worker holds itself is not lost: its next heartbeat renews it."""
+        now = self._time.monotonic()
+        lost = [e for e in expired if not self._holdings.holds(e.id, e.token, now)]
+        if not lost or now < self._no_rescue_until:
             return
-        endings = {e.id: decide_loss(e) for e in expired}
+        endings = {e.id: decide_loss(e) for e in lost}
         freed = await self._store.perform(
             self._store.complete(list(endings.values()), rescuing=True)
         )
         for action_id in freed:
             await self._lost(endings[action_id])
-
-    async def _bring_back(self, lanes: Sequence[LaneHead]) -> None:
-        """Parked actions whose kind this worker runs are due again."""
-        for head in lanes:
-            parked = parse_parking(head.lane)
-            if parked is not None and self._handlers.runs(*parked):
-                while await self._store.perform(
-                    self._store.unpark(head.lane, self._settings.batch)
-                ):
-                    pass

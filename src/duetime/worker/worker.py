@@ -71,8 +71,8 @@ class Worker:
             store,
             time,
             self._presence(),
+            held,
             lambda: self._claimer,
-            parts.handlers,
             settings,
             self._reporter.lost,
         )
@@ -84,6 +84,7 @@ class Worker:
             held,
             settings,
             start=self._starter.take,
+            runs=parts.handlers.runs,
             look=self._sweeper.look,
             busy=lambda: len(self._completer) >= 4 * settings.batch,
             caught_up=self._reporter.caught_up,

@@ -46,21 +46,21 @@ class Shelf(Generic[C]):
             connection = self._idle.pop()
             if _usable(connection):
                 return connection
-            connection.pgconn.finish()
+            _finish(connection)
         return None
 
     def give(self, connection: C, edition: int) -> None:
         if edition == self._closings and _usable(connection):
             self._idle.append(connection)
         else:
-            connection.pgconn.finish()
+            _finish(connection)
 
     def close(self) -> None:
         # The connections of a parent process are not ours to end.
         if self._pid == os.getpid():
             self._closings += 1
             while self._idle:
-                self._idle.pop().pgconn.finish()
+                _finish(self._idle.pop())
 
 
 class ThreadPool:
@@ -181,6 +181,11 @@ class Pools:
             self._inherited.append(self._open)
             self._lock = threading.Lock()
             self._open = OpenPools(os.getpid())
+
+
+def _finish(connection: C) -> None:
+    """Close it, without waiting and from any thread: libpq only says goodbye."""
+    connection.pgconn.finish()
 
 
 def _usable(connection: C) -> bool:

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from duetime.errors import LeaseLost
 from duetime.model.claim import (
-    SUSPECT_LOSSES,
     Claimed,
     ClaimOrder,
     Lease,
@@ -19,9 +18,8 @@ from duetime.model.claim import (
     Swept,
 )
 from duetime.model.ending import Again, Ending, Finish
-from duetime.model.lane import lane_of
 from duetime.store.base import Store
-from duetime.store.flow import Mode, Row, Rows, Statement, Steps, flow
+from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
 from duetime.store.sql.wakes import wake
 
@@ -61,7 +59,7 @@ class WorkerFlows(Store, ABC):
             due = [cast("tuple[str, int]", row[1:3]) for row in moved]
             yield from wake(due, cast("int", moved[0][3]) if moved else 0)
         missing = [one for one in endings if one.id not in accepted]
-        if missing:
+        if missing and not rescuing:
             accepted |= _ids((yield Statement("ended", {"rows": rows.ending_rows(missing)})))
         return accepted
 
@@ -84,6 +82,11 @@ class WorkerFlows(Store, ABC):
         if not (yield Statement("progress", params)):
             raise LeaseLost(held.id)
 
+    @flow(Mode.read)
+    def look(self) -> Steps[Swept]:
+        (row,) = yield Statement("look", {})
+        return rows.swept(row)
+
     @flow(Mode.single, resend=True)
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:
         params = presence_params(presence) | self._ping() | {"ahead": ahead, "limit": limit}
@@ -93,16 +96,6 @@ class WorkerFlows(Store, ABC):
     def _ping(self) -> dict[str, object]:
         """What the sweep sends so that our own listener can tell that it still hears."""
         return {}
-
-    @flow()
-    def unpark(self, lane: str, limit: int) -> Steps[int]:
-        parked = yield Statement("parked", {"lane": lane, "limit": limit})
-        if not parked:
-            return 0
-        homes = rows.dump({"action_id": row[0], "new_lane": _home(row)} for row in parked)
-        moved = cast("Any", (yield Statement("unpark", {"rows": homes, "lane": lane})))
-        yield from wake([row[:2] for row in moved], moved[0][2] if moved else 0)
-        return len(moved)
 
     @flow(Mode.single)
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> Steps[int]:
@@ -142,8 +135,3 @@ def presence_params(presence: Presence) -> dict[str, object]:
         "queues": json.dumps(list(presence.queues)),
         "concurrency": presence.concurrency,
     }
-
-
-def _home(parked: Row) -> str:
-    _, queue, priority, tenant, losses = cast("Any", parked)
-    return lane_of(queue, priority, tenant, suspect=losses >= SUSPECT_LOSSES)

@@ -8,10 +8,9 @@ from uuid import uuid4
 import pytest
 
 from duetime.errors import ActionNotFound, IllegalState
-from duetime.model.lane import parking_lane
 from duetime.model.state import FINISHED, Outcome, State
 from duetime.model.tenant import Scope
-from duetime.testing.conformance.probe import SECOND, Probe, again, finish
+from duetime.testing.conformance.probe import PARKED, SECOND, Probe, again, finish
 from duetime.testing.conformance.suite import Suite
 
 
@@ -40,10 +39,9 @@ class Cancelling(Suite):
 
     async def test_a_parked_action_can_be_cancelled(self, probe: Probe) -> None:
         claim = await probe.running()
-        lane = parking_lane("mail", 1)
-        await probe.end(again(claim, Outcome.released, lane=lane, refund=True))
+        await probe.end(again(claim, Outcome.released, lane=PARKED, refund=True))
         assert (await probe.cancel(claim.id)).state is State.cancelled
-        assert await probe.unpark(lane) == 0
+        assert await probe.claim(PARKED) == []
 
     async def test_an_action_waiting_for_its_next_try_can_be_cancelled(self, probe: Probe) -> None:
         claim = await probe.running()

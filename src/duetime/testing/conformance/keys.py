@@ -80,8 +80,9 @@ class Keys(Suite):
 
     async def test_replace_brings_a_parked_action_back(self, probe: Probe) -> None:
         claim = await probe.running(key="k", version=9)
-        parked = parking_lane("mail", 9)
+        parked = parking_lane("mail", 9, claim.lane)
         await probe.end(again(claim, Outcome.released, lane=parked, refund=True, error="unknown"))
+        assert await probe.claim() == []
         await probe.add_many([probe.new(key="k", version=1)], "replace")
         assert (await probe.claim_one()).version == 1
 

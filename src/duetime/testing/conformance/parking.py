@@ -1,4 +1,4 @@
-"""Parking: an action waits, off the due path, for a worker that knows its kind."""
+"""Parking: an action waits in a lane that only workers who know its kind claim from."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from duetime.model.action import Record
-from duetime.model.claim import SUSPECT_LOSSES
 from duetime.model.lane import lane_of, parking_lane
 from duetime.model.state import Outcome, State
-from duetime.testing.conformance.probe import SECOND, Probe, again, finish
+from duetime.testing.conformance.probe import LANE, PARKED, SECOND, Probe, again, finish
 from duetime.testing.conformance.suite import Suite
-
-PARKED = parking_lane("mail", 1)
 
 
 class Parking(Suite):
@@ -22,54 +19,37 @@ class Parking(Suite):
         assert after == replace(before, error="nobody knows it")
         assert after.state is State.scheduled
 
-    async def test_a_parked_action_is_never_due(self, probe: Probe) -> None:
+    async def test_a_parked_action_is_off_its_old_lane(self, probe: Probe) -> None:
         await _park(probe, await probe.add())
         probe.pass_time(60 * SECOND)
-        assert await probe.claim(lane_of("default", 1, None)) == []
+        assert await probe.claim(LANE) == []
+        assert await probe.heads() == {PARKED: probe.now - 60 * SECOND}
 
-    async def test_a_parked_action_comes_back_to_its_lane(self, probe: Probe) -> None:
+    async def test_whoever_knows_the_kind_claims_it_where_it_is_parked(self, probe: Probe) -> None:
         before = await probe.add(queue="q", priority=3, tenant="t")
-        await _park(probe, before)
+        lane = parking_lane("mail", 1, lane_of("q", 3, "t"))
+        await _park(probe, before, lane=lane)
         probe.pass_time(SECOND)
-        assert await probe.unpark(PARKED) == 1
-        assert await probe.get(before.id) == before
-        claim = await probe.claim_one(lane_of("q", 3, "t"))
+        claim = await probe.claim_one(lane)
         assert (claim.id, claim.attempt, claim.due_at) == (before.id, 1, before.due_at)
+        assert (claim.lane, claim.queue, claim.priority) == (lane, "q", 3)
+        assert await probe.end(finish(claim)) == {before.id}
+        assert (await probe.get(before.id)).error is None
 
-    async def test_a_suspect_comes_back_to_the_lane_of_suspects(self, probe: Probe) -> None:
-        """Parking must not make it look harmless: it is still to be claimed alone."""
-        claim = await probe.running()
-        await probe.end(again(claim, Outcome.lost, lane=PARKED, refund=True, lost=SUSPECT_LOSSES))
-        assert await probe.unpark(PARKED) == 1
-        assert await probe.claim(lane_of("default", 1, None)) == []
-        assert (await probe.claim_one(lane_of("default", 1, None, suspect=True))).id == claim.id
-
-    async def test_no_more_come_back_than_asked_for(self, probe: Probe) -> None:
-        for i in range(5):
-            await _park(probe, await probe.add(due_at=i))
-        assert [await probe.unpark(PARKED, 2) for _ in range(4)] == [2, 2, 1, 0]
-        assert len(await probe.claim()) == 5
-
-    async def test_other_parking_lanes_stay_as_they_are(self, probe: Probe) -> None:
-        other = parking_lane("mail", 2)
+    async def test_kinds_and_versions_are_parked_apart(self, probe: Probe) -> None:
+        other = parking_lane("mail", 2, LANE)
         await _park(probe, await probe.add(), lane=other)
-        assert await probe.unpark(PARKED) == 0
+        await _park(probe, await probe.add())
+        assert len(await probe.claim(PARKED)) == 1
+        assert len(await probe.claim(other)) == 1
+
+    async def test_a_parked_action_that_is_tried_again_stays_with_those_who_know_it(
+        self, probe: Probe
+    ) -> None:
+        await _park(probe, await probe.add())
+        await probe.end(again(await probe.claim_one(PARKED), error="boom"))
         assert await probe.claim() == []
-        assert await probe.unpark(other) == 1
-
-    async def test_only_the_parked_come_back(self, probe: Probe) -> None:
-        claim = await probe.running()
-        free = await probe.add()
-        assert await probe.unpark(PARKED) == 0
-        assert await probe.get(free.id) == free
-        assert await probe.end(finish(claim)) == {claim.id}
-
-    async def test_the_kept_error_of_other_actions_stays(self, probe: Probe) -> None:
-        claim = await probe.running()
-        await probe.end(again(claim, error="boom"))
-        await _park(probe, await probe.add(queue="q"))
-        await probe.unpark(PARKED)
-        assert (await probe.get(claim.id)).error == "boom"
+        assert (await probe.claim_one(PARKED)).attempt == 2
 
 
 async def _park(probe: Probe, record: Record, **given: Any) -> Record:

@@ -14,18 +14,16 @@ from duetime.errors import ActionNotFound, DuetimeError, DuplicateKey
 from duetime.model.action import Record
 from duetime.model.claim import Lease
 from duetime.model.filter import Filter
-from duetime.model.lane import parking_lane
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Steps
 from duetime.testing.conformance.broken import Broken, broken
-from duetime.testing.conformance.probe import SECOND, WORKER, Probe, again, finish
+from duetime.testing.conformance.probe import PARKED, SECOND, WORKER, Probe, again, finish
 from duetime.testing.conformance.race import race
 from duetime.testing.conformance.suite import Suite
 
 Do = Callable[[Flow[Any]], Awaitable[Any]]
 UUIDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-PARKED = parking_lane("mail", 1)
 
 
 class Performing(Suite):
@@ -193,11 +191,11 @@ async def _steps(probe: Probe, do: Do) -> AsyncIterator[object]:
     yield await do(store.retry(failing.id, ANY, "bob"))
     claim = (await do(store.claim(probe.order(lease=0)))).claims[0]
     yield await do(store.complete([again(claim, Outcome.released, lane=PARKED)]))
-    yield await do(store.unpark(PARKED, 10))
+    yield await do(store.look())
     yield await do(store.runs(failing.id, ANY))
     yield await do(store.cancel_many(Filter(queue="q"), "bob"))
     yield await do(store.retry_many(Filter(), "bob"))
-    claim = (await do(store.claim(probe.order()))).claims[0]
+    claim = (await do(store.claim(probe.order(PARKED)))).claims[0]
     yield await do(store.complete([finish(claim)]))
     yield await do(store.find(Filter(limit=10)))
     yield await do(store.audit(str(failing.id), 10))

@@ -15,7 +15,7 @@ from duetime.model.ending import Again, Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.key import IfExists
-from duetime.model.lane import lane_of
+from duetime.model.lane import lane_of, parking_lane
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY, Scope
 from duetime.store.base import Store
@@ -28,6 +28,7 @@ SECOND = 1_000_000
 LEASE = 15 * SECOND
 LATER = 3600 * SECOND
 LANE = lane_of("default", 1, None)
+PARKED = parking_lane("mail", 1, LANE)
 WORKER = Presence(
     id="worker-1", app="shop", host="here", pid=1, kinds=["mail"], queues=[], concurrency=10
 )
@@ -183,10 +184,7 @@ class Probe:
         return await self.do(self.store.sweep(WORKER, ahead, limit))
 
     async def heads(self) -> dict[str, int | None]:
-        return {head.lane: head.next_due for head in (await self.sweep()).lanes}
-
-    async def unpark(self, lane: str, limit: int = 100) -> int:
-        return await self.do(self.store.unpark(lane, limit))
+        return {head.lane: head.next_due for head in (await self.do(self.store.look())).lanes}
 
     async def prune(self, keep: int = 0, keep_failed: int = 0, limit: int = 100) -> int:
         flow = self.store.prune(keep=keep, keep_failed=keep_failed, limit=limit)

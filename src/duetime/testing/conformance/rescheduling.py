@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 
 from duetime.errors import ActionNotFound, IllegalState
-from duetime.model.lane import lane_of, parking_lane
+from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import Scope
-from duetime.testing.conformance.probe import SECOND, Probe, again
+from duetime.testing.conformance.probe import PARKED, SECOND, Probe, again
 from duetime.testing.conformance.suite import Suite
 
 
@@ -59,13 +59,12 @@ class Rescheduling(Suite):
 
     async def test_a_parked_action_stays_parked(self, probe: Probe) -> None:
         claim = await probe.running()
-        lane = parking_lane("mail", 1)
-        await probe.end(again(claim, Outcome.released, lane=lane, refund=True, error="unknown"))
-        after = await probe.reschedule(claim.id, delay=0)
-        assert after.error == "unknown"
+        await probe.end(again(claim, Outcome.released, lane=PARKED, refund=True, error="unknown"))
+        after = await probe.reschedule(claim.id, delay=SECOND)
+        assert (after.error, after.due_at) == ("unknown", probe.now + SECOND)
+        probe.pass_time(SECOND)
         assert await probe.claim() == []
-        assert await probe.unpark(lane) == 1
-        assert (await probe.claim_one()).id == claim.id
+        assert (await probe.claim_one(PARKED)).id == claim.id
 
     async def test_a_suspect_stays_in_its_lane(self, probe: Probe) -> None:
         claim = await probe.running()

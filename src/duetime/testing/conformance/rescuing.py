@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from duetime.errors import DuetimeError
 from duetime.model.claim import FATAL_LOSSES, SUSPECT_LOSSES, Claim, Expired
 from duetime.model.ending import Ending, decide_loss
 from duetime.model.lane import lane_of
@@ -80,8 +79,8 @@ class Rescuing(Suite):
         claim = await probe.running()
         probe.pass_time(LEASE + 1)
         [expired] = (await probe.sweep()).expired
-        for _ in range(2):
-            await probe.end(decide_loss(expired), rescuing=True)
+        told = [await probe.end(decide_loss(expired), rescuing=True) for _ in range(2)]
+        assert told == [{claim.id}, set()]
         assert (await probe.get(claim.id)).losses == 1
         assert len(await probe.runs(claim.id)) == 1
 
@@ -92,7 +91,7 @@ class Rescuing(Suite):
         await probe.end(decide_loss(expired), rescuing=True)
         next_claim = await probe.claim_one()
         probe.pass_time(LEASE + 1)
-        await probe.end(decide_loss(expired), rescuing=True)
+        assert await probe.end(decide_loss(expired), rescuing=True) == set()
         after = await probe.get(claim.id)
         assert (after.token, after.losses) == (next_claim.token, 1)
 
@@ -102,7 +101,9 @@ class Rescuing(Suite):
         endings = [decide_loss(expired) for expired in (await probe.sweep()).expired]
         flows = [probe.store.complete(endings, rescuing=True) for _ in range(6)]
         results = await race(probe.store, flows)
-        assert not any(isinstance(result, DuetimeError) for result in results)
+        rescued = [one for result in results if isinstance(result, set) for one in result]
+        assert sorted(rescued) == sorted(claim.id for claim in claims)
+        assert all(isinstance(result, set) for result in results)
         for claim in claims:
             assert (await probe.get(claim.id)).losses == 1
             assert len(await probe.runs(claim.id)) == 1
@@ -137,6 +138,7 @@ class Rescuing(Suite):
         fatal = finish(claim, State.failed, outcome=Outcome.lost, lost=1)
         probe.pass_time(LEASE + 1)
         assert await probe.end(fatal, rescuing=True) == {claim.id}
+        assert await probe.end(fatal, rescuing=True) == set()
         before = await probe.get(claim.id)
         assert await probe.end(finish(claim)) == set()
         assert await probe.get(claim.id) == before

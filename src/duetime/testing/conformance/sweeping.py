@@ -1,4 +1,4 @@
-"""`sweep` and `leave`: one look at everything."""
+"""`look`, `sweep` and `leave`: one look at everything."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from duetime.model.claim import Expired
-from duetime.model.lane import lane_of, parking_lane
+from duetime.model.lane import lane_of
 from duetime.model.state import FINISHED, Outcome, State
 from duetime.testing.conformance.probe import (
     LANE,
     LEASE,
+    PARKED,
     SECOND,
     WORKER,
     Probe,
@@ -23,8 +24,22 @@ from duetime.testing.conformance.suite import Suite
 
 class Sweeping(Suite):
     async def test_an_empty_store_has_no_lanes(self, probe: Probe) -> None:
-        swept = await probe.sweep()
-        assert (swept.now, list(swept.lanes), list(swept.expired)) == (probe.now, [], [])
+        for swept in (await probe.do(probe.store.look()), await probe.sweep()):
+            assert (swept.now, list(swept.lanes), list(swept.expired)) == (probe.now, [], [])
+
+    async def test_look_and_sweep_tell_of_the_same_lanes(self, probe: Probe) -> None:
+        for i in range(20):
+            await probe.add(lane=f"lane-{i % 4}", due_at=probe.now - i)
+        await probe.claim("lane-1", "lane-2", limit=7)
+        looked, swept = await probe.do(probe.store.look()), await probe.sweep()
+        assert sorted(map(repr, looked.lanes)) == sorted(map(repr, swept.lanes))
+        assert looked.now == swept.now == probe.now
+
+    async def test_a_look_does_not_search_for_expired_leases(self, probe: Probe) -> None:
+        await probe.running()
+        probe.pass_time(2 * LEASE)
+        assert list((await probe.do(probe.store.look())).expired) == []
+        assert len((await probe.sweep()).expired) == 1
 
     async def test_each_lane_tells_when_its_next_free_action_is_due(self, probe: Probe) -> None:
         for lane, due_at in (("a", 5), ("a", 3), ("b", probe.now + 60 * SECOND), ("a", 4)):
@@ -57,11 +72,11 @@ class Sweeping(Suite):
         assert await probe.heads() == {}
 
     async def test_lanes_of_suspects_and_parked_actions_are_named(self, probe: Probe) -> None:
-        suspects, parked = lane_of("default", 1, None, suspect=True), parking_lane("mail", 1)
-        for lane in (suspects, parked):
+        suspects = lane_of("default", 1, None, suspect=True)
+        for lane in (suspects, PARKED):
             claim = await probe.running()
             await probe.end(again(claim, Outcome.released, lane=lane))
-        assert await probe.heads() == {suspects: probe.now, parked: probe.now}
+        assert await probe.heads() == {suspects: probe.now, PARKED: probe.now}
 
     async def test_the_sweep_covers_every_tenant(self, probe: Probe) -> None:
         tenants = [f"tenant-{i}" for i in range(30)]

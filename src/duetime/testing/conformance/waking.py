@@ -10,12 +10,11 @@ import pytest
 
 from duetime.errors import DuplicateKey
 from duetime.model.action import Record
-from duetime.model.lane import parking_lane
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Wake
 from duetime.testing.conformance.broken import Broken, broken
-from duetime.testing.conformance.probe import LANE, SECOND, Probe, again
+from duetime.testing.conformance.probe import LANE, PARKED, SECOND, Probe, again
 from duetime.testing.conformance.suite import Suite
 
 PATIENCE = 10.0
@@ -104,12 +103,11 @@ class Waking(Suite):
             await probe.retry_many()
             await ear.hears((LANE, probe.now))
 
-    async def test_unpark_wakes(self, probe: Probe) -> None:
-        lane = parking_lane("mail", 1)
-        await probe.end(again(await probe.running(), Outcome.released, lane=lane, refund=True))
+    async def test_parking_wakes_whoever_knows_the_kind(self, probe: Probe) -> None:
+        claim = await probe.running()
         async with _listening(probe) as ear:
-            await probe.unpark(lane)
-            await ear.hears((LANE, probe.now))
+            await probe.end(again(claim, Outcome.released, lane=PARKED, refund=True))
+            await ear.hears((PARKED, claim.due_at))
 
     async def test_a_rescue_wakes(self, probe: Probe) -> None:
         claim = await probe.running(lease=SECOND)

@@ -2,26 +2,7 @@
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT :now AS now
 ),
-lanes AS (
-    SELECT min(a.lane) AS lane FROM duetime_actions AS a
-    UNION ALL
-    SELECT (SELECT min(a.lane) FROM duetime_actions AS a WHERE a.lane > l.lane)
-    FROM lanes AS l
-    WHERE l.lane IS NOT NULL
-),
-heads AS (
-    SELECT
-        l.lane,
-        (
-            SELECT a.due_at
-            FROM duetime_actions AS a
-            WHERE a.lane = l.lane AND a.token IS NULL
-            ORDER BY a.due_at
-            LIMIT 1
-        ) AS next_due
-    FROM lanes AS l
-    WHERE l.lane IS NOT NULL
-),
+{{heads}},
 expired AS (
     SELECT x.*
     FROM lanes AS l

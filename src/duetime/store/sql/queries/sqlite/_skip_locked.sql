@@ -1,1 +1,0 @@
--- Whoever writes holds the whole database.

@@ -1,0 +1,18 @@
+"""The simulation notices what it must: each fault planted in the real code is caught."""
+
+import pytest
+
+from simulation.cluster import run
+from simulation.mutants import MUTANTS, planted
+
+MOST = 200
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_worker_that(name: str) -> None:
+    with planted(name):
+        for seed in range(MOST):
+            if violations := run(seed).violations:
+                print(f"caught in {seed + 1} seeds: {violations[0]}")
+                return
+    pytest.fail(f"survived {MOST} seeds")

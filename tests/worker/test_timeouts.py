@@ -1,0 +1,185 @@
+"""Timeouts, and being asked to stop: what a handler sees, and what becomes of it."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+
+import pytest
+
+from api.apps import Note
+from duetime import Context, Duetime, Retry, State
+from duetime.errors import IllegalState
+
+
+@pytest.fixture
+async def quick_app(url: str) -> AsyncIterator[Duetime]:
+    """An app whose heart beats every third of a second."""
+    async with Duetime(url, lease=1, grace=5) as app:
+        yield app
+
+
+async def until_stopped(ctx: Context) -> None:
+    """As a handler would: look, wait a moment, look again."""
+    moment = asyncio.Event()
+    while not ctx.cancelled:
+        try:
+            async with asyncio.timeout(0.01):
+                await moment.wait()
+        except TimeoutError:
+            continue
+
+
+async def test_an_async_handler_over_its_time_is_interrupted_and_tried_again(
+    app: Duetime,
+) -> None:
+    seen: list[object] = []
+
+    @app.handler(timeout=0.05, retry=Retry(delays=[30]))
+    async def note(payload: Note, ctx: Context) -> str:
+        seen.append(ctx.attempt)
+        if ctx.attempt == 2:
+            return "in time"
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append(ctx.cancelled)
+            raise
+        return "never"
+
+    action = await app.schedule(Note())
+    assert await app.testing.drain() == 1
+    waiting = await app.get(action.id)
+    assert (waiting.state, waiting.error) == (
+        State.scheduled,
+        "TimeoutError: timed out after 0.05 s",
+    )
+    await app.testing.advance(30)
+    assert (await app.get(action.id)).result == "in time"
+    assert seen == [1, True, 2]
+    assert [r.outcome for r in await app.runs(action.id)] == ["retried", "succeeded"]
+
+
+async def test_a_timeout_error_that_the_handler_met_is_its_own(app: Duetime) -> None:
+    @app.handler(timeout=60, retry=Retry.none())
+    async def note(payload: Note) -> None:
+        async with asyncio.timeout(0):
+            await asyncio.Event().wait()
+
+    action = await app.schedule(Note())
+    await app.testing.drain()
+    failed = await app.get(action.id)
+    assert failed.state is State.failed
+    assert "timed out after" not in str(failed.error)
+    assert "TimeoutError" in str(failed.error)
+
+
+async def test_the_time_includes_making_the_dependencies(memory_app: Duetime) -> None:
+    from typing import Annotated
+
+    from duetime import Depends
+
+    async def slow() -> int:
+        await asyncio.Event().wait()
+        return 1
+
+    @memory_app.handler(timeout=0.02, retry=Retry.none())
+    async def note(payload: Note, n: Annotated[int, Depends(slow)]) -> None: ...
+
+    action = await memory_app.schedule(Note())
+    await memory_app.testing.drain()
+    assert "timed out" in str((await memory_app.get(action.id)).error)
+
+
+async def test_a_sync_handler_over_its_time_is_asked_to_stop_and_its_outcome_stands(
+    app: Duetime,
+) -> None:
+    @app.handler(timeout=0.02, retry=Retry.none())
+    def note(payload: Note, ctx: Context) -> str:
+        waiting = threading.Event()
+        while not ctx.cancelled:
+            waiting.wait(0.01)
+        return "stopped in order"
+
+    action = await app.schedule(Note())
+    await app.testing.drain()
+    done = await app.get(action.id)
+    assert (done.state, done.result) == (State.succeeded, "stopped in order")
+
+
+async def test_a_handler_within_its_time_is_not_asked_to_stop(memory_app: Duetime) -> None:
+    seen: list[bool] = []
+
+    @memory_app.handler(timeout=60)
+    async def note(payload: Note, ctx: Context) -> None:
+        seen.append(ctx.cancelled)
+
+    await memory_app.schedule(Note())
+    await memory_app.testing.drain()
+    assert seen == [False]
+
+
+async def test_cancelling_a_running_action_asks_its_handler_and_its_outcome_stands(
+    quick_app: Duetime,
+) -> None:
+    started = asyncio.Event()
+
+    @quick_app.handler(kind="note")
+    async def note(payload: Note, ctx: Context) -> str:
+        started.set()
+        await until_stopped(ctx)
+        return "stopped in order"
+
+    async with quick_app.worker():
+        action = await quick_app.schedule(Note())
+        await asyncio.wait_for(started.wait(), 20)
+        with pytest.raises(IllegalState, match="it is running"):
+            await quick_app.cancel(action.id)
+        asked = await quick_app.cancel(action.id, running=True, by="ann")
+        assert asked.state is State.running
+        done = await quick_app.wait(action.id, timeout=20)
+    assert (done.state, done.result) == (State.succeeded, "stopped in order")
+    (entry,) = await quick_app.store.perform(quick_app.store.audit(str(action.id), 5))
+    assert (entry.verb, entry.by) == ("cancel", "ann")
+
+
+async def test_a_sync_handler_sees_the_request_to_stop_too(quick_app: Duetime) -> None:
+    started = threading.Event()
+
+    @quick_app.handler(kind="note")
+    def note(payload: Note, ctx: Context) -> str:
+        started.set()
+        waiting = threading.Event()
+        while not ctx.cancelled:
+            waiting.wait(0.01)
+        return "stopped in order"
+
+    async with quick_app.worker():
+        action = await quick_app.schedule(Note())
+        await asyncio.to_thread(started.wait, 20)
+        await quick_app.cancel(action.id, running=True)
+        done = await quick_app.wait(action.id, timeout=20)
+    assert (done.state, done.result) == (State.succeeded, "stopped in order")
+
+
+async def test_only_the_action_that_was_named_is_asked_to_stop(quick_app: Duetime) -> None:
+    started = asyncio.Barrier(3)
+    seen: dict[str, bool] = {}
+    end = asyncio.Event()
+
+    @quick_app.handler(kind="note")
+    async def note(payload: Note, ctx: Context) -> None:
+        await started.wait()
+        if payload.text == "named":
+            await until_stopped(ctx)
+            end.set()
+        await end.wait()
+        seen[payload.text] = ctx.cancelled
+
+    async with quick_app.worker():
+        named = await quick_app.schedule(Note("named"))
+        other = await quick_app.schedule(Note("other"))
+        await asyncio.wait_for(started.wait(), 20)
+        await quick_app.cancel(named.id, running=True)
+        await quick_app.wait(named.id, timeout=20)
+        await quick_app.wait(other.id, timeout=20)
+    assert seen == {"named": True, "other": False}
