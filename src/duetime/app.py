@@ -91,6 +91,7 @@ class Duetime:
         max_payload: int | None = None,
         listen: bool | None = None,
         timeout: float | timedelta | None = None,
+        pool_size: int | None = None,
         **unknown: object,
     ) -> None:
         given = {**locals(), **unknown}

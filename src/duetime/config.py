@@ -38,6 +38,7 @@ class Settings:
     listen: bool = True
     migrate: bool = True
     timeout: float = 10.0
+    pool_size: int = 10
 
 
 DESCRIPTIONS: Mapping[str, str] = {
@@ -59,6 +60,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "listen": "use LISTEN on PostgreSQL; off behind PgBouncer in transaction mode",
     "migrate": "create and upgrade tables on first use",
     "timeout": "how long one call to the store may take",
+    "pool_size": "most PostgreSQL connections at once, per event loop and for `app.sync`",
 }
 
 

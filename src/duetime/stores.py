@@ -65,6 +65,7 @@ def _postgres(settings: Settings, clock: SettableClock | None) -> Store:
         clock=clock,
         timeout=settings.timeout,
         listen=settings.listen,
+        pool_size=settings.pool_size,
         notify_within=2 * max(settings.poll, settings.sweep),
     )
 

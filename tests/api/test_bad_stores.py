@@ -1,15 +1,16 @@
 """Stores that cannot be used: a typed error that says why, and nothing is damaged."""
 
-import os
 import re
 import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -18,10 +19,8 @@ from api.apps import Note, knowing
 from duetime import Duetime
 from duetime.errors import ConfigError, DuetimeError, StoreUnavailable
 
-AS_ROOT = os.geteuid() == 0
 
-
-def app_on(url: str, **options: object) -> Duetime:
+def app_on(url: str, **options: Any) -> Duetime:
     return knowing(Duetime(url, **options))
 
 
@@ -97,14 +96,6 @@ async def test_without_migrate_a_missing_schema_is_a_typed_error(durable_url: st
         assert len(await app.find()) == 1
 
 
-async def test_without_migrate_no_file_is_made(sqlite_path: Path) -> None:
-    app = app_on(f"sqlite:///{sqlite_path}", migrate=False)
-    with pytest.raises(DuetimeError, match="migrate"):
-        await app.find()
-    await app.aclose()
-    assert not sqlite_path.exists()
-
-
 NEWER = "INSERT INTO duetime_migrations (version, applied_at, oldest_code) VALUES (999, 0, 999)"
 
 
@@ -126,8 +117,8 @@ def _execute(url: str, statement: str) -> None:
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
             connection.execute(statement)
     else:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(statement)  # type: ignore[call-overload]
+        with psycopg.connect(url, autocommit=True) as server:
+            server.execute(statement.encode())
 
 
 async def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
@@ -144,72 +135,70 @@ async def test_a_folder_is_no_database(tmp_path: Path) -> None:
     await app.aclose()
 
 
-async def test_a_file_that_is_no_database_is_refused_and_left_alone(sqlite_path: Path) -> None:
+def test_a_file_that_is_no_database_is_refused_and_left_alone(sqlite_path: Path) -> None:
     sqlite_path.write_bytes(b"not a database, but somebody's precious data\n" * 100)
     before = sqlite_path.read_bytes()
     app = app_on(f"sqlite:///{sqlite_path}")
     with pytest.raises(DuetimeError, match="is not a SQLite database"):
-        await app.schedule(Note())
-    await app.aclose()
+        app.sync.schedule(Note())
+    app.sync.close()
     assert sqlite_path.read_bytes() == before
 
 
 READ_ONLY = """
-import asyncio, os, sys
+import os, sys
 from dataclasses import dataclass
 from duetime import Duetime
 from duetime.errors import DuetimeError
-from duetime.store.sql import sqlite
-if os.geteuid() == 0:
-    os.setgid(65534); os.setuid(65534)
 
 @dataclass
 class Note:
     text: str = ""
 
-async def main() -> None:
-    app = Duetime(sys.argv[1])
-    app.payload(Note, kind="note")
-    try:
-        await app.schedule(Note())
-    except DuetimeError as error:
-        print(type(error).__name__, error)
-    finally:
-        await app.aclose()
-
-asyncio.run(main())
+app = Duetime(sys.argv[1])
+app.payload(Note, kind="note")
+if os.geteuid() == 0:
+    os.setgid(65534); os.setuid(65534)
+try:
+    app.sync.schedule(Note())
+except DuetimeError as error:
+    print(type(error).__name__, error)
+finally:
+    app.sync.close()
 """
 
 
-@pytest.mark.parametrize("what", ["file", "folder"])
-async def test_what_may_only_be_read_is_told_so(
-    what: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """As another user, because root may write everything."""
-    folder = Path(f"/tmp/{tmp_path_factory.mktemp('ro').name}-{os.getpid()}")
-    folder.mkdir(mode=0o755)
-    path = folder / "duetime.db"
-    try:
-        if what == "file":
-            async with app_on(f"sqlite:///{path}") as app:
-                await app.schedule(Note())
-            path.chmod(0o444)
-        folder.chmod(0o555)
-        done = subprocess.run(
-            [sys.executable, "-c", READ_ONLY, f"sqlite:///{path}"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            cwd="/tmp",
-        )
-        assert done.returncode == 0, done.stderr
-        assert str(path) in done.stdout
-        assert done.stdout.startswith(("StoreUnavailable", "ConfigError")), done.stdout
-    finally:
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user of the machine can reach."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
         folder.chmod(0o755)
-        for left in folder.iterdir():
-            left.unlink()
-        folder.rmdir()
+        yield folder
+        folder.chmod(0o755)
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_may_only_be_read_is_told_so(what: str, open_folder: Path) -> None:
+    """As another user, because root may write everything."""
+    path = open_folder / "duetime.db"
+    if what == "file":
+        app = app_on(f"sqlite:///{path}")
+        app.sync.schedule(Note())
+        app.sync.close()
+        path.chmod(0o444)
+    open_folder.chmod(0o555)
+    done = subprocess.run(
+        [sys.executable, "-c", READ_ONLY, f"sqlite:///{path}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd="/tmp",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(("StoreUnavailable", "ConfigError")), done.stdout
+    assert str(path) in done.stdout
+    assert "writ" in done.stdout
 
 
 async def test_two_apps_with_prefixes_of_their_own_share_a_database(durable_url: str) -> None:

@@ -1,13 +1,15 @@
 """cancel, reschedule, retry, one or many; what is illegal changes nothing."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from api.apps import Log, Note, Other
-from duetime import ANY, Action, Duetime, Fail, Retry, State
+from duetime import ANY, Action, Context, Duetime, Fail, Retry, State
 from duetime.errors import ActionNotFound, IllegalState, InvalidArgument
+from duetime.model.claim import ClaimOrder, Span
 from duetime.model.ids import TimeOrderedIds
 from duetime.testing import FakeClock
 
@@ -64,8 +66,6 @@ async def test_a_retried_action_has_its_budget_again_and_its_attempts_go_on(
 ) -> None:
     attempts: list[int] = []
 
-    from duetime import Context
-
     @app.handler(retry=Retry(delays=[10]))
     async def note(payload: Note, ctx: Context) -> None:
         attempts.append(ctx.attempt)
@@ -93,8 +93,6 @@ async def test_a_retried_action_has_its_budget_again_and_its_attempts_go_on(
 async def in_state(app: Duetime, state: State) -> Action:
     """An action of a kind of its own, in that state; a running one is claimed by hand."""
     if state is State.running:
-        from duetime.model.claim import ClaimOrder, Span
-
         action = await app.schedule(Note())
         order = ClaimOrder("hand", [Span("1.0.default", -(2**62), 0)], 1, 3_600_000_000)
         await app.store.perform(app.store.claim(order))
@@ -168,8 +166,6 @@ async def test_an_action_that_does_not_exist_is_not_found(app: Duetime, verb: Ve
 
 
 def _with_id(action: Action, other: object) -> Action:
-    from dataclasses import replace
-
     return replace(action, id=other)  # type: ignore[arg-type]
 
 

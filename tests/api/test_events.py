@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -72,7 +73,12 @@ async def test_cancel_and_reschedule_tell_who_did_it(app: Duetime, clock: FakeCl
     action = await app.schedule(Note(), delay=60)
     await app.reschedule(action.id, delay=90, by="ann")
     await app.cancel(action.id, by="bob")
-    common = {"action_id": action.id, "kind": "note", "tenant": None, "correlation_id": None}
+    common: dict[str, Any] = {
+        "action_id": action.id,
+        "kind": "note",
+        "tenant": None,
+        "correlation_id": None,
+    }
     assert told == [
         ActionRescheduled(by="ann", due_at=clock.now() + timedelta(seconds=90), **common),
         ActionCancelled(by="bob", **common),

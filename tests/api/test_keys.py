@@ -3,7 +3,7 @@
 import pytest
 
 from api.apps import Note, Other
-from duetime import Duetime, State
+from duetime import Duetime, Fail, State
 from duetime.errors import DuplicateKey, IllegalState
 from duetime.testing import FakeClock
 
@@ -90,7 +90,7 @@ async def test_the_key_of_a_running_action_is_held(app: Duetime) -> None:
         seen["returned"] = (same.created, same.state)
         for mode in ("replace", "raise"):
             try:
-                await app.schedule(Note("again"), key="k", if_exists=mode)  # type: ignore[arg-type]
+                await app.schedule(Note("again"), key="k", if_exists=mode)
             except (IllegalState, DuplicateKey) as error:
                 seen[mode] = error
 
@@ -122,8 +122,6 @@ async def test_a_key_replaced_in_one_call_shows_what_is_stored_in_the_end(app: D
 
 
 async def test_retry_is_refused_while_another_action_holds_the_key(app: Duetime) -> None:
-    from duetime import Fail
-
     @app.handler()
     async def note(payload: Note) -> Fail:
         return Fail("no")

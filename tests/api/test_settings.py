@@ -133,8 +133,9 @@ def test_an_unknown_option_names_its_nearest_neighbour_from_wherever_it_comes(
     name: str, nearest: str | None, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hint = "" if nearest is None else f"did you mean '{nearest}'"
+    unknown: dict[str, Any] = {name: 1}
     with pytest.raises(ConfigError, match=f"{name}.*argument.*{hint}"):
-        Duetime("memory://", **{name: 1})
+        Duetime("memory://", **unknown)
     file = empty_folder / "duetime.toml"
     file.write_text(f"[duetime]\n{name} = 1\n")
     with pytest.raises(ConfigError, match=rf"{name}.*duetime\.toml.*{hint}"):

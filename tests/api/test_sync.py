@@ -67,14 +67,12 @@ def test_the_verbs_do_the_same_without_a_loop(url: str, clock: FakeClock) -> Non
     assert sync.runs(one.id) == []
     assert len(sync.find()) == 3
     sync.close()
-    assert len(sync.find()) == (3)
+    assert len(sync.find()) == 3
     sync.close()
 
 
 async def test_many_threads_may_share_an_app(quiet_app: Duetime) -> None:
     """A lock that is held across a call, or a connection used by two, would show here."""
-    import asyncio
-
     together = threading.Barrier(8)
 
     def work() -> None:
@@ -83,5 +81,9 @@ async def test_many_threads_may_share_an_app(quiet_app: Duetime) -> None:
             action = quiet_app.sync.schedule(Note(), delay=60)
             quiet_app.sync.cancel(action.id)
 
-    await asyncio.gather(*(asyncio.to_thread(work) for _ in range(8)))
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert len(await quiet_app.find(state="cancelled", limit=200)) == 80

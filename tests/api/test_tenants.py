@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from api.apps import Note
-from duetime import ANY, Context, Duetime, current_tenant
+from duetime import ANY, Context, Duetime, Fail, current_tenant
 from duetime.errors import ActionNotFound, InvalidArgument
 
 Verb = Callable[[Duetime, UUID], Awaitable[object]]
@@ -28,7 +28,6 @@ async def acme_action(app: Duetime, verb: str) -> UUID:
     if verb == "wait":
         await app.cancel(action.id, tenant="acme")
     if verb == "retry":
-        from duetime import Fail
 
         @app.handler()
         async def note(payload: Note) -> Fail:
@@ -104,8 +103,6 @@ async def test_many_stay_within_their_tenant(app: Duetime) -> None:
 
 
 async def test_retry_many_stays_within_its_tenant(app: Duetime) -> None:
-    from duetime import Fail
-
     @app.handler()
     async def note(payload: Note) -> Fail:
         return Fail("no")
@@ -163,7 +160,7 @@ async def test_acting_of_one_task_is_not_seen_by_another(memory_app: Duetime) ->
             await met.wait()
             return (await memory_app.schedule(Note())).tenant
 
-    assert await asyncio.gather(act("a"), act("b")) == ["a", "b"]
+    assert list(await asyncio.gather(act("a"), act("b"))) == ["a", "b"]
 
 
 async def test_every_verb_notes_who_acted(app: Duetime) -> None:

@@ -140,9 +140,9 @@ async def test_a_failed_assertion_tells_what_is_scheduled(app: Duetime, clock: F
         await testing.assert_scheduled(Note("b"))
     with pytest.raises(AssertionError, match=r"expected some .* at 2030-01-01 00:00:00.*found 0"):
         await testing.assert_scheduled(Note("a"), at=clock.now())
-    with pytest.raises(AssertionError, match="expected 2 .*found 1"):
+    with pytest.raises(AssertionError, match=r"expected 2 .*found 1"):
         await testing.assert_scheduled(Note, count=2)
-    with pytest.raises(AssertionError, match="expected 0 .*found 1"):
+    with pytest.raises(AssertionError, match=r"expected 0 .*found 1"):
         await testing.assert_not_scheduled(Note)
     with pytest.raises(NaiveDatetime):
         await testing.assert_scheduled(Note, at=datetime(2030, 1, 1))  # noqa: DTZ001

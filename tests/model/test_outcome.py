@@ -169,7 +169,10 @@ def test_a_snooze_for_no_duration_is_refused_where_it_is_made(delay: float) -> N
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
     # Surrogates are excluded by the strategy's default alphabet.
     | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),

@@ -55,8 +55,9 @@ class Chaos:
                 do(self._dice.choice(victims))
 
     def _seconds(self) -> float:
-        """As often shorter than the lease as longer."""
-        return self._lease * self._dice.choice([self._dice.random(), self._dice.uniform(1, 3)])
+        """Shorter than the lease, about as long, or longer."""
+        dice = self._dice
+        return self._lease * dice.choice([dice.random(), dice.uniform(0.9, 1.4), 3 * dice.random()])
 
     def _killed(self, node: Node) -> None:
         self._kill(node)

@@ -155,6 +155,8 @@ class Cluster:
 
     def _excuse(self, hold: Hold) -> bool:
         """Whether anything happened that may cost a worker its lease."""
+        if hold.token in self._ledger.by_token:
+            self._trace.count("started runs lost")
         node = self._nodes[hold.process]
         lease = self._scenario.settings.lease
         delivery = (hold.delivered_at or 2**62) - hold.claimed_at

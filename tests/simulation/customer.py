@@ -76,14 +76,22 @@ class Customer:
             **self._when(),
             key=dice.choice([None, None, None, "k1", "k2"]),
             if_exists=dice.choice(IF_EXISTS),
-            queue=dice.choice([None, None, "bulk"]),
-            priority=dice.choice(list(Priority)),
-            tenant=dice.choice([None, None, "t1", "t2"]),
+            **self._lane(),
             correlation_id=dice.choice([None, "c1", "c2"]),
         )
         action = await self._insist(plan)
         if action is not None:
             self.promised.append(action.id)
+
+    def _lane(self) -> dict[str, Any]:
+        dice = self._dice
+        if self._scenario.one_lane:
+            return {}
+        return {
+            "queue": dice.choice([None, None, "bulk"]),
+            "priority": dice.choice(list(Priority)),
+            "tenant": dice.choice([None, None, "t1", "t2"]),
+        }
 
     def _when(self) -> dict[str, Any]:
         dice, length = self._dice, self._scenario.chaos

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -62,6 +63,14 @@ class Ledger:
         self.starts.append(start)
         self.by_token[token] = self._running[start.number] = start
         return start
+
+    def judge_beliefs(self, beliefs: Sequence[tuple[UUID, float]]) -> None:
+        """No worker takes a lease to last longer than the store does."""
+        for token, until in beliefs:
+            hold = self._witness.holds[token]
+            if instant(until) > hold.lease_until + ROUNDING:
+                name = self._trace.token(token)
+                self._trace.violation("a worker believes in a lease for too long", name)
 
     def end(self, start: Start, how: str, result: object = None) -> None:
         start.end, start.result = how, result

@@ -65,7 +65,8 @@ class Node:
         self._thawed_at = {self.process: -1.0, self.beat: -1.0}
         self.line = network.line(self.process)
         self.beat_line = network.line(self.beat)
-        skew, offset = dice.uniform(-HOUR, HOUR), dice.uniform(0, HOUR)
+        skew = dice.uniform(-HOUR, HOUR)
+        self._offset = offset = dice.uniform(0, HOUR)
         events = Events()
         for event in (ActionSucceeded, ActionFailed, ActionCancelled):
             events.on(event, told)
@@ -143,8 +144,13 @@ class Node:
     # -- looking inside --------------------------------------------------------------
 
     def token_of(self, action_id: UUID) -> UUID | None:
-        held = self.worker._holdings.get(action_id)
-        return None if held is None else held.claim.token
+        tokens = [h.claim.token for h in self.worker._holdings if h.claim.id == action_id]
+        return tokens[-1] if tokens else None
+
+    def beliefs(self) -> list[tuple[UUID, float]]:
+        """Until when, in the loop's time, it takes each of its leases to be its own."""
+        held = self.worker._holdings
+        return [(h.claim.token, h.lease_ends - self._offset) for h in held]
 
     def has_room(self, queue: str, suspect: bool) -> bool:
         """Whether it should take an action of that queue at once."""

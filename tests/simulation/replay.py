@@ -7,8 +7,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from simulation.cluster import run
 from simulation import scenario
+from simulation.cluster import run
 
 
 def main(seed: int, name: str = "draw") -> int:

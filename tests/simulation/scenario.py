@@ -49,6 +49,7 @@ class Scenario:
     faults: Faults
     names_reused: bool
     some_know_less: bool
+    one_lane: bool
 
     @property
     def patience(self) -> float:
@@ -69,11 +70,12 @@ def draw(seed: int) -> Scenario:
         nodes=dice.choice([2, 2, 3, 3, 4]),
         actions=dice.randint(6, 20),
         chaos=lease * dice.choice([dice.uniform(3, 6), dice.uniform(3, 6), 12.0]),
-        latency=dice.choice([0.001, 0.01, 0.05, 0.3]),
+        latency=dice.choice([0.001, 0.01, 0.05, 0.3, 0.3]),
         settings=_settings(dice, lease),
         faults=_faults(dice, lease),
         names_reused=dice.random() < 0.5,
         some_know_less=dice.random() < 0.3,
+        one_lane=dice.random() < 0.6,
     )
 
 
@@ -104,7 +106,7 @@ def _faults(dice: Random, lease: float) -> Faults:
     return Faults(
         lost_request=maybe([0.02, 0.1]),
         lost_reply=maybe([0.02, 0.1]),
-        slow=maybe([0.01, 0.05]),
+        slow=maybe([0.01, 0.05, 0.15]),
         lost_wake=maybe([0.1, 0.5, 1.0]),
         doubled_wake=maybe([0.3]),
         kill=maybe([lease, 3 * lease]),

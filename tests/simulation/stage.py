@@ -54,7 +54,11 @@ class Stage:
         assert process is not None
         node = self._node(process)
         step = self._scripts[number].step(self._ledger.earlier(ctx.action_id))
-        start = self._start(node, ctx)
+        try:
+            start = self._start(node, ctx)
+        except Exception as error:
+            self._trace.violation("the simulation cannot follow", repr(error))
+            raise
         try:
             return await self._run(node, start, step)
         except asyncio.CancelledError:
@@ -70,6 +74,7 @@ class Stage:
         token = node.token_of(ctx.action_id)
         assert isinstance(task, SimTask)
         assert token is not None, "a handler runs that its worker does not hold"
+        self._ledger.judge_beliefs(node.beliefs())
         return self._ledger.start(node.process, token, ctx, task.made_at, node.disturbed_at)
 
     async def _run(self, node: Node, start: Start, step: Step) -> object:

@@ -47,8 +47,8 @@ def test_without_faults_everything_starts_on_time_and_nothing_is_lost() -> None:
     assert verdict.latest < 0.1
 
 
-def test_an_outage_of_the_store_alone_loses_no_run() -> None:
+def test_an_outage_of_the_store_alone_loses_no_run_that_started() -> None:
     verdict = judge(range(100), draw_outages)
     assert not verdict.failures, verdict.told()
     assert verdict.tally["outages"] > 0
-    assert verdict.tally["runs lost"] == 0
+    assert verdict.tally["started runs lost"] == 0

@@ -11,14 +11,12 @@ import pytest
 from api.apps import Note, Other, knowing
 from duetime import Duetime, Fail, Retry, State
 from duetime.errors import ActionNotFound
-from duetime.store.base import Store
+from duetime.store.listeners import Listeners
 from duetime.testing import FakeClock
 
 
-def deafen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def deafen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lose every wake, as a cut LISTEN connection or a full notify queue would."""
-    from duetime.store.listeners import Listeners
-
     monkeypatch.setattr(Listeners, "tell", lambda self, wakes: None)
 
 
@@ -34,7 +32,7 @@ async def test_an_action_whose_wake_was_lost_is_found_by_the_sweep(
         async with app.worker():
             first = await app.schedule(Note())
             await app.wait(first.id, timeout=20)
-            deafen(app.store, monkeypatch)
+            deafen(monkeypatch)
             action = await app.schedule(Note())
             done = await app.wait(action.id, timeout=20)
     assert (done.result, done.attempt) == ("found", 1)
@@ -69,7 +67,7 @@ async def test_a_worker_parks_what_it_does_not_know_and_another_brings_it_back(
 async def reason(app: Duetime, action_id: UUID) -> str:
     """Wait until it is parked: `wait` would wait for its end."""
     async with asyncio.timeout(20):
-        while (action := await app.get(action_id)).error is None:
+        while (action := await app.get(action_id)).error is None:  # noqa: ASYNC110
             await asyncio.sleep(0)
     assert action.state is State.scheduled
     return action.error
@@ -125,7 +123,7 @@ async def exists(app: Duetime, action_id: UUID) -> bool:
 async def prune_once(app: Duetime, gone: UUID) -> None:
     """A worker prunes when it starts."""
     async with app.worker(), asyncio.timeout(20):
-        while await exists(app, gone):
+        while await exists(app, gone):  # noqa: ASYNC110
             await asyncio.sleep(0)
 
 

@@ -43,9 +43,7 @@ async def test_two_workers_run_each_action_once(real_app: Duetime) -> None:
         await asyncio.sleep(0)
 
     async with real_app.worker(concurrency=3), real_app.worker(concurrency=3):
-        actions = await real_app.schedule_many(
-            [real_app.request(Note(str(n))) for n in range(100)]
-        )
+        actions = await real_app.schedule_many([real_app.request(Note(str(n))) for n in range(100)])
         for action in actions:
             assert (await real_app.wait(action.id, timeout=30)).attempt == 1
     assert sorted(ran, key=int) == [str(n) for n in range(100)]

@@ -3,11 +3,12 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from typing import Annotated
 
 import pytest
 
 from api.apps import Note
-from duetime import Context, Duetime, Retry, State
+from duetime import Context, Depends, Duetime, Retry, State
 from duetime.errors import IllegalState
 
 
@@ -74,10 +75,6 @@ async def test_a_timeout_error_that_the_handler_met_is_its_own(app: Duetime) -> 
 
 
 async def test_the_time_includes_making_the_dependencies(memory_app: Duetime) -> None:
-    from typing import Annotated
-
-    from duetime import Depends
-
     async def slow() -> int:
         await asyncio.Event().wait()
         return 1

@@ -52,7 +52,10 @@ def list_(
         emit(page_document(target, page))
         return
     if page.items:
-        tables.make_console().print(tables.action_table(page.items, now(), tenants=any_tenant))
+        console = tables.make_console()
+        console.print(
+            tables.action_table(page.items, now(), tenants=any_tenant, width=console.width)
+        )
     else:
         typer.echo("no actions match")
     if page.next_cursor is not None:
@@ -78,7 +81,7 @@ def show(
         return
     console = tables.make_console()
     console.print(tables.field_table(action, payload_data(target, action.payload), now()))
-    console.print(tables.run_table(runs, now()) if runs else "\nno runs yet")
+    console.print(tables.run_lines(runs, now()))
 
 
 @cli.command("schedule")

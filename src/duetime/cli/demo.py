@@ -6,7 +6,7 @@ import asyncio
 import signal
 from asyncio import FIRST_COMPLETED
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -56,21 +56,30 @@ def temporary_store() -> Iterator[str]:
 
 async def play(app: Duetime, tally: Tally, face: Face, seconds: float | None) -> None:
     """Let visitors come while a worker runs, until a signal or the time ends it."""
-    stop = asyncio.Event()
-    async with stopping(stop.set), app, _task(_watch(tally, face)) as watch:
-        async with (
-            app.worker(concurrency=SLOTS, queues=[QUEUE]),
-            _task(Visitors(app, tally.correlation_id).come()) as visitors,
-        ):
-            await _first({watch, visitors}, stop, seconds)
-            face.ending()
+    stop, over = asyncio.Event(), asyncio.Event()
+    async with stopping(stop.set), app:
+        watch = asyncio.create_task(_watch(tally, face, over))
+        try:
+            async with (
+                app.worker(concurrency=SLOTS, queues=[QUEUE]),
+                _task(Visitors(app, tally.correlation_id).come()) as visitors,
+            ):
+                await _first({watch, visitors}, stop, seconds)
+                face.ending()
+        finally:
+            over.set()
+            await asyncio.wait({watch})
         face.show(tally, await tally.look())
 
 
-async def _watch(tally: Tally, face: Face) -> None:
-    while True:
-        face.show(tally, await tally.look())
-        await asyncio.sleep(LOOK_EVERY)
+async def _watch(tally: Tally, face: Face, over: asyncio.Event) -> None:
+    """Show what changed, ten times a second, also while the worker drains."""
+    while not over.is_set():
+        changed = await tally.look()
+        # Drawing takes milliseconds: in a thread it does not make the worker late.
+        await asyncio.to_thread(face.show, tally, changed)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(over.wait(), LOOK_EVERY)
 
 
 async def _first(

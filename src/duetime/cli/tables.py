@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from pydantic_core import to_jsonable_python
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -34,8 +34,7 @@ OUTCOMES: dict[Outcome | None, str] = {
 }
 # A pipe has no width: whoever reads it there wants whole lines.
 PIPE_WIDTH = 250
-# What a list tells of a result or an error; `show` tells all.
-GLANCE = 72
+WIDE = 130
 
 
 def make_console() -> Console:
@@ -43,24 +42,41 @@ def make_console() -> Console:
     return Console(width=PIPE_WIDTH if piped else None, highlight=False)
 
 
-def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool) -> Table:
-    """One line per action: what one needs to pick the one to `show`."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    # What one copies or scans for stays whole; the rest wraps where the window is narrow.
-    table.add_column("id", no_wrap=True, min_width=36)
-    table.add_column("state", no_wrap=True, min_width=9)
-    table.add_column("kind", overflow="fold")
-    if tenants:
-        table.add_column("tenant", overflow="fold")
-    table.add_column("due", min_width=8)
-    table.add_column("attempt", justify="right", min_width=3, overflow="ellipsis")
-    table.add_column("result or error", overflow="fold")
+def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool, width: int) -> Table:
+    """What one needs to pick the one to `show`; two lines each where the window is narrow."""
+    wide = width >= WIDE
+    names = ["id", "state", "kind", *(["tenant"] if tenants else []), "due"]
+    names += ["attempt", "result or error"] if wide else []
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in names:
+        table.add_column(name, no_wrap=name in ("id", "state"), overflow="fold")
     for action in actions:
-        cells: list[str | Text] = [str(action.id), colored_state(action.state), Text(action.kind)]
-        cells += [Text(action.tenant or "-")] if tenants else []
-        cells += [shown(action.due_at, at), str(action.attempt), Text(_cut(ending_of(action)))]
-        table.add_row(*cells)
+        row = _wide_row(action, at) if wide else _narrow_row(action, at)
+        if tenants:
+            row.insert(3, Text(action.tenant or "-"))
+        table.add_row(*row)
     return table
+
+
+def _wide_row(action: Action, at: datetime) -> list[Text]:
+    due, attempt = Text(shown(action.due_at, at)), Text(str(action.attempt))
+    ending = Text(_cut(ending_of(action), 80))
+    return [
+        Text(str(action.id)),
+        colored_state(action.state),
+        Text(action.kind),
+        due,
+        attempt,
+        ending,
+    ]
+
+
+def _narrow_row(action: Action, at: datetime) -> list[Text]:
+    id_ = Text.assemble(str(action.id), "\n", (_cut(ending_of(action), 36), "dim"))
+    state = colored_state(action.state)
+    if action.attempt:
+        state = Text.assemble(state, "\n", (f"attempt {action.attempt}", "dim"))
+    return [id_, state, Text(action.kind), Text(shown(action.due_at, at, between="\n"))]
 
 
 def field_table(action: Action, payload: object, at: datetime) -> Table:
@@ -75,26 +91,24 @@ def field_table(action: Action, payload: object, at: datetime) -> Table:
     return table
 
 
-def run_table(runs: Sequence[Run], at: datetime) -> Table:
-    """One line per run, oldest first."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for name in ("attempt", "outcome", "started", "late by", "took", "worker"):
-        table.add_column(
-            name, justify="right" if name in ("attempt", "late by", "took") else "left"
-        )
-    table.add_column("result or error", overflow="fold")
+def run_lines(runs: Sequence[Run], at: datetime) -> Group:
+    """Each run, oldest first, and below it what came of it."""
+    lines: list[RenderableType] = [Text("\nruns" if runs else "\nno runs yet", style="bold")]
     for run in runs:
-        took = run.finished_at - run.started_at if run.finished_at and run.started_at else None
-        table.add_row(
-            str(run.attempt),
-            _outcome(run.outcome),
-            shown(run.started_at, at),
-            "-" if run.late_by is None else milliseconds(run.late_by),
-            "-" if took is None else milliseconds(took),
-            Text(run.worker or "-"),
-            Text(_either(run.error, run.result)),
-        )
-    return table
+        lines.append(_run_line(run, at))
+        ending = _either(run.error, run.result)
+        lines += [Padding(Text(ending), (0, 0, 0, 4))] if ending else []
+    return Group(*lines)
+
+
+def _run_line(run: Run, at: datetime) -> Text:
+    parts: list[str | Text] = [f"attempt {run.attempt}", _outcome(run.outcome)]
+    parts += [f"started {shown(run.started_at, at)}"] if run.started_at else []
+    parts += [f"late by {milliseconds(run.late_by)}"] if run.late_by is not None else []
+    if run.started_at and run.finished_at:
+        parts.append(f"took {milliseconds(run.finished_at - run.started_at)}")
+    parts += [f"on {run.worker}"] if run.worker else []
+    return Text("  ").join(Text(part) if isinstance(part, str) else part for part in parts)
 
 
 def colored_state(state: State) -> Text:
@@ -114,8 +128,8 @@ def _either(error: str | None, result: object) -> str:
     return " ".join(error.split()) if error else "" if result is None else data_text(result)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= GLANCE else f"{text[: GLANCE - 1]}…"
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def data_text(value: object) -> str:

@@ -10,7 +10,6 @@ import typer
 from duetime.model.clock import SystemClock
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-STEPS = (("d", 86_400, "h", 3600), ("h", 3600, "m", 60), ("m", 60, "s", 1))
 PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 CENTURIES = 365_250 * 86_400.0
 
@@ -45,13 +44,13 @@ def now() -> datetime:
     return SystemClock().now()
 
 
-def shown(instant: datetime | None, at: datetime) -> str:
+def shown(instant: datetime | None, at: datetime, between: str = ", ") -> str:
     """Local time with its zone, and how far from `at` that is; the date unless it is today."""
     if instant is None:
         return "-"
     local = instant.astimezone()
     form = "%H:%M:%S %Z" if local.date() == at.astimezone().date() else "%Y-%m-%d %H:%M:%S %Z"
-    return f"{local.strftime(form)}, {relative(instant - at)}"
+    return f"{local.strftime(form)}{between}{relative(instant - at)}"
 
 
 def relative(distance: timedelta) -> str:
@@ -64,12 +63,11 @@ def relative(distance: timedelta) -> str:
 
 
 def amount(seconds: float) -> str:
-    """`3 m`, `2 h 30 m`: as one would say it, never more than two units."""
+    """One number and one unit; from two of a unit on, so that rounding hides little."""
     left = round(seconds)
-    for unit, size, next_unit, next_size in STEPS:
-        if left >= size:
-            more = left % size // next_size
-            return f"{left // size} {unit}" + (f" {more} {next_unit}" if more else "")
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
+        if left >= 2 * size:
+            return f"{left / size:.0f} {unit}"
     return f"{left} s"
 
 

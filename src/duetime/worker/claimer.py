@@ -144,7 +144,7 @@ class Claimer:
         if lane.parked is not None and not self._runs(*lane.parked):
             return False
         if lane.suspect:
-            return pool.free > 0 and self._holdings.suspects() == 0
+            return pool.free > pool.early and self._holdings.suspects() == 0
         return self._room(pool) > 0
 
     def _room(self, pool: Pool) -> int:

@@ -116,12 +116,14 @@ class Worker:
         """Look at the store before anything runs: what is wrong with it is told here."""
         if self._tasks:
             raise ConfigError("this worker was started before; app.worker() makes a new one")
-        await self._sweeper.sweep()
-        self._sweeper.listener = await self._stack.enter_async_context(
-            self._store.listen(self._claimer.woken)
-        )
-        if isinstance(self._parts.clock, SettableClock):
-            self._stack.callback(self._parts.clock.on_change(self._clock_moved()))
+        async with AsyncExitStack() as stack:
+            self._sweeper.listener = await stack.enter_async_context(
+                self._store.listen(self._claimer.woken)
+            )
+            if isinstance(self._parts.clock, SettableClock):
+                stack.callback(self._parts.clock.on_change(self._clock_moved()))
+            await self._sweeper.sweep()
+            self._stack = stack.pop_all()
         self._heartbeat.start()
         services = (self._sweeper, self._claimer, self._completer, self._pruner)
         self._tasks = [asyncio.create_task(part.service.run()) for part in services]

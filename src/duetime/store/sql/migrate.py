@@ -8,7 +8,7 @@ from typing import cast
 from duetime.errors import ConfigError
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps
 from duetime.store.sql.loader import Dialect, Loader, Migration
-from duetime.store.sql.names import WRITTEN, Names, quoted
+from duetime.store.sql.names import WRITTEN, Names
 
 
 def render_migrations(dialect: Dialect, prefix: str = WRITTEN, schema: str | None = None) -> str:
@@ -64,8 +64,8 @@ def _apply(loader: Loader) -> Steps[None]:
 
 def _look(loader: Loader) -> Statement:
     names = loader.names
-    schema = None if names.schema is None else quoted(names.schema)
-    return Statement("migrations_table", {"name": names.of("duetime_migrations"), "schema": schema})
+    params = {"table": f"{names.prefix}migrations", "schema": names.schema}
+    return Statement("migrations_table", params)
 
 
 def _refuse_newer(applied: Rows, known: int) -> None:

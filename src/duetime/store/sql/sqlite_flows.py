@@ -12,7 +12,7 @@ from duetime.model.ending import Ending
 from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
 from duetime.store.sql.flows import SqlFlows
-from duetime.store.sql.worker_flows import KEEP_WORKER, order_params, presence_params
+from duetime.store.sql.worker_flows import KEEP_WORKER, clock, order_params, presence_params
 
 
 class SqliteFlows(SqlFlows, ABC):
@@ -20,7 +20,7 @@ class SqliteFlows(SqlFlows, ABC):
 
     @flow(Mode.claim)
     def claim(self, order: ClaimOrder) -> Steps[Claimed]:
-        now = yield from _clock()
+        now = yield from clock()
         claims: list[Claim] = []
         for span in order.spans:
             if len(claims) >= order.limit:
@@ -33,14 +33,14 @@ class SqliteFlows(SqlFlows, ABC):
         return Claimed(now, claims)
 
     def _end(self, name: str, endings: Sequence[Ending], rescuing: bool) -> Steps[Rows]:
-        now = yield from _clock()
+        now = yield from clock()
         params = {"rows": rows.ending_rows(endings), "rescuing": rescuing or None, "now": now}
         yield Statement({"finish": "finish_history", "again": "again_runs"}[name], params)
         return (yield Statement(name, params))
 
     @flow(Mode.hot, resend=True)
     def renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:
-        now = yield from _clock()
+        now = yield from clock()
         params = {"leases": rows.lease_rows(leases), "lease": lease, "now": now}
         found = cast("Any", (yield Statement("renew", params)))
         kept = {UUID(action_id): stop_by for action_id, stop_by in found}
@@ -49,7 +49,7 @@ class SqliteFlows(SqlFlows, ABC):
 
     @flow(resend=True)
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:
-        now = yield from _clock()
+        now = yield from clock()
         yield Statement("present", presence_params(presence) | {"now": now})
         (row,) = yield Statement("sweep", {"ahead": ahead, "limit": limit, "now": now})
         return rows.swept(row)
@@ -62,8 +62,3 @@ class SqliteFlows(SqlFlows, ABC):
             yield Statement("prune_runs", {"ids": rows.dump(row[0] for row in gone)})
         yield Statement("prune_workers", {"keep_worker": KEEP_WORKER})
         return len(gone)
-
-
-def _clock() -> Steps[int]:
-    ((now,),) = yield Statement("clock", {})
-    return cast("int", now)

@@ -41,7 +41,12 @@ class WorkerFlows(Store, ABC):
             for turn, span in enumerate(order.spans)
         ]
         found = yield Statement("claim", order_params(order) | {"rows": rows.dump(spans)})
-        return claimed(found)
+        taken = cast("list[Any]", list(found))
+        # UPDATE gives its rows in an order of its own; turn and due time stand in the row.
+        taken.sort(key=lambda row: (row[1], row[12]))
+        # The clock comes with each row: to send it beside them took a sixth of the time.
+        now = taken[0][0] if taken else (yield from clock())
+        return Claimed(now, [rows.claim(row) for row in taken])
 
     @flow(Mode.hot, resend=True)
     def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Steps[set[UUID]]:
@@ -108,13 +113,10 @@ class WorkerFlows(Store, ABC):
         yield Statement("leave", {"worker": worker})
 
 
-def claimed(found: Rows) -> Claimed:
-    """The rows of `claim.sql`: clock, turn, claim. One row without a turn if none was taken."""
-    answer = cast("Any", found)
-    taken = [row for row in answer if row[1] is not None]
-    # UPDATE gives its rows in an order of its own; turn and due time stand in the row.
-    taken.sort(key=lambda row: (row[1], row[12]))
-    return Claimed(answer[0][0], [rows.claim(row) for row in taken])
+def clock() -> Steps[int]:
+    """The store's clock, where no row tells it."""
+    ((now,),) = yield Statement("clock", {})
+    return cast("int", now)
 
 
 def order_params(order: ClaimOrder) -> dict[str, object]:
@@ -122,7 +124,7 @@ def order_params(order: ClaimOrder) -> dict[str, object]:
 
 
 def _ids(found: Rows) -> set[UUID]:
-    return {UUID(cast("str", row[0])) for row in found}
+    return {rows.uuid(cast("UUID | str", row[0])) for row in found}
 
 
 def presence_params(presence: Presence) -> dict[str, object]:

@@ -1,6 +1,13 @@
-json_to_recordset(:rows) AS e (
-    ending_id uuid, ending_token uuid, ending_state text, ending_outcome text,
-    ending_result text, ending_error text, ending_started_at bigint,
-    ending_cancelled_by text, ending_lost smallint, ending_lane text, ending_delay bigint,
-    ending_refund integer
-)
+(
+    SELECT
+        x.id AS ending_id, x.token AS ending_token, x.state AS ending_state,
+        x.outcome AS ending_outcome, x.result AS ending_result, x.error AS ending_error,
+        x.started_at AS ending_started_at, x.cancelled_by AS ending_cancelled_by,
+        coalesce(x.lost, 0) AS ending_lost, x.lane AS ending_lane, x.delay AS ending_delay,
+        coalesce(x.refund, 0) AS ending_refund
+    FROM json_to_recordset(:rows) AS x (
+        id uuid, token uuid, state text, outcome text, result text, error text,
+        started_at bigint, cancelled_by text, lost smallint, lane text, delay bigint,
+        refund integer
+    )
+) AS e

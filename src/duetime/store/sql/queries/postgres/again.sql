@@ -33,4 +33,4 @@ SET
     losses = h.losses + h.ending_lost
 FROM held AS h
 WHERE a.id = h.ending_id AND a.token = h.ending_token
-RETURNING CAST(a.id AS text), a.lane, a.due_at, :now
+RETURNING a.id, a.lane, a.due_at, :now

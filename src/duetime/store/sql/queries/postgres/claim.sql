@@ -19,25 +19,20 @@ picked AS MATERIALIZED (
         FOR UPDATE SKIP LOCKED
     ) AS x
     LIMIT :limit
-),
-claimed AS (
-    UPDATE duetime_actions AS a
-    SET
-        token = gen_random_uuid(),
-        worker = :worker,
-        lease_until = (SELECT now FROM clock) + :lease,
-        attempt = a.attempt + 1,
-        started_at = greatest((SELECT now FROM clock), a.due_at)
-    FROM picked AS p
-    WHERE
-        a.id = p.id
-        AND a.lane = p.lane AND a.due_at >= p.since AND a.due_at <= p.until
-        AND a.token IS NULL
-    RETURNING
-        p.turn, a.id, a.token, a.kind, a.version, a.payload, a.lane, a.queue, a.priority,
-        a.tenant, a.correlation_id, a.due_at, a.attempt, a.base_attempt, a.losses,
-        a.created_by, a.job, a.tick, a.triggered_by
 )
-SELECT clock.now, claimed.*
-FROM clock
-LEFT JOIN claimed ON TRUE
+UPDATE duetime_actions AS a
+SET
+    token = gen_random_uuid(),
+    worker = :worker,
+    lease_until = (SELECT now FROM clock) + :lease,
+    attempt = a.attempt + 1,
+    started_at = greatest((SELECT now FROM clock), a.due_at)
+FROM picked AS p
+WHERE
+    a.id = p.id
+    AND a.lane = p.lane AND a.due_at >= p.since AND a.due_at <= p.until
+    AND a.token IS NULL
+RETURNING
+    (SELECT now FROM clock), p.turn, a.id, a.token, a.kind, a.version, a.payload, a.lane,
+    a.queue, a.priority, a.tenant, a.correlation_id, a.due_at, a.attempt, a.base_attempt,
+    a.losses, a.created_by, a.job, a.tick, a.triggered_by

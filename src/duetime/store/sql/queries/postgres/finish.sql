@@ -18,4 +18,4 @@ SELECT
     losses + ending_lost, coalesce(ending_started_at, started_at), ending_state,
     ending_outcome, ending_result, ending_error, ending_cancelled_by, :now
 FROM ended
-RETURNING CAST(id AS text)
+RETURNING id

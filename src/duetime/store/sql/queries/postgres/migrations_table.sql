@@ -1,7 +1,15 @@
--- Whether our tables are there, and the schema they belong in. Reading a table makes this
--- session hear of what others have created: to_regclass alone may answer from memory.
+-- Whether our tables are there, and the schema they belong in. Reads the catalogue's tables:
+-- to_regclass answers from a cache that forgets what another migrated while we waited.
 SELECT
-    to_regclass(:name) IS NOT NULL,
-    :schema IS NULL OR to_regnamespace(:schema) IS NOT NULL
-FROM pg_catalog.pg_database
-WHERE datname = current_database()
+    (
+        SELECT count(*)
+        FROM pg_catalog.pg_class AS c
+        INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+        WHERE
+            c.relname = :table
+            AND (n.nspname = :schema OR (:schema IS NULL AND n.nspname = ANY (current_schemas(FALSE))))
+    ),
+    (
+        SELECT count(*) FROM pg_catalog.pg_namespace AS n
+        WHERE :schema IS NULL OR n.nspname = :schema
+    )
