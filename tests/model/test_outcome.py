@@ -11,7 +11,7 @@ from duetime import Cancel, Fail, Outcome, Retry, Snooze, State
 from duetime.errors import InvalidArgument, InvalidPayload
 from duetime.model.claim import Claim
 from duetime.model.ending import Again, Ending, Finish
-from duetime.model.outcome import End, Raised, Returned, TimedOut, cut, decide
+from duetime.model.outcome import End, Raised, Returned, TimedOut, Undecodable, cut, decide
 
 CLAIM = Claim(
     id=UUID(int=1),
@@ -132,9 +132,16 @@ def test_a_reason_is_cut_to_500_characters(length: int, truncated: bool) -> None
 
 
 def test_data_that_does_not_fit_is_not_tried_again() -> None:
-    made = ending(Raised(InvalidPayload("note", "x")), Retry(attempts=5))
+    made = ending(Undecodable(InvalidPayload("note", "x")), Retry(attempts=5))
     assert isinstance(made, Finish)
     assert made.state is State.failed
+
+
+def test_the_same_error_from_a_handler_is_a_failed_attempt_like_any_other() -> None:
+    """It may have scheduled something itself."""
+    made = ending(Raised(InvalidPayload("note", "x")), Retry(delays=[3]))
+    assert isinstance(made, Again)
+    assert made.outcome is Outcome.retried
 
 
 @pytest.mark.parametrize("how", [Returned, Raised])

@@ -15,19 +15,19 @@ from duetime.errors import StoreUnavailable
 from duetime.events import Event
 from simulation.chaos import Chaos
 from simulation.checker import Checker
-from simulation.clocks import instant
 from simulation.customer import Customer
+from simulation.excuses import Excuses
 from simulation.ledger import Ledger, Start
 from simulation.loop import Deadlock, Process, SimLoop
 from simulation.monitor import Monitor
 from simulation.network import Network
 from simulation.node import Node
 from simulation.scenario import Scenario, draw
-from simulation.script import TIMEOUT, draw_script
+from simulation.script import draw_script
 from simulation.stage import Stage
 from simulation.trace import Trace
 from simulation.truth import Truth
-from simulation.witness import Hold, Witness
+from simulation.witness import Witness
 
 # Thirds of a lease that a cluster without faults may need to finish everything: five losses of
 # every poison, one after the other.
@@ -57,12 +57,14 @@ class Cluster:
         self._trace = trace
         self._dice = Random(f"{scenario.seed}/cluster")
         self._truth = Truth(loop, Random(f"{scenario.seed}/truth"))
-        self._witness = Witness(self._truth, trace, self._excuse)
+        self._nodes: dict[Process, Node] = {}
+        self._witness = Witness(self._truth, trace)
         self._ledger = Ledger(loop, self._witness, trace)
+        find = self._nodes.__getitem__
+        self._witness.excuses = Excuses(scenario, self._truth, self._ledger, trace, find).covers
         self._network = Network(loop, self._truth, self._witness, scenario, trace)
         scripts = [draw_script(self._dice, scenario) for _ in range(scenario.actions)]
         self._customer = Customer(self._network, self._truth, scenario, scripts)
-        self._nodes: dict[Process, Node] = {}
         self._told: Counter[UUID] = Counter()
         self._calm_at: float | None = None
         self._stage = Stage(
@@ -71,7 +73,7 @@ class Cluster:
             scripts,
             self._ledger,
             trace,
-            node=self._nodes.__getitem__,
+            node=find,
             crash=self._crash,
         )
         loop.play = self._stage.play
@@ -152,26 +154,6 @@ class Cluster:
         self._loop.kill(self._customer.process)
         for node in self._alive():
             node.kill()
-
-    def _excuse(self, hold: Hold) -> bool:
-        """Whether anything happened that may cost a worker its lease."""
-        if hold.token in self._ledger.by_token:
-            self._trace.count("started runs lost")
-        node = self._nodes[hold.process]
-        lease = self._scenario.settings.lease
-        delivery = (hold.delivered_at or 2**62) - hold.claimed_at
-        if not node.alive or delivery > lease * 1_000_000 / 6 or self._overran(hold):
-            return True
-        held = node.token_of(hold.action) == hold.token
-        window = int((lease + self._scenario.patience) * 1_000_000)
-        return instant(node.troubled_at(beating=held)) >= hold.lease_until - window
-
-    def _overran(self, hold: Hold) -> bool:
-        """Past its timeout and the grace a running handler is not renewed any more."""
-        record, start = self._truth.record(hold.action), self._ledger.by_token.get(hold.token)
-        if record is None or start is None or start.end is not None or record.kind != "timed":
-            return False
-        return self._truth.now - start.at > (TIMEOUT + self._scenario.settings.grace) * 1_000_000
 
     # -- its nodes -------------------------------------------------------------------
 

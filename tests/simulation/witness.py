@@ -67,9 +67,9 @@ class Life:
 class Witness:
     """Judges each call by what the truth was before it and is after it."""
 
-    def __init__(self, truth: Truth, trace: Trace, excuse: Callable[[Hold], bool]) -> None:
+    def __init__(self, truth: Truth, trace: Trace) -> None:
         self._truth = truth
-        self._excuse = excuse
+        self.excuses: Callable[[Hold], bool] = lambda hold: False
         self._trace = trace
         self.holds: dict[UUID, Hold] = {}
         self.lives: dict[UUID, Life] = {}
@@ -226,7 +226,7 @@ class Witness:
         hold, life = self.holds[ending.token], self.lives[ending.id]
         hold.outcome, hold.ended_at = ending.outcome, self._truth.now
         hold.result = ending.result
-        if ending.outcome is Outcome.lost and not self._excuse(hold):
+        if ending.outcome is Outcome.lost and not self.excuses(hold):
             self._wrong("lost without a cause", self._trace.action(ending.id))
         life.losses += ending.outcome is Outcome.lost
         self._trace.count(f"runs {ending.outcome}")

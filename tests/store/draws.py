@@ -28,9 +28,11 @@ EPOCH = -(10**15)
 
 picks = st.integers(0, 99)
 kinds = st.sampled_from(KINDS)
-tenants = st.sampled_from(TENANTS)
+# Mostly one lane, so that its order matters.
+tenants = st.sampled_from((None, None, None, "a"))
+priorities = st.sampled_from((1, 1, 1, 2))
 scopes = st.sampled_from((ANY,) * 6 + (None, "a", "b"))
-keys = st.sampled_from((None, None, "x", "y"))
+keys = st.sampled_from((None, None, None, "x", "y"))
 actors = st.sampled_from(("ann", "bob"))
 modes = st.sampled_from(("return", "raise", "replace"))
 micros = st.integers(0, 6)
@@ -81,7 +83,7 @@ wishes = st.builds(
     Wish,
     kind=kinds,
     payload=st.sampled_from(("1", "2", "3")),
-    priority=st.sampled_from(PRIORITIES),
+    priority=priorities,
     tenant=tenants,
     correlation_id=st.sampled_from((None, "c")),
     key=keys,

@@ -46,7 +46,7 @@ EVERYTHING = Filter(limit=ALL)
 WORKER = Presence("w1", "shop", "here", 1, ["mail"], [], 10)
 
 NORMAL = settings(
-    max_examples=40,
+    max_examples=50,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -96,7 +96,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     # -- the client's verbs ----------------------------------------------------------
 
-    @initialize(wishes=st.lists(draws.wishes, min_size=3, max_size=6))
+    @initialize(wishes=st.lists(draws.wishes, min_size=4, max_size=8))
     def begin(self, wishes: list[draws.Wish]) -> None:
         self.add(wishes, [], "return")
 

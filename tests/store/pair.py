@@ -15,12 +15,14 @@ from duetime.errors import DuetimeError
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claimed, Lease
 from duetime.model.ending import Ending
+from duetime.model.state import Outcome, State
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Steps
 from duetime.store.memory import MemoryStore
 
 T = TypeVar("T")
 NO_ID = UUID(int=0)
+PLAIN = (type(None), str, int, bool, State, Outcome)
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ class Side:
 
     def told(self, value: object) -> object:
         """A value with tokens by name, and without what stores may choose freely."""
+        if type(value) in PLAIN:
+            return value
         if isinstance(value, UUID):
             return self._names.get(value, value)
         if isinstance(value, AuditEntry):

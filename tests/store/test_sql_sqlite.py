@@ -1,18 +1,356 @@
-"""The SQLite store keeps the whole contract."""
+"""What is particular to the SQLite store: one writer, other processes, locks, forks."""
 
-from collections.abc import AsyncIterator
+import asyncio
+import multiprocessing
+import os
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
+import pytest
 import pytest_asyncio
 
+from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
+from duetime.model.action import NewAction
+from duetime.model.claim import ClaimOrder, Span
+from duetime.model.ending import Finish
+from duetime.model.filter import Filter
+from duetime.model.ids import TimeOrderedIds
+from duetime.model.lane import lane_of
+from duetime.model.state import Outcome, State
+from duetime.model.tenant import ANY
+from duetime.store.flow import Flow, Statement, Steps, Wake
 from duetime.store.sql.sqlite import SqliteStore
-from duetime.testing.clock import FakeClock
-from duetime.testing.conformance import StoreConformance
+
+LANE = lane_of("q", 1, None)
+ids = TimeOrderedIds()
 
 
-class TestSqliteStore(StoreConformance):
-    @pytest_asyncio.fixture
-    async def store(self, clock: FakeClock, sqlite_path: Path) -> AsyncIterator[SqliteStore]:
-        store = SqliteStore(sqlite_path, clock=clock)
-        yield store
+@pytest_asyncio.fixture
+async def store(sqlite_path: Path) -> AsyncIterator[SqliteStore]:
+    store = SqliteStore(sqlite_path, timeout=0.5)
+    yield store
+    await store.aclose()
+
+
+def new(**changes: object) -> NewAction:
+    given = {
+        "id": ids(),
+        "kind": "mail",
+        "version": 1,
+        "payload": "{}",
+        "queue": "q",
+        "priority": 1,
+        "tenant": None,
+        "correlation_id": None,
+        "key": None,
+        "lane": LANE,
+        "due_at": None,
+        "delay": 0,
+        "by": "me",
+    }
+    return NewAction(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def count(store: SqliteStore) -> int:
+    found = store.perform_blocking(store.find(Filter(limit=10_000)))
+    return len(found)
+
+
+def add_many(path: str, times: int) -> int:
+    """A process that adds actions one by one."""
+    store = SqliteStore(path, timeout=30)
+    for _ in range(times):
+        store.perform_blocking(store.add([new()], "return"))
+    store.close()
+    return times
+
+
+def claim_all(path: str) -> list[str]:
+    """A process that claims and finishes until nothing is left."""
+    store = SqliteStore(path, timeout=30)
+    done: list[str] = []
+    while True:
+        order = ClaimOrder("w", [Span(LANE, 0, 0)], 7, 60_000_000)
+        claims = store.perform_blocking(store.claim(order)).claims
+        if not claims:
+            store.close()
+            return done
+        endings = [
+            Finish(id=c.id, token=c.token, state=State.succeeded, outcome=Outcome.succeeded)
+            for c in claims
+        ]
+        done += [str(one) for one in store.perform_blocking(store.complete(endings))]
+
+
+class TestProcesses:
+    def test_several_write_to_one_file(self, sqlite_path: Path) -> None:
+        with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as workers:
+            list(workers.map(add_many, [str(sqlite_path)] * 3, [40] * 3))
+            done = list(workers.map(claim_all, [str(sqlite_path)] * 3))
+        finished = [one for some in done for one in some]
+        assert len(finished) == len({*finished}) == 120
+
+    async def test_a_commit_of_another_process_is_noticed(
+        self, store: SqliteStore, sqlite_path: Path
+    ) -> None:
+        await store.perform(store.find(Filter()))
+        woken: asyncio.Queue[Sequence[Wake]] = asyncio.Queue()
+        async with store.listen(woken.put_nowait) as ear:
+            assert ear.alive
+            # Another connection is as good as another process: nothing of ours knows it.
+            with closing(sqlite3.connect(sqlite_path)) as other:
+                other.execute("CREATE TABLE theirs (x)")
+                other.commit()
+            assert await asyncio.wait_for(woken.get(), 5) == ()
+
+    async def test_our_own_commits_wake_with_their_lanes(self, store: SqliteStore) -> None:
+        woken: asyncio.Queue[Sequence[Wake]] = asyncio.Queue()
+        async with store.listen(woken.put_nowait):
+            await store.perform(store.add([new()], "return"))
+            wakes: Sequence[Wake] = ()
+            while not wakes:
+                wakes = await asyncio.wait_for(woken.get(), 5)
+        assert wakes[0].lane == LANE
+
+    def test_a_forked_child_works_and_so_does_its_parent(self, sqlite_path: Path) -> None:
+        store = SqliteStore(sqlite_path)
+        store.perform_blocking(store.add([new()], "return"))
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                add_one = store.add([new()], "return")
+                store.perform_blocking(add_one)
+                store.close()
+                status = 0
+            finally:
+                os._exit(status)
+        store.perform_blocking(store.add([new()], "return"))
+        assert os.waitpid(child, 0)[1] == 0
+        assert count(store) == 3
+        store.close()
+
+    def test_nothing_is_open_while_a_process_forks(self, sqlite_path: Path) -> None:
+        """SQLite forbids to take an open file through a fork."""
+        store = SqliteStore(sqlite_path)
+        store.perform_blocking(store.add([new()], "return"))
+        assert _open_files(sqlite_path)
+        child = os.fork()
+        if not child:
+            os._exit(len(_open_files(sqlite_path)))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert count(store) == 1
+        store.close()
+
+
+class TestGroups:
+    """Flows that wait together are committed together, and fail alone."""
+
+    async def test_one_that_fails_takes_nobody_with_it(self, store: SqliteStore) -> None:
+        flows: list[Flow[Any]] = [store.add([new(key="k")], "raise") for _ in range(20)]
+        results = await asyncio.gather(*map(store.perform, flows), return_exceptions=True)
+        assert sum(isinstance(one, list) for one in results) == 1
+        assert sum(isinstance(one, DuetimeError) for one in results) == 19
+        await asyncio.gather(*(store.perform(store.add([new()], "return")) for _ in range(20)))
+        assert await asyncio.to_thread(count, store) == 21
+
+    async def test_many_adds_share_a_commit(
+        self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await store.perform(store.find(Filter()))
+        commits = 0
+        perform = store._writer._perform
+
+        def counted(connection: sqlite3.Connection, group: Sequence[Any]) -> None:
+            nonlocal commits
+            commits += 1
+            perform(connection, group)
+
+        monkeypatch.setattr(store._writer, "_perform", counted)
+        await asyncio.gather(*(store.perform(store.add([new()], "return")) for _ in range(200)))
+        assert commits < 50
+
+    async def test_a_bug_in_a_flow_goes_to_whoever_asked(self, store: SqliteStore) -> None:
+        def steps() -> Steps[None]:
+            yield Statement("clock", {})
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await store.perform(Flow(steps))
+        assert (await store.perform(store.find(Filter()))) == []
+
+    async def test_a_read_does_not_wait_for_a_writer(
+        self, store: SqliteStore, sqlite_path: Path
+    ) -> None:
+        [added] = await store.perform(store.add([new()], "return"))
+        with closing(sqlite3.connect(sqlite_path, isolation_level=None)) as caller:
+            caller.execute("BEGIN IMMEDIATE")
+            found = await asyncio.wait_for(store.perform(store.get(added.record.id, ANY)), 5)
+        assert found == added.record
+
+    async def test_a_cancelled_caller_stops_nobody(self, store: SqliteStore) -> None:
+        waiting = asyncio.create_task(store.perform(store.add([new()], "return")))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert (await store.perform(store.add([new()], "return")))[0].created
+
+
+class TestThreadsAndLoops:
+    def test_several_event_loops(self, sqlite_path: Path) -> None:
+        store = SqliteStore(sqlite_path)
+
+        async def life() -> None:
+            await asyncio.gather(*(store.perform(store.add([new()], "return")) for _ in range(5)))
+
+        def thread() -> None:
+            asyncio.run(life())
+
+        asyncio.run(life())
+        threads = [threading.Thread(target=thread) for _ in range(4)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        assert count(store) == 25
+        store.close()
+
+    def test_construction_opens_nothing(self, sqlite_path: Path) -> None:
+        before = threading.active_count()
+        SqliteStore(sqlite_path)
+        assert not sqlite_path.exists()
+        assert threading.active_count() == before
+
+    def test_closing_ends_the_thread_and_performing_starts_one(self, sqlite_path: Path) -> None:
+        store = SqliteStore(sqlite_path)
+        before = threading.active_count()
+        assert count(store) == 0
+        assert threading.active_count() == before + 1
+        store.close()
+        assert threading.active_count() == before
+        assert _open_files(sqlite_path) == []
+        assert count(store) == 0
+        store.close()
+        store.close()
+
+    def test_the_thread_keeps_no_process_alive(self, sqlite_path: Path) -> None:
+        store = SqliteStore(sqlite_path)
+        assert count(store) == 0
+        assert [one.daemon for one in threading.enumerate() if one.name == "duetime-sqlite"] == [
+            True
+        ]
+        store.close()
+
+
+class TestErrors:
+    async def test_a_callers_own_transaction_is_named_as_the_likely_cause(
+        self, store: SqliteStore, sqlite_path: Path
+    ) -> None:
+        await store.perform(store.find(Filter()))
+        with closing(sqlite3.connect(sqlite_path, isolation_level=None)) as caller:
+            caller.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreUnavailable, match="transaction of your own"):
+                await store.perform(store.add([new()], "return"))
+        assert (await store.perform(store.add([new()], "return")))[0].created
+
+    def test_a_directory_that_is_not_there(self, tmp_path: Path) -> None:
+        path = tmp_path / "no" / "x.db"
+        store = SqliteStore(path)
+        with pytest.raises(ConfigError, match="directory must exist") as caught:
+            count(store)
+        assert str(path) in str(caught.value)
+        path.parent.mkdir()
+        assert count(store) == 0
+        store.close()
+
+    def test_a_file_that_is_no_database(self, sqlite_path: Path) -> None:
+        sqlite_path.write_text("a diary, and a long one at that" * 100)
+        store = SqliteStore(sqlite_path)
+        with pytest.raises(ConfigError, match="not a SQLite database"):
+            count(store)
+        with pytest.raises(ConfigError, match="not a SQLite database"):
+            store.pending()
+        store.close()
+
+    def test_a_database_that_cannot_be_written(
+        self, sqlite_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        SqliteStore(sqlite_path).migrate_blocking()
+        with closing(sqlite3.connect(sqlite_path)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+        store = SqliteStore(sqlite_path)
+        # Not by its mode bits: whoever runs the tests as root may write anything.
+        monkeypatch.setattr(store, "_open", lambda: _read_only(sqlite_path))
+        with pytest.raises(StoreUnavailable, match="writable"):
+            store.perform_blocking(store.add([new()], "return"))
+        store.close()
+
+    async def test_a_full_disk_is_told_and_nothing_is_half_done(
+        self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await store.perform(store.find(Filter()))
         await store.aclose()
+        monkeypatch.setattr(store, "_open", _small_disk(store))
+        big = [store.add([new(payload="x" * 200_000)], "return") for _ in range(5)]
+        results = await asyncio.gather(*map(store.perform, big), return_exceptions=True)
+        failed = [one for one in results if not isinstance(one, list)]
+        assert failed
+        for one in failed:
+            assert isinstance(one, StoreUnavailable)
+            assert "disk is full" in str(one)
+        found = await store.perform(store.find(Filter()))
+        assert len(found) == 5 - len(failed)
+
+    @pytest.mark.parametrize(
+        "bad", [{"correlation_id": "a\x00b"}, {"payload": "\ud800"}, {"kind": None}]
+    )
+    async def test_data_that_cannot_be_stored(
+        self, store: SqliteStore, bad: dict[str, object]
+    ) -> None:
+        with pytest.raises(InvalidArgument):
+            await store.perform(store.add([new(**bad)], "return"))
+
+    async def test_tables_that_vanished(self, store: SqliteStore, sqlite_path: Path) -> None:
+        await store.perform(store.find(Filter()))
+        with closing(sqlite3.connect(sqlite_path)) as admin:
+            admin.execute("DROP TABLE duetime_actions")
+            admin.commit()
+        with pytest.raises(ConfigError, match="duetime migrate"):
+            await store.perform(store.find(Filter()))
+
+
+def _open_files(path: Path) -> list[str]:
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            target = os.readlink(link)
+        except OSError:
+            continue
+        if target.startswith(str(path)):
+            found.append(target)
+    return found
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file:{path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False
+    )
+
+
+def _small_disk(store: SqliteStore) -> Callable[[], sqlite3.Connection]:
+    """A disk on which there is room for our tables and little else."""
+    connect = store._open
+
+    def small() -> sqlite3.Connection:
+        connection = connect()
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages + 60}")
+        return connection
+
+    return small

@@ -8,11 +8,19 @@ import pytest
 from duetime.store.sql.sqlite import SqliteStore
 from duetime.testing import FakeClock
 from duetime.testing.conformance import StoreConformance
+from store.empty import empty_sqlite
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One file for all tests here, emptied for each: faster than a new one."""
+    return tmp_path_factory.mktemp("sqlite") / "duetime.db"
 
 
 class TestSqliteStore(StoreConformance):
     @pytest.fixture
-    def store(self, sqlite_path: Path, clock: FakeClock) -> Iterator[SqliteStore]:
-        store = SqliteStore(sqlite_path, clock=clock)
+    def store(self, path: Path, clock: FakeClock) -> Iterator[SqliteStore]:
+        empty_sqlite(path)
+        store = SqliteStore(path, clock=clock)
         yield store
         store.close()

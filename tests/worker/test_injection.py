@@ -56,9 +56,7 @@ async def run(app: Duetime, text: str = "x", seconds: float = 0) -> Any:
     return await app.get(action.id)
 
 
-@pytest.fixture
-def app(memory_app: Duetime) -> Duetime:
-    return memory_app
+app = pytest.fixture(lambda memory_app: memory_app, name="app")
 
 
 @pytest.mark.parametrize("make", [plain, coroutine, generator, async_generator])

@@ -120,10 +120,14 @@ async def test_what_a_lost_wake_delayed_is_counted_when_it_is_caught_up(
             assert reading.count("duetime.catchup.redispatched") == {}
             monkeypatch.setattr(Listeners, "tell", lambda self, wakes: None)
             overdue = datetime.now(UTC) - timedelta(minutes=1)
-            for tenant in ("acme", None):
-                lost = await app.schedule(Note(), at=overdue, tenant=tenant)
-                await app.wait(lost.id, timeout=20, tenant=ANY)
-    assert reading.count("duetime.catchup.redispatched") == {"acme": 1, "global": 1}
+            made = 0
+            # One that a look for something else comes upon was not lost, so there are several.
+            while made < 20 and not reading.count("duetime.catchup.redispatched"):
+                lost = await app.schedule(Note(), at=overdue, tenant="acme")
+                assert (await app.wait(lost.id, timeout=20, tenant=ANY)).attempt == 1
+                made += 1
+    assert reading.count("duetime.catchup.redispatched") == {"acme": 1}
+    assert reading.count("duetime.action.executed") == {"acme": made, "global": 1}
 
 
 async def test_a_worker_measures_like_the_testing_kit(reading: Reading, url: str) -> None:

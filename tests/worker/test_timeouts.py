@@ -8,7 +8,7 @@ from typing import Annotated
 import pytest
 
 from api.apps import Note
-from duetime import Context, Depends, Duetime, Retry, State
+from duetime import Cancel, Context, Depends, Duetime, Retry, State
 from duetime.errors import IllegalState
 
 
@@ -137,6 +137,23 @@ async def test_cancelling_a_running_action_asks_its_handler_and_its_outcome_stan
     assert (done.state, done.result) == (State.succeeded, "stopped in order")
     (entry,) = await quick_app.store.perform(quick_app.store.audit(str(action.id), 5))
     assert (entry.verb, entry.by) == ("cancel", "ann")
+
+
+async def test_a_handler_that_gives_in_is_cancelled_by_whoever_asked(quick_app: Duetime) -> None:
+    started = asyncio.Event()
+
+    @quick_app.handler(kind="note")
+    async def note(payload: Note, ctx: Context) -> Cancel:
+        started.set()
+        await until_stopped(ctx)
+        return Cancel("gave in")
+
+    async with quick_app.worker():
+        action = await quick_app.schedule(Note(), by="bob")
+        await asyncio.wait_for(started.wait(), 20)
+        await quick_app.cancel(action.id, running=True, by="ann")
+        done = await quick_app.wait(action.id, timeout=20)
+    assert (done.state, done.error, done.cancelled_by) == (State.cancelled, "gave in", "ann")
 
 
 async def test_a_sync_handler_sees_the_request_to_stop_too(quick_app: Duetime) -> None:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Literal
 
 from duetime.store.flow import Statement
@@ -71,12 +71,11 @@ class Loader:
     def __init__(self, dialect: Dialect, names: Names) -> None:
         self.dialect = dialect
         self.names = names
-        self._templates: dict[str, Template] = {}
         self._compiled: dict[tuple[str, frozenset[str]], str] = {}
 
     def sql(self, statement: Statement) -> str:
         """The text for this statement with the parameters that it gives."""
-        template = self._templates.get(statement.name) or self._load(statement.name)
+        template = _template(self.dialect, statement.name)
         given = frozenset(
             name for name in template.optional if statement.params.get(name) is not None
         )
@@ -89,26 +88,14 @@ class Loader:
     def migrations(self) -> list[Migration]:
         """Every migration, oldest first."""
         folder = _HERE / "migrations" / self.dialect
-        found = sorted(file.name for file in folder.iterdir() if file.name.endswith(".sql"))
-        return [self._migration(folder / name) for name in found]
+        found = (file.name for file in folder.iterdir())
+        names = sorted(name.removesuffix(".sql") for name in found if name.endswith(".sql"))
+        return [self._migration(name) for name in names]
 
-    def _migration(self, file: Traversable) -> Migration:
-        name = file.name.removesuffix(".sql")
-        parts = _split(tokenize(file.read_text("utf-8")))
+    def _migration(self, name: str) -> Migration:
+        parts = _migration_parts(self.dialect, name)
         statements = tuple(self._render(part, parameters=False) for part in parts)
         return Migration(int(name.split("_")[0]), name, statements)
-
-    def _part_of_migration(self, name: str, part: str) -> list[Token]:
-        file = _HERE / "migrations" / self.dialect / f"{name}.sql"
-        return [*_split(tokenize(file.read_text("utf-8")))][int(part)]
-
-    def _load(self, name: str) -> Template:
-        if ":" in name:
-            template = Template.of(self._part_of_migration(*name.split(":")))
-        else:
-            template = Template.of(_expand(self.dialect, name))
-        self._templates[name] = template
-        return template
 
     def _render(self, tokens: Iterable[Token], *, parameters: bool) -> str:
         text = "".join(self._piece(token, parameters) for token in tokens)
@@ -143,6 +130,23 @@ class Template:
         for line in _lines(self.tokens):
             if all(_condition(token) in (None, *given) for token in line):
                 yield from line
+
+
+# Read and taken apart once per process: only the names of tables differ between stores.
+
+
+@cache
+def _template(dialect: Dialect, name: str) -> Template:
+    if ":" not in name:
+        return Template.of(_expand(dialect, name))
+    migration, part = name.split(":")
+    return Template.of(_migration_parts(dialect, migration)[int(part)])
+
+
+@cache
+def _migration_parts(dialect: Dialect, name: str) -> tuple[tuple[Token, ...], ...]:
+    text = (_HERE / "migrations" / dialect / f"{name}.sql").read_text("utf-8")
+    return tuple(tuple(part) for part in _split(tokenize(text)))
 
 
 def _condition(token: Token) -> str | None:

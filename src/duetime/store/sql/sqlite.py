@@ -84,12 +84,13 @@ class SqliteStore(SqliteFlows):
     async def listen(self, on_wake: OnWake) -> AsyncIterator[Listener]:
         async with self._listeners.listen(on_wake) as listener:
             # Which lane another process made due is not seen: look at all of them.
-            watch = asyncio.create_task(WalWatch(self._path, lambda: on_wake(())).run())
+            watch = WalWatch(self._path, lambda: on_wake(()))
+            task = asyncio.create_task(watch.run())
             try:
                 yield listener
             finally:
-                watch.cancel()
-                await asyncio.wait([watch])
+                task.cancel()
+                await asyncio.wait([task])
 
     # -- migrating -------------------------------------------------------------------
 

@@ -20,15 +20,15 @@ class WalWatch:
         self._log = f"{path}-wal"
         self._changed = changed
         self._every = every
+        self._seen = self._look()
 
     async def run(self) -> None:
-        seen = self._look()
         while True:
-            await asyncio.sleep(self._every)
             now = self._look()
-            if now != seen:
-                seen = now
+            if now != self._seen:
+                self._seen = now
                 self._changed()
+            await asyncio.sleep(self._every)
 
     def _look(self) -> tuple[int, int] | None:
         try:

@@ -41,7 +41,7 @@ class WorkerFlows(Store, ABC):
             for turn, span in enumerate(order.spans)
         ]
         found = yield Statement("claim", order_params(order) | {"rows": rows.dump(spans)})
-        taken = cast("list[Any]", list(found))
+        taken: list[Any] = list(found)
         # UPDATE gives its rows in an order of its own; turn and due time stand in the row.
         taken.sort(key=lambda row: (row[1], row[12]))
         # The clock comes with each row: to send it beside them took a sixth of the time.

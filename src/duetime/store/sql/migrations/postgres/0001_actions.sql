@@ -14,8 +14,9 @@ CREATE TABLE duetime_store (
 );
 
 -- Unfinished actions only: scheduled without a token, running with one. Every claim must be
--- a HOT update, so half of each page is left free, and no index may name a column that a
--- claim or a renewal changes: attempt, token, worker, lease_until, started_at.
+-- a HOT update: so no index may name a column that a claim or a renewal changes (attempt,
+-- token, worker, lease_until, started_at), and each page has room for all its rows once more,
+-- and by half larger, since a claimed row is longer by its token and worker.
 CREATE TABLE duetime_actions (
     id uuid PRIMARY KEY,
     due_at bigint,
@@ -52,7 +53,7 @@ CREATE TABLE duetime_actions (
     progress text,
     payload text NOT NULL
 ) WITH (
-    fillfactor = 50,
+    fillfactor = 40,
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 10000
 );

@@ -7,7 +7,10 @@ SELECT
         INNER JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
         WHERE
             c.relname = :table
-            AND (n.nspname = :schema OR (:schema IS NULL AND n.nspname = ANY (current_schemas(FALSE))))
+            AND CASE
+                WHEN :schema IS NULL THEN n.nspname = ANY (current_schemas(FALSE))
+                ELSE n.nspname = :schema
+            END
     ),
     (
         SELECT count(*) FROM pg_catalog.pg_namespace AS n

@@ -1,0 +1,254 @@
+"""Migrations: applied once, by whoever comes first, in any database.
+
+`python tests/store/test_migrations.py postgresql://…` writes the golden schemas anew.
+"""
+
+import asyncio
+import multiprocessing
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from duetime.errors import ConfigError
+from duetime.model.filter import Filter
+from duetime.store.sql.loader import Dialect, Loader
+from duetime.store.sql.migrate import render_migrations
+from duetime.store.sql.names import Names
+from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.sqlite import SqliteStore
+
+GOLDEN = Path(__file__).parent / "golden"
+
+# What PostgreSQL itself says of the tables, as it will after a dump and restore.
+POSTGRES_SCHEMA = """
+    SELECT format('%s.%s %s%s%s', c.relname, a.attname,
+                  format_type(a.atttypid, a.atttypmod),
+                  CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END,
+                  ' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid))
+    FROM pg_class AS c
+    JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0
+    LEFT JOIN pg_attrdef AS d ON d.adrelid = c.oid AND d.adnum = a.attnum
+    WHERE c.relkind = 'r' AND c.relname LIKE 'duetime%%'
+    UNION ALL
+    SELECT pg_get_indexdef(i.indexrelid) FROM pg_index AS i
+    JOIN pg_class AS c ON c.oid = i.indrelid WHERE c.relname LIKE 'duetime%%'
+    UNION ALL
+    SELECT format('%s %s', conrelid::regclass, pg_get_constraintdef(oid)) FROM pg_constraint
+    WHERE conrelid::regclass::text LIKE 'duetime%%' AND contype = 'c'
+    UNION ALL
+    SELECT format('%s %s', relname, unnest(reloptions)) FROM pg_class
+    WHERE relname LIKE 'duetime%%'
+"""
+
+
+def sqlite_schema(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return "".join(f"{row[0]}\n" for row in sorted(rows))
+
+
+def postgres_schema(url: str) -> str:
+    with psycopg.connect(url) as connection:
+        rows = connection.execute(POSTGRES_SCHEMA.replace("%%", "%").encode())
+        return "".join(f"{line}\n" for line in sorted(str(row[0]) for row in rows))
+
+
+def start_sqlite(path: str) -> int:
+    """One process that starts: performing migrates."""
+    store = SqliteStore(path, timeout=30)
+    found = store.perform_blocking(store.find(Filter()))
+    store.close()
+    return len(found)
+
+
+def start_postgres(url: str) -> int:
+    store = PostgresStore(url, timeout=30)
+    found = store.perform_blocking(store.find(Filter()))
+    store.close()
+    return len(found)
+
+
+class TestGolden:
+    """The schema changes only where a change of these files is meant."""
+
+    def test_sqlite(self, sqlite_path: Path) -> None:
+        SqliteStore(sqlite_path).migrate_blocking()
+        assert sqlite_schema(sqlite_path) == (GOLDEN / "sqlite.txt").read_text("utf-8")
+
+    def test_postgres(self, postgres_url: str) -> None:
+        store = PostgresStore(postgres_url)
+        store.migrate_blocking()
+        store.close()
+        assert postgres_schema(postgres_url) == (GOLDEN / "postgres.txt").read_text("utf-8")
+
+    @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
+    def test_each_migration_notes_its_own_version(self, dialect: Dialect) -> None:
+        migrations = Loader(dialect, Names()).migrations()
+        assert [one.version for one in migrations] == [*range(1, len(migrations) + 1)]
+        for one in migrations:
+            assert f"VALUES ({one.version}, " in one.statements[-1]
+
+    def test_both_dialects_have_the_same(self) -> None:
+        names = [[m.name for m in Loader(d, Names()).migrations()] for d in ("sqlite", "postgres")]
+        assert names[0] == names[1]
+
+
+class TestManyAtOnce:
+    """Nodes that start together: one migrates, the others wait for it."""
+
+    @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
+    def test_sqlite(self, sqlite_path: Path, pool: Callable[..., ThreadPoolExecutor]) -> None:
+        with _pool(pool) as workers:
+            assert list(workers.map(start_sqlite, [str(sqlite_path)] * 8)) == [0] * 8
+
+    @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
+    def test_postgres(self, postgres_url: str, pool: Callable[..., ThreadPoolExecutor]) -> None:
+        with _pool(pool) as workers:
+            assert list(workers.map(start_postgres, [postgres_url] * 8)) == [0] * 8
+
+    async def test_tasks_of_one_store(self, postgres_url: str) -> None:
+        store = PostgresStore(postgres_url)
+        found = await asyncio.gather(*(store.perform(store.find(Filter())) for _ in range(8)))
+        await store.aclose()
+        assert found == [[]] * 8
+
+
+class TestDatabasesInUse:
+    def test_what_is_there_already_is_left_alone(self, sqlite_path: Path) -> None:
+        with closing(sqlite3.connect(sqlite_path)) as connection:
+            connection.execute("CREATE TABLE actions (x)")
+            connection.execute("INSERT INTO actions VALUES (1)")
+            connection.commit()
+        SqliteStore(sqlite_path).migrate_blocking()
+        with closing(sqlite3.connect(sqlite_path)) as connection:
+            assert connection.execute("SELECT x FROM actions").fetchall() == [(1,)]
+
+    async def test_prefix_and_schema_keep_stores_apart(self, postgres_url: str) -> None:
+        stores = [
+            PostgresStore(postgres_url),
+            PostgresStore(postgres_url, prefix="other_"),
+            PostgresStore(postgres_url, schema="Mixed"),
+            PostgresStore(postgres_url, schema="Mixed", prefix="other_"),
+        ]
+        for store in stores:
+            assert await store.perform(store.find(Filter())) == []
+            await store.aclose()
+        with psycopg.connect(postgres_url) as connection:
+            found = connection.execute(
+                "SELECT schemaname, tablename FROM pg_tables WHERE tablename LIKE '%\\_actions'"
+            ).fetchall()
+        assert sorted(found) == [
+            ("Mixed", "duetime_actions"),
+            ("Mixed", "other_actions"),
+            ("public", "duetime_actions"),
+            ("public", "other_actions"),
+        ]
+
+    async def test_a_prefix_in_sqlite(self, sqlite_path: Path) -> None:
+        for prefix in ("a_", "b_"):
+            store = SqliteStore(sqlite_path, prefix=prefix)
+            assert await store.perform(store.find(Filter())) == []
+            await store.aclose()
+        assert "b_actions_due" in sqlite_schema(sqlite_path)
+
+    def test_a_user_who_may_not_create_can_still_work(self, postgres_url: str) -> None:
+        PostgresStore(postgres_url, schema="app").migrate_blocking()
+        url = _poor_user(
+            postgres_url,
+            "GRANT USAGE ON SCHEMA app TO {0}; GRANT ALL ON ALL TABLES IN SCHEMA app TO {0}",
+        )
+        store = PostgresStore(url, schema="app")
+        assert store.perform_blocking(store.find(Filter())) == []
+        store.close()
+
+    def test_and_is_told_so_if_tables_are_missing(self, postgres_url: str) -> None:
+        store = PostgresStore(_poor_user(postgres_url, "SELECT 1"), schema="app")
+        with pytest.raises(ConfigError, match="duetime migrate"):
+            store.perform_blocking(store.find(Filter()))
+        store.close()
+
+
+class TestVersions:
+    def test_without_migrate_a_missing_table_is_a_typed_error(
+        self, sqlite_path: Path, postgres_url: str
+    ) -> None:
+        for store in (
+            SqliteStore(sqlite_path, migrate=False),
+            PostgresStore(postgres_url, migrate=False),
+        ):
+            assert [one.name for one in store.pending()] == ["0001_actions"]
+            with pytest.raises(ConfigError, match="duetime migrate"):
+                store.perform_blocking(store.find(Filter()))
+            store.migrate_blocking()
+            assert store.pending() == []
+            assert store.perform_blocking(store.find(Filter())) == []
+            store.close()
+
+    @pytest.mark.parametrize(("oldest_code", "fine"), [(1, True), (2, False)])
+    def test_a_newer_database_is_refused_only_if_it_says_so(
+        self, sqlite_path: Path, postgres_url: str, oldest_code: int, fine: bool
+    ) -> None:
+        newer = f"INSERT INTO duetime_migrations VALUES (2, 0, {oldest_code})"
+        for store in (SqliteStore(sqlite_path), PostgresStore(postgres_url)):
+            store.migrate_blocking()
+        with closing(sqlite3.connect(sqlite_path)) as lite:
+            lite.execute(newer)
+            lite.commit()
+        with psycopg.connect(postgres_url) as post:
+            post.execute(newer.encode())
+        for store in (SqliteStore(sqlite_path), PostgresStore(postgres_url)):
+            if fine:
+                assert store.perform_blocking(store.find(Filter())) == []
+            else:
+                with pytest.raises(ConfigError, match="upgrade duetime"):
+                    store.perform_blocking(store.find(Filter()))
+            store.close()
+
+
+class TestPrinted:
+    """What `duetime migrate --sql` prints does what migrating does."""
+
+    def test_sqlite(self, sqlite_path: Path) -> None:
+        with closing(sqlite3.connect(sqlite_path)) as connection:
+            connection.executescript(render_migrations("sqlite"))
+        assert sqlite_schema(sqlite_path) == (GOLDEN / "sqlite.txt").read_text("utf-8")
+        assert SqliteStore(sqlite_path, migrate=False).pending() == []
+
+    def test_postgres(self, postgres_url: str) -> None:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute(render_migrations("postgres", "my_", "app").encode())
+        store = PostgresStore(postgres_url, prefix="my_", schema="app", migrate=False)
+        assert store.perform_blocking(store.find(Filter())) == []
+        store.close()
+
+
+def _pool(pool: Callable[..., ThreadPoolExecutor]) -> ThreadPoolExecutor:
+    if pool is ThreadPoolExecutor:
+        return pool(8)
+    return pool(8, mp_context=multiprocessing.get_context("spawn"))
+
+
+def _poor_user(url: str, grants: str) -> str:
+    """A user of this database only, who may not create anything in it."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        name = f"poor_{connection.info.dbname}"
+        connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'secret'".encode())
+        connection.execute(grants.format(name).encode())
+    host = url.rsplit("@", 1)[1]
+    return f"postgresql://{name}:secret@{host}"
+
+
+if __name__ == "__main__":
+    GOLDEN.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        SqliteStore(f"{folder}/x.db").migrate_blocking()
+        (GOLDEN / "sqlite.txt").write_text(sqlite_schema(Path(folder) / "x.db"), "utf-8")
+    PostgresStore(sys.argv[1]).migrate_blocking()
+    (GOLDEN / "postgres.txt").write_text(postgres_schema(sys.argv[1]), "utf-8")

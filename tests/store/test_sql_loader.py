@@ -1,0 +1,184 @@
+"""`.sql` files: found, cut into tokens, compiled for each dialect."""
+
+import re
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import get_args
+
+import pytest
+
+from duetime.errors import ConfigError
+from duetime.store.flow import Statement
+from duetime.store.sql.loader import Dialect, Loader, Template
+from duetime.store.sql.names import Names
+from duetime.store.sql.tokens import Token, tokenize
+
+HOME = files("duetime.store.sql")
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
+FILES = [
+    file
+    for folder in ("common", *DIALECTS)
+    for file in sorted((HOME / "queries" / folder).iterdir(), key=lambda one: one.name)
+]
+STATEMENTS = sorted({file.name[:-4] for file in FILES if not file.name.startswith("_")})
+
+
+def pieces(sql: str) -> list[tuple[str, str]]:
+    return [(token.kind, token.text) for token in tokenize(sql) if token.text.strip()]
+
+
+def rendered(sql: str, dialect: Dialect = "postgres", names: Names | None = None) -> str:
+    loader = Loader(dialect, names or Names())
+    return loader._render(Template.of(tokenize(sql)).kept(frozenset()), parameters=True)
+
+
+def kept(sql: str, *given: str) -> str:
+    return "".join(token.text for token in Template.of(tokenize(sql)).kept(frozenset(given)))
+
+
+class TestTokens:
+    def test_nothing_is_lost(self) -> None:
+        for file in FILES:
+            text = file.read_text("utf-8")
+            assert "".join(token.text for token in tokenize(text)) == text
+
+    @pytest.mark.parametrize(
+        "quoted",
+        [
+            "'duetime_actions :name -- no'",
+            "'it''s :name'",
+            '"duetime_actions"',
+            '"say "":name"""',
+            "$$ duetime_actions :name ' $$",
+            "$body$ :name $$ $body$",
+            "'two\nlines :name'",
+        ],
+    )
+    def test_what_is_quoted_is_one_piece(self, quoted: str) -> None:
+        assert pieces(f"SELECT {quoted}") == [("word", "SELECT"), ("quoted", quoted)]
+
+    @pytest.mark.parametrize("comment", ["-- it's :name", "/* duetime_actions\n:name ' */"])
+    def test_so_is_a_comment(self, comment: str) -> None:
+        assert pieces(f"a {comment}\nb") == [
+            ("word", "a"),
+            ("comment", comment),
+            ("word", "b"),
+        ]
+
+    def test_a_colon_alone_is_no_parameter(self) -> None:
+        assert [kind for kind, _ in pieces("a::text b[1:2]")].count("parameter") == 0
+        assert Token("parameter", ":now") in tokenize("(:now)")
+
+    def test_a_quote_that_never_ends_is_told_by_its_line(self) -> None:
+        with pytest.raises(ValueError, match="line 2"):
+            list(tokenize("SELECT 1,\n  'oops"))
+
+
+class TestRendering:
+    def test_tables_take_prefix_and_schema_and_indexes_only_the_prefix(self) -> None:
+        sql = "CREATE INDEX duetime_actions_due ON duetime_actions (x)"
+        assert rendered(sql, names=Names("my_", "app")) == (
+            'CREATE INDEX "my_actions_due" ON "app"."my_actions" (x)'
+        )
+
+    def test_what_only_contains_the_prefix_is_left_alone(self) -> None:
+        assert rendered("SELECT my_duetime_actions", names=Names("x_")) == (
+            "SELECT my_duetime_actions"
+        )
+
+    def test_sqlite_takes_parameters_as_they_are(self) -> None:
+        assert rendered("SELECT :id, 5 % 2", "sqlite") == "SELECT :id, 5 % 2"
+
+    def test_postgres_is_told_the_type_of_each(self) -> None:
+        assert rendered("SELECT :id, :tenant, :due_at") == (
+            "SELECT CAST(%(id)s AS uuid), CAST(%(tenant)s AS text), CAST(%(due_at)s AS bigint)"
+        )
+
+    def test_now_is_the_databases_clock_unless_one_is_given(self) -> None:
+        assert rendered("SELECT :now").startswith("SELECT coalesce(CAST(%(now)s AS bigint), ")
+        assert "statement_timestamp()" in rendered("SELECT :now")
+
+    def test_a_percent_sign_survives_the_driver(self) -> None:
+        assert rendered("SELECT '100%', 5 % 2") == "SELECT '100%%', 5 %% 2"
+
+    def test_comments_are_left_out(self) -> None:
+        assert rendered("-- why\nSELECT 1 /* 100% */ -- end") == "SELECT 1"
+
+    @pytest.mark.parametrize("prefix", ["", "1a", "a b", 'a"', "a;", "x" * 31])
+    def test_a_prefix_that_needs_quoting_is_refused(self, prefix: str) -> None:
+        with pytest.raises(ConfigError, match="prefix"):
+            Names(prefix)
+
+    def test_stores_with_other_names_listen_to_other_channels(self) -> None:
+        names = [Names(), Names("a_"), Names("a_", "s"), Names(schema="s")]
+        assert len({one.channel for one in names}) == 4
+        assert len({one.lock for one in names}) == 4
+        assert all(re.fullmatch("[a-z][a-z0-9_]{1,62}", one.channel) for one in names)
+
+
+class TestOptionalLines:
+    SQL = "SELECT 1\nWHERE TRUE\n  AND a = :a -- if :a\n  AND b -- if :b\nLIMIT 1"
+
+    def test_a_line_is_kept_if_its_parameter_is_given(self) -> None:
+        assert "a = :a" in kept(self.SQL, "a")
+        assert "AND b" not in kept(self.SQL, "a")
+        assert kept(self.SQL, "a", "b").count("AND") == 2
+        assert kept(self.SQL).split() == ["SELECT", "1", "WHERE", "TRUE", "LIMIT", "1"]
+
+    def test_words_that_look_like_a_condition_are_none_in_quotes(self) -> None:
+        assert kept("SELECT '-- if :a'") == "SELECT '-- if :a'"
+
+    def test_none_is_not_given(self) -> None:
+        loader = Loader("sqlite", Names())
+        without = loader.sql(Statement("find", {"kind": None}))
+        with_kind = loader.sql(Statement("find", {"kind": "mail"}))
+        assert "a.kind = :kind" not in without
+        assert "a.kind = :kind" in with_kind
+        assert "h.kind = :kind" in with_kind
+
+    def test_variants_are_compiled_once(self) -> None:
+        loader = Loader("sqlite", Names())
+        first = loader.sql(Statement("find", {"kind": "a"}))
+        assert loader.sql(Statement("find", {"kind": "b"})) is first
+
+
+class TestFiles:
+    @pytest.mark.parametrize("dialect", DIALECTS)
+    def test_a_dialects_file_comes_before_the_common_one(self, dialect: Dialect) -> None:
+        names = [file.name for file in (HOME / "queries" / "common").iterdir()]
+        assert not {file.name for file in (HOME / "queries" / dialect).iterdir()} & {*names}, (
+            "a file of both dialects must differ from the common one, so there is no common one"
+        )
+
+    @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
+    def test_each_holds_one_statement_and_says_what_for(self, file: Traversable) -> None:
+        text = file.read_text("utf-8")
+        tokens = list(tokenize(text))
+        bare = "".join(token.text for token in tokens if token.kind not in ("quoted", "comment"))
+        assert not re.search(r"::|%|\?|;", bare)
+        assert file.name.startswith("_") or tokens[0].kind == "comment"
+        assert max(map(len, text.splitlines())) <= 100
+
+    @pytest.mark.parametrize("dialect", DIALECTS)
+    def test_all_compile_in_every_variant(self, dialect: Dialect) -> None:
+        loader = Loader(dialect, Names())
+        for name in STATEMENTS:
+            try:
+                template = loader._load(name)
+            except LookupError:
+                continue  # of the other dialect
+            for given in (dict.fromkeys(template.optional, 1), {}):
+                text = loader.sql(Statement(name, given))
+                assert "{{" not in text
+                assert text.strip()
+
+    def test_each_is_named_by_a_flow(self) -> None:
+        python = "".join(
+            file.read_text("utf-8") for file in HOME.iterdir() if file.name.endswith(".py")
+        )
+        unused = [name for name in STATEMENTS if f'"{name}"' not in python]
+        assert unused == []
+
+    def test_an_unknown_name_is_told(self) -> None:
+        with pytest.raises(LookupError, match=r"no nonsense.sql for sqlite"):
+            Loader("sqlite", Names()).sql(Statement("nonsense", {}))
