@@ -40,6 +40,11 @@ def _sqlite(settings: Settings, clock: SettableClock | None) -> Store:
     from duetime.store.sql.sqlite import SqliteStore
 
     path = settings.url.removeprefix("sqlite://")
+    if "?" in path:
+        raise ConfigError(
+            f"url {settings.url!r} has options after '?', which SQLite stores do not take: "
+            "write sqlite:///file.db, and give settings as arguments or DUETIME_<NAME>"
+        )
     if not path.startswith("/") or path in ("/", "/:memory:"):
         raise ConfigError(
             f"url {settings.url!r} names no file: write sqlite:///file.db (relative) or "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -32,6 +33,8 @@ from simulation.witness import Witness
 # Thirds of a lease that a cluster without faults may need to finish everything: five losses of
 # every poison, one after the other.
 LONGEST = 250
+# A history takes a tenth of a second; this one does not end by itself.
+REAL_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,10 +231,10 @@ def run(seed: int, *, scenario: Callable[[int], Scenario] = draw, keep: bool = F
     loop = SimLoop()
     trace = Trace(loop.time, keep=keep)
     latest = 0.0
-    with _watched_log(trace):
+    with _watched_log(trace), _alarm():
         try:
             latest = loop.run_until_complete(Cluster(loop, scenario(seed), trace).run())
-        except Deadlock as error:
+        except (Deadlock, Stuck) as error:
             trace.violation("the cluster stands still", error)
         finally:
             loop.close()
@@ -247,6 +250,26 @@ def run(seed: int, *, scenario: Callable[[int], Scenario] = draw, keep: bool = F
         latest,
         tuple(trace.lines),
     )
+
+
+class Stuck(Exception):
+    """Code that never comes back to the event loop."""
+
+
+@contextmanager
+def _alarm() -> Iterator[None]:
+    """Virtual time cannot end a loop that never yields; the machine's own timer can."""
+
+    def ring(number: int, frame: object) -> None:
+        raise Stuck(f"more than {REAL_SECONDS} s without an end")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, REAL_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class _ErrorWatch(logging.Handler):

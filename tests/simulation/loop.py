@@ -18,8 +18,12 @@ from typing import Any, TypeVarTuple, Unpack
 Ts = TypeVarTuple("Ts")
 
 
+# So many steps at one moment are no progress.
+SPIN = 100_000
+
+
 class Deadlock(Exception):
-    """Nothing is ready and no timer is set: this history would stand still for ever."""
+    """This history stands still: nothing is ready, or what is ready leads nowhere."""
 
 
 class Process:
@@ -97,6 +101,7 @@ class SimLoop(asyncio.SelectorEventLoop):
         self.numbers = itertools.count(1)
         self.current: Process | None = None
         self.steps = 0
+        self._steps_then = 0
         self.errors: list[str] = []
         self.play: Callable[[int, Any], Awaitable[object]]
         super().__init__()
@@ -185,6 +190,8 @@ class SimLoop(asyncio.SelectorEventLoop):
     def _run_once(self) -> None:
         if not self._queue:
             self._jump()
+        elif self.steps - self._steps_then > SPIN:
+            raise Deadlock(f"more than {SPIN} steps at {self._now:.3f} s: {self._queue[0]!r}")
         for _ in range(len(self._queue)):
             handle = self._queue.popleft()
             if not handle.cancelled():
@@ -198,7 +205,8 @@ class SimLoop(asyncio.SelectorEventLoop):
             heapq.heappop(timers)
         if not timers:
             raise Deadlock(f"nothing is scheduled after {self._now:.3f} s")
-        self._now = max(self._now, timers[0][0])
+        if timers[0][0] > self._now:
+            self._now, self._steps_then = timers[0][0], self.steps
         while timers and timers[0][0] <= self._now:
             self._queue.append(heapq.heappop(timers)[2])
 

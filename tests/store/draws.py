@@ -37,6 +37,7 @@ actors = st.sampled_from(("ann", "bob"))
 modes = st.sampled_from(("return", "raise", "replace"))
 micros = st.integers(0, 6)
 offsets = st.integers(-6, 4)
+ages = st.sampled_from((0, 2, 100))
 maybe_micros = st.none() | micros
 maybe_offsets = st.none() | offsets
 texts = st.sampled_from((None, "[1]", '{"a": "ü"}'))

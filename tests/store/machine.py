@@ -33,8 +33,9 @@ from duetime.store.base import Store
 from duetime.store.memory import MemoryStore
 from duetime.testing import FakeClock
 from store import draws
+from store.alike import by_id, claims_alike, heads, places, whole_ties
 from store.laws import Laws
-from store.pair import Holding, Pair, Refused, Side, by_id
+from store.pair import Holding, Pair, Refused, Side
 
 T = TypeVar("T")
 Step = TypeVar("Step", bound=Callable[..., Any])
@@ -186,7 +187,7 @@ class StoreMachine(RuleBasedStateMachine):
         self._claim(replace(order, limit=self._without_ties(order, limit)))
 
     def _claim(self, order: ClaimOrder) -> list[Holding]:
-        answer = self.pair.ask(lambda side: side.store.claim(order), _claims_alike)
+        answer = self.pair.ask(lambda side: side.store.claim(order), claims_alike)
         self.laws.claimed(order, self.now, answer["claims"])
         held = [Holding(claim["id"], claim["token"]) for claim in answer["claims"]]
         self.held += held
@@ -196,7 +197,7 @@ class StoreMachine(RuleBasedStateMachine):
         """Who comes first among actions due at once in one lane is each store's choice."""
         oracle = self.pair.oracle
         claimed = oracle.peek(oracle.store.claim(order))
-        return _whole_ties([(claim.lane, claim.due_at) for claim in claimed.claims], limit)
+        return whole_ties([(claim.lane, claim.due_at) for claim in claimed.claims], limit)
 
     @rule(
         data=st.data(),
@@ -206,7 +207,13 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.held)
     def complete(self, data: st.DataObject, picks: list[int], rescuing: bool) -> None:
         """Holders, present and past, end their runs."""
-        self._end(data, [_pick(self.held, pick) for pick in picks], rescuing)
+        self._end(data, [self._holder(pick) for pick in picks], rescuing)
+
+    def _holder(self, pick: int) -> Holding:
+        """Any that ever was, but mostly one of an action that runs: the present or a past one."""
+        running = {one for one, record in self.before.items() if record["token"] is not None}
+        fitting = [held for held in self.held if held.id in running]
+        return _pick(fitting if fitting and pick % 4 < 3 else self.held, pick)
 
     @rule(data=st.data(), late=st.integers(0, 8))
     @needs(State.scheduled)
@@ -233,6 +240,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     @needs(State.running)
     def rescue(self) -> None:
+        self._sweep(FAR, ALL)
         oracle = self.pair.oracle
         swept = oracle.store.perform_blocking(oracle.store.sweep(WORKER, FAR, ALL))
         lost = [(oracle.holding(one.id, one.token), decide_loss(one)) for one in swept.expired]
@@ -251,32 +259,34 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(picks=st.lists(draws.picks, max_size=4, unique=True), lease=st.integers(1, 9))
     @precondition(lambda self: self.held)
     def renew(self, picks: list[int], lease: int) -> None:
-        held = [_pick(self.held, pick) for pick in picks]
+        held = [self._holder(pick) for pick in picks]
         self.pair.ask(lambda side: side.store.renew([side.lease(one) for one in held], lease))
 
     @rule(pick=draws.picks, progress=st.sampled_from(("[1]", "[2]")))
     @precondition(lambda self: self.held)
     def progress(self, pick: int, progress: str) -> None:
-        held = _pick(self.held, pick)
+        held = self._holder(pick)
         self.pair.ask(lambda side: side.store.progress(side.lease(held), progress))
 
     @rule(ahead=st.sampled_from((0, 3, FAR)), limit=st.sampled_from((1, 2, ALL)))
     @needs(State.running)
-    def look_sweep_and_leave(self, ahead: int, limit: int) -> None:
+    def sweep_and_leave(self, ahead: int, limit: int) -> None:
+        self._sweep(ahead, limit)
+        self.pair.ask(lambda side: side.store.leave(WORKER.id))
+
+    def _sweep(self, ahead: int, limit: int) -> None:
         """Which expired leases are told when there are more is each store's choice."""
 
         def alike(swept: Any) -> object:
             expired = by_id(swept["expired"])
-            return swept["now"], _heads(swept), expired if limit == ALL else len(expired)
+            return heads(swept), expired if limit == ALL else len(expired)
 
-        self.pair.ask(lambda side: side.store.look(), alike)
         self.pair.ask(lambda side: side.store.sweep(WORKER, ahead, limit), alike)
-        self.pair.ask(lambda side: side.store.leave(WORKER.id))
 
-    @rule(keep=draws.micros, keep_failed=draws.micros, limit=st.integers(0, 3))
+    @rule(keep=draws.ages, keep_failed=draws.ages, limit=st.integers(0, 3))
     @needs(*FINISHED)
     def prune(self, keep: int, keep_failed: int, limit: int) -> None:
-        whole = _whole_ties(self._ends_before(self.now - keep, self.now - keep_failed), limit)
+        whole = whole_ties(self._ends_before(self.now - keep, self.now - keep_failed), limit)
         self.pair.ask(
             lambda side: side.store.prune(keep=keep, keep_failed=keep_failed, limit=whole)
         )
@@ -302,9 +312,10 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def the_laws_hold(self) -> None:
         self.laws.check(list(self.before.values()))
-        places = _places(self._within_reach(self.pair.checked))
-        assert places == _places(self._within_reach(self.pair.oracle))
-        self.laws.check_due(list(self.before.values()), self.now, places.keys())
+        self.pair.ask(lambda side: side.store.look(), heads)
+        reach = places(self._within_reach(self.pair.checked))
+        assert reach == places(self._within_reach(self.pair.oracle))
+        self.laws.check_due(list(self.before.values()), self.now, reach.keys())
 
     def _within_reach(self, side: Side) -> Claimed:
         """What a claim over every lane that the sweep names would take."""
@@ -329,24 +340,3 @@ class StoreMachine(RuleBasedStateMachine):
 
 def _pick(items: Sequence[T], pick: int) -> T:
     return items[pick % len(items)]
-
-
-def _whole_ties(keys: Sequence[object], limit: int) -> int:
-    """A limit that does not cut through equals."""
-    while 0 < limit < len(keys) and keys[limit - 1] == keys[limit]:
-        limit += 1
-    return limit
-
-
-def _claims_alike(claimed: Any) -> object:
-    """Equals in any order."""
-    ordered = [(claim["lane"], claim["due_at"]) for claim in claimed["claims"]]
-    return claimed["now"], ordered, by_id(claimed["claims"])
-
-
-def _heads(swept: Any) -> object:
-    return sorted((head["lane"], head["next_due"]) for head in swept["lanes"])
-
-
-def _places(claimed: Claimed) -> dict[UUID, tuple[str, int]]:
-    return {claim.id: (claim.lane, claim.due_at) for claim in claimed.claims}

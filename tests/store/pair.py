@@ -135,8 +135,3 @@ class Pair:
         else:
             assert alike(found) == alike(expected)
         return expected
-
-
-def by_id(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """For answers whose order means nothing."""
-    return sorted(records, key=lambda record: record["id"])

@@ -9,7 +9,7 @@ import pytest
 
 from duetime.errors import ConfigError
 from duetime.store.flow import Statement
-from duetime.store.sql.loader import Dialect, Loader, Template
+from duetime.store.sql.loader import Dialect, Loader, Template, template_of
 from duetime.store.sql.names import Names
 from duetime.store.sql.tokens import Token, tokenize
 
@@ -164,7 +164,7 @@ class TestFiles:
         loader = Loader(dialect, Names())
         for name in STATEMENTS:
             try:
-                template = loader._load(name)
+                template = template_of(dialect, name)
             except LookupError:
                 continue  # of the other dialect
             for given in (dict.fromkeys(template.optional, 1), {}):

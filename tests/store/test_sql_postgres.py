@@ -28,6 +28,7 @@ from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
 from duetime.store.sql.pools import Connection
 from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.worker_flows import FRONT
 from servers import OwnServer
 
 Heard = tuple[asyncio.Queue[Sequence[Wake]], PostgresStore, PostgresListener]
@@ -181,6 +182,18 @@ class TestStatements:
         assert len(sent) == 2
         await store.perform(store.add([new(delay=3_600_000_000)], "return"))
         assert len(sent) == 3
+
+    async def test_a_lease_that_expired_behind_a_crowd_is_found(self, store: PostgresStore) -> None:
+        presence = Presence("w", "app", "host", 1, ["mail"], ["q"], 1)
+        [only] = await add(store)
+        order = ClaimOrder(WORKER, [Span(LANE, 0, 0)], 1, lease=-1)
+        await store.perform(store.claim(order))
+        await store.perform(store.add([new(due_at=5) for _ in range(FRONT + 1)], "return"))
+        swept = await store.perform(store.sweep(presence, 0, 10))
+        assert [one.id for one in swept.expired] == [only]
+        # To look at everything has its price: it is not paid again at once.
+        swept = await store.perform(store.sweep(presence, 0, 10))
+        assert swept.expired == []
 
     async def test_without_a_fixed_clock_the_servers_counts(self, store: PostgresStore) -> None:
         before = time.time_ns() // 1000 - 1_000_000
@@ -378,6 +391,30 @@ class TestListening:
         await store.perform(store.add([new(lane="near")], "return"))
         assert (await asyncio.wait_for(queue.get(), 5))[0].lane == "near"
 
+    async def test_a_storm_of_wakes_shares_few_notices(
+        self, heard: Heard, store: PostgresStore
+    ) -> None:
+        queue, _, _ = heard
+        await asyncio.gather(
+            *(store.perform(store.add([new(lane=f"lane-{i}")], "return")) for i in range(300))
+        )
+        lanes: set[str] = set()
+        notices = 0
+        while len(lanes) < 300:
+            lanes |= {wake.lane for wake in await asyncio.wait_for(queue.get(), 5)}
+            notices += 1
+        assert notices < 200
+
+    async def test_what_was_gathered_is_sent_before_closing(
+        self, heard: Heard, postgres_url: str
+    ) -> None:
+        queue, _, _ = heard
+        store = PostgresStore(postgres_url)
+        store._bell._strokes, store._bell._counted_at = 0, float("inf")
+        await store.perform(store.add([new(lane="last words")], "return"))
+        await store.aclose()
+        assert (await asyncio.wait_for(queue.get(), 5))[0].lane == "last words"
+
     async def test_more_lanes_than_a_message_holds(
         self,
         heard: Heard,
@@ -566,7 +603,7 @@ async def _until(condition: Callable[[], object]) -> None:
     """Yield to the loop until it holds; the test's own time limit is the deadline."""
     async with asyncio.timeout(15):
         while not condition():  # noqa: ASYNC110 - it waits for the server
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0)
 
 
 @contextmanager

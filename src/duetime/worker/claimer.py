@@ -78,7 +78,7 @@ class Claimer:
         else:
             self._look(True)
 
-    def looked(self, heads: Sequence[LaneHead], now: int, *, catching_up: bool) -> None:
+    def looked(self, heads: Sequence[LaneHead], now: int) -> None:
         """A look at the store found these lanes. What was overdue unknown to us was
         overlooked: its wake was lost."""
         for head in heads:
@@ -86,7 +86,7 @@ class Claimer:
                 self._heads.pop(head.lane, None)
                 continue
             known = self._heads.get(head.lane)
-            if catching_up and known is None and head.next_due < now - SECOND:
+            if known is None and head.next_due < now - SECOND:
                 self._overlooked.add(head.lane)
             self._heads[head.lane] = head.next_due
             self._lower(head.lane, head.next_due)

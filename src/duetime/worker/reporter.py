@@ -56,7 +56,8 @@ class Reporter:
     async def settle(self) -> None:
         """Wait until every subscriber was told."""
         while self._telling:
-            await asyncio.gather(*self._telling)
+            # Not gather: of tasks that are done it does not yield, and they would stay.
+            await asyncio.wait(self._telling)
 
     def _count(self, kind: str, tenant: str | None, state: State) -> None:
         match state:

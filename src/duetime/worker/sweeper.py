@@ -90,7 +90,7 @@ class Sweeper:
         swept = await self._perform(flow, sent)
         self._time.heard(swept.now)
         self._plan_next(sent, sweeping)
-        self._claimer().looked(swept.lanes, swept.now, catching_up=sweeping)
+        self._claimer().looked(swept.lanes, swept.now)
         await self._rescue(swept.expired)
 
     async def _perform(self, flow: Flow[Swept], sent: float) -> Swept:

@@ -40,7 +40,7 @@ PARAM_TYPES: Mapping[str, str] = {
     **dict.fromkeys(
         (
             *("due_at", "delay", "lease", "ahead", "since", "limit", "keep", "keep_failed"),
-            *("due_from", "due_before", "lock", "keep_worker"),
+            *("due_from", "due_before", "lock", "keep_worker", "front"),
         ),
         "bigint",
     ),
@@ -75,7 +75,7 @@ class Loader:
 
     def sql(self, statement: Statement) -> str:
         """The text for this statement with the parameters that it gives."""
-        template = _template(self.dialect, statement.name)
+        template = template_of(self.dialect, statement.name)
         given = frozenset(
             name for name in template.optional if statement.params.get(name) is not None
         )
@@ -136,7 +136,7 @@ class Template:
 
 
 @cache
-def _template(dialect: Dialect, name: str) -> Template:
+def template_of(dialect: Dialect, name: str) -> Template:
     if ":" not in name:
         return Template.of(_expand(dialect, name))
     migration, part = name.split(":")

@@ -14,9 +14,10 @@ from duetime.errors import ConfigError
 from duetime.model.clock import Clock, SettableClock, SystemClock, to_micros
 from duetime.model.ids import TimeOrderedIds
 from duetime.store.base import Listener, OnWake
-from duetime.store.flow import Flow, Rows, Statement, Wake
+from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, Wake
 from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
+from duetime.store.sql.bell import Bell
 from duetime.store.sql.drive import adrive, drive
 from duetime.store.sql.flows import SqlFlows
 from duetime.store.sql.loader import Loader, Migration
@@ -68,6 +69,7 @@ class PostgresStore(SqlFlows):
         self._openings = openings(timeout / 4)
         self._pools = Pools(self._server.connect, self._server.aconnect, pool_size, timeout)
         self._listeners = Listeners()
+        self._bell = Bell(self._send)
         self._remote: list[PostgresListener] = []
         self._sender = uuid4().hex
         self._pings = count(1)
@@ -86,6 +88,7 @@ class PostgresStore(SqlFlows):
         return self._perform_blocking(flow)
 
     async def aclose(self) -> None:
+        await self._bell.flush()
         self.close()
 
     def close(self) -> None:
@@ -162,10 +165,18 @@ class PostgresStore(SqlFlows):
         """Wake those of our process; what to send to the others, if it is soon enough."""
         self._listeners.tell(wakes)
         soon = [wake for wake in wakes if wake.due_at < wake.now + self._notify_within]
-        if not soon:
-            return None
-        message = wake_message(self._sender, soon)
+        now = self._bell.ring(soon)
+        return self._notice(now) if now else None
+
+    def _notice(self, wakes: Sequence[Wake]) -> Statement:
+        message = wake_message(self._sender, wakes)
         return Statement("notify", {"channel": self._loader.names.channel, "message": message})
+
+    async def _send(self, wakes: Sequence[Wake]) -> None:
+        def steps() -> Steps[None]:
+            yield self._notice(wakes)
+
+        await self._perform(Flow(steps, Mode.single))
 
     def _ping(self) -> dict[str, object]:
         if not self._remote:

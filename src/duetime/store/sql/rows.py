@@ -94,12 +94,17 @@ def audit_entry(row: Row) -> AuditEntry:
 
 
 def swept(row: Row) -> Swept:
-    now, lanes, expired = cast("Any", row)[:3]
+    now, lanes, leases = cast("Any", row)[:3]
     return Swept(
         now,
         [LaneHead(lane, next_due) for lane, next_due in json.loads(lanes or "[]")],
-        [Expired(UUID(x[0]), UUID(x[1]), *x[2:]) for x in json.loads(expired or "[]")],
+        [expired(one) for one in json.loads(leases or "[]")],
     )
+
+
+def expired(row: Row) -> Expired:
+    value = cast("Any", row)
+    return Expired(uuid(value[0]), uuid(value[1]), *value[2:])
 
 
 def new_rows(new: Iterable[NewAction]) -> str:

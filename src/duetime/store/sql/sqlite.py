@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
@@ -115,6 +116,9 @@ class SqliteStore(SqliteFlows):
     # -- on the writer's thread ------------------------------------------------------
 
     def _connect(self) -> sqlite3.Connection:
+        if not self._migrate and not os.path.exists(self._path):
+            # To open it would make it.
+            migrations.refuse(self._loader.migrations(), self._loader.names)
         connection = self._open()
         try:
             if not self._ready:

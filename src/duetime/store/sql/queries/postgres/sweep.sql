@@ -1,4 +1,5 @@
--- Lanes with their next due time, expired leases, this worker alive. Index: actions_due.
+-- Lanes with their next due time, leases that expired at their front, whether there is more
+-- behind it, this worker alive. Index: actions_due.
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT :now AS now
 ),
@@ -7,12 +8,15 @@ expired AS (
     SELECT x.*
     FROM lanes AS l
     CROSS JOIN LATERAL (
-        SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses
-        FROM duetime_actions AS a
-        WHERE
-            a.lane = l.lane AND a.due_at <= (SELECT now FROM clock) + :ahead
-            AND a.token IS NOT NULL AND a.lease_until <= (SELECT now FROM clock)
-        ORDER BY a.due_at
+        SELECT f.id, f.token, f.queue, f.priority, f.tenant, f.losses
+        FROM (
+            SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses, a.lease_until
+            FROM duetime_actions AS a
+            WHERE a.lane = l.lane AND a.due_at <= (SELECT now FROM clock) + :ahead
+            ORDER BY a.due_at
+            LIMIT :front
+        ) AS f
+        WHERE f.token IS NOT NULL AND f.lease_until <= (SELECT now FROM clock)
         LIMIT :limit
     ) AS x
     LIMIT :limit
@@ -42,6 +46,18 @@ SELECT
                 )
             FROM expired AS x
         ) AS text
+    ),
+    EXISTS (
+        SELECT 1
+        FROM lanes AS l
+        CROSS JOIN LATERAL (
+            SELECT a.due_at
+            FROM duetime_actions AS a
+            WHERE a.lane = l.lane AND a.due_at <= (SELECT now FROM clock) + :ahead
+            ORDER BY a.due_at
+            OFFSET :front
+            LIMIT 1
+        ) AS x
     )
     , pg_notify(:channel, :ping) -- if :ping
 FROM clock

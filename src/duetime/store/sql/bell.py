@@ -1,0 +1,79 @@
+"""Tells other processes of wakes, and no oftener than is any use."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+from duetime.errors import DuetimeError
+from duetime.model.clock import monotonic
+from duetime.store.flow import Wake
+
+# Each NOTIFY takes a lock that all commits of the server with a NOTIFY share. So many in a
+# second are sent at once; what follows is gathered, and sent that often.
+PER_SECOND = 50
+
+
+class Bell:
+    """A stroke for each wake while they are few; many share one."""
+
+    def __init__(self, send: Callable[[Sequence[Wake]], Awaitable[None]]) -> None:
+        self._send = send
+        self._lock = threading.Lock()
+        self._strokes = float(PER_SECOND)
+        self._counted_at = 0.0
+        self._gathered: dict[str, Wake] = {}
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def ring(self, wakes: Sequence[Wake]) -> Sequence[Wake]:
+        """Those the caller shall send now. The others follow from the loop that runs here."""
+        if not wakes:
+            return ()
+        with self._lock:
+            if self._has_stroke():
+                return wakes
+            try:
+                loop = asyncio.get_running_loop()
+            except RuntimeError:
+                return wakes  # nobody here to send it later
+            if not self._gathered:
+                loop.call_later(1 / PER_SECOND, self._send_gathered)
+            self._gather(wakes)
+            return ()
+
+    async def flush(self) -> None:
+        """Send what was gathered, and wait for what is on its way."""
+        self._send_gathered()
+        if self._sending:
+            await asyncio.wait(self._sending)
+
+    def _has_stroke(self) -> bool:
+        now = monotonic()
+        gained = (now - self._counted_at) * PER_SECOND
+        self._strokes = min(self._strokes + gained, PER_SECOND)
+        self._counted_at = now
+        if self._strokes < 1:
+            return False
+        self._strokes -= 1
+        return True
+
+    def _gather(self, wakes: Sequence[Wake]) -> None:
+        for wake in wakes:
+            known = self._gathered.get(wake.lane)
+            if known is None or wake.due_at < known.due_at:
+                self._gathered[wake.lane] = wake
+
+    def _send_gathered(self) -> None:
+        with self._lock:
+            wakes, self._gathered = [*self._gathered.values()], {}
+        if wakes:
+            task = asyncio.get_running_loop().create_task(self._send_quietly(wakes))
+            self._sending.add(task)
+            task.add_done_callback(self._sending.discard)
+
+    async def _send_quietly(self, wakes: Sequence[Wake]) -> None:
+        # It is committed, and only a hint: the next poll finds it.
+        with suppress(DuetimeError):
+            await self._send(wakes)
