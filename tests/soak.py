@@ -1,42 +1,49 @@
 """The long test with faults: python tests/soak.py [seeds [first]]
 
-Lives through many histories on all cores, shows how far it is, and ends with a tally of what
-went wrong and what came of it. Then gives the state machine of the stores more time.
+Lives through many histories of a cluster on all cores, shows how far it is, and ends with a
+tally of what went wrong and what came of it. Then plays each SQL store against the
+specification, for longer than the tests do.
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from hypothesis import settings
+
+from duetime.store.base import Store
+from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.sqlite import SqliteStore
+from duetime.testing import FakeClock
+from servers import NoServer, open_server
 from simulation.campaign import Verdict, campaign
+from store.empty import empty_postgres, empty_sqlite
+from store.machine import play
 
-TESTS = Path(__file__).resolve().parent
 SEEDS = 100_000
+# Beyond those that every test run lives through.
 FIRST = 1_000_000
-MACHINE = TESTS / "store" / "test_machine.py"
 
 
 def histories(seeds: range) -> Verdict:
     verdict, began = Verdict(), time.monotonic()
     for part in campaign(seeds):
         verdict.add(part)
-        _show(verdict, len(seeds), time.monotonic() - began)
+        show(verdict, len(seeds), time.monotonic() - began)
     print()
     return verdict
 
 
-def _show(verdict: Verdict, wanted: int, elapsed: float) -> None:
+def show(verdict: Verdict, wanted: int, elapsed: float) -> None:
     rate = verdict.done / elapsed
-    left = (wanted - verdict.done) / rate
-    print(
-        f"\r{verdict.done:,} of {wanted:,} histories, {rate:.1f}/s, {left / 60:.1f} min left, "
-        f"{len(verdict.failures)} with violations ",
-        end="",
-        flush=True,
-    )
+    left = (wanted - verdict.done) / rate / 60
+    failed = len(verdict.failures)
+    told = f"{verdict.done:,} of {wanted:,} histories, {rate:.1f}/s, {left:.1f} min left"
+    print(f"\r{told}, {failed} with violations ", end="", flush=True)
 
 
 def report(verdict: Verdict) -> None:
@@ -46,18 +53,44 @@ def report(verdict: Verdict) -> None:
     print(verdict.told() if verdict.failures else "every guarantee held")
 
 
-def machine() -> bool:
-    """The stores against the specification, with the Hypothesis profile `soak`."""
-    if not MACHINE.exists():
-        return True
-    command = [sys.executable, "-m", "pytest", str(MACHINE), "--hypothesis-profile=soak"]
-    return subprocess.run(command, cwd=TESTS.parent, check=False).returncode == 0
+def sqlite() -> None:
+    with TemporaryDirectory() as folder:
+        path, clock = Path(folder) / "duetime.db", FakeClock()
+        store = SqliteStore(path, clock=clock)
+        compare(clock, store, lambda: empty_sqlite(path))
+
+
+def postgres() -> None:
+    try:
+        server = open_server()
+    except NoServer as reason:
+        print(f"WARNING: NOT RUN on PostgreSQL: {reason}")
+        return
+    name, clock = server.create_database(), FakeClock()
+    url = server.database_url(name)
+    compare(clock, PostgresStore(url, clock=clock), lambda: empty_postgres(url))
+    server.drop_database(name)
+    server.close()
+
+
+def compare(clock: FakeClock, store: Store, empty: Callable[[], None]) -> None:
+    """Raises the shortest life in which the store and the specification differ."""
+    print(f"{type(store).__name__} against the specification", flush=True)
+
+    def emptied() -> Store:
+        empty()
+        return store
+
+    play(clock, emptied, settings.get_profile("soak"))
+    store.close()
 
 
 def main(seeds: int = SEEDS, first: int = FIRST) -> int:
     verdict = histories(range(first, first + seeds))
     report(verdict)
-    return 0 if machine() and not verdict.failures else 1
+    sqlite()
+    postgres()
+    return 1 if verdict.failures else 0
 
 
 if __name__ == "__main__":

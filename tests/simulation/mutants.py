@@ -13,6 +13,7 @@ from unittest.mock import patch
 from uuid import UUID
 
 from duetime.errors import StoreUnavailable
+from duetime.model import ending
 from duetime.model.clock import to_micros
 from duetime.model.ending import Again, Ending, decide_loss
 from duetime.store.memory import MemoryStore
@@ -25,6 +26,7 @@ from duetime.worker.held import Held, Holdings
 from duetime.worker.starter import Starter
 from duetime.worker.storetime import StoreTime
 from duetime.worker.sweeper import Sweeper
+from duetime.worker.worker import Worker
 
 Patch = tuple[object, str, object]
 
@@ -142,6 +144,10 @@ def any_suspect(self: Any) -> int:
     return 0
 
 
+def release_nothing(self: Any, unstarted: list[Held]) -> None:
+    """What a stopping worker has claimed and not started is left to its lease."""
+
+
 async def rescue_at_once(self: Any, expired: Any) -> None:
     self._no_rescue_until = 0.0
     await RESCUE(self, expired)
@@ -196,6 +202,9 @@ MUTANTS: Mapping[str, list[Patch]] = {
     "counts a renewed lease from the reply": [(Renewal, "heard", hear_from_the_reply_on)],
     "takes suspects together": [(Holdings, "suspects", any_suspect)],
     "rescues right after it was cut off": [(Sweeper, "_rescue", rescue_at_once)],
+    "never gives up what kills its workers": [(ending, "FATAL_LOSSES", 50)],
+    "never suspects what kills its workers": [(ending, "SUSPECT_LOSSES", 50)],
+    "stops and keeps what it has not started": [(Worker, "_release", release_nothing)],
     "relies on wakes alone": [(Sweeper, "_plan_next", plan_no_sweep)],
 }
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hypothesis import settings
+
 from duetime.store.base import Store
 from duetime.store.memory import MemoryStore
 from duetime.store.sql.postgres import PostgresStore
 from duetime.store.sql.sqlite import SqliteStore
 from duetime.testing import FakeClock
 from store.empty import empty_postgres, empty_sqlite
-from store.machine import play
+from store.machine import NORMAL, play
 
 
 def test_memory_lives_like_the_specification() -> None:
     """Which it is: this shows that the machine is sound and the specification lawful."""
     clock = FakeClock()
-    play(clock, lambda: MemoryStore(clock=clock))
+    play(clock, lambda: MemoryStore(clock=clock), settings(NORMAL, max_examples=20))
 
 
 def test_sqlite_lives_like_the_specification(sqlite_path: Path) -> None:

@@ -47,7 +47,7 @@ FILL = {
         FROM {series}
     """,
 }
-POSTGRES = {"id": "gen_random_uuid()", "series": f"generate_series(1, {ROWS}) AS i"}
+POSTGRES = {"id": "gen_random_uuid()", "series": "generate_series(1, {rows}) AS i"}
 SQLITE = {
     "id": "lower(hex(randomblob(16)))",
     "series": "(WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s "
@@ -123,27 +123,27 @@ def database(postgres_server: Server) -> Iterator[str]:
     postgres_server.drop_database(name)
 
 
-@pytest.fixture(scope="module", params=["fresh", "analysed while empty", "after a purge"])
+@pytest.fixture(
+    scope="module", params=["many rows", "few rows", "analysed while empty", "after a purge"]
+)
 def full_postgres(database: str, request: pytest.FixtureRequest) -> str:
-    """Fifty thousand rows, of which the planner knows what the parameter says."""
+    """Rows, of which the planner knows what the parameter says."""
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("TRUNCATE duetime_actions, duetime_history")
         for table in ("duetime_actions", "duetime_history"):
             connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = false)".encode())
-        if request.param == "analysed while empty":
-            connection.execute("ANALYZE duetime_actions")
-            connection.execute("ANALYZE duetime_history")
         if request.param == "after a purge":
             # Pages without a row: the planner then takes the table for empty for ever.
-            _fill(connection)
-            connection.execute("DELETE FROM duetime_actions WHERE lane <> '1.7.q'")
+            _fill(connection, ROWS)
             connection.execute("DELETE FROM duetime_actions")
-            connection.execute("VACUUM (TRUNCATE false, ANALYZE) duetime_actions")
+            connection.execute("VACUUM (TRUNCATE false) duetime_actions")
             connection.execute("TRUNCATE duetime_history")
-        _fill(connection)
-        if request.param == "fresh":
-            connection.execute("ANALYZE duetime_actions")
-            connection.execute("ANALYZE duetime_history")
+        if request.param in ("analysed while empty", "after a purge"):
+            connection.execute("ANALYZE duetime_actions, duetime_history")
+        # Few are cheapest read all at once, until one day they are many.
+        _fill(connection, 2_000 if request.param == "few rows" else ROWS)
+        if request.param in ("many rows", "few rows"):
+            connection.execute("ANALYZE duetime_actions, duetime_history")
     return database
 
 
@@ -171,8 +171,9 @@ class TestPostgres:
             # Not pinned, since it waits for nobody: any index will do where all look alike.
             expected = expected | {"actions_pkey"}
         assert used <= expected, json.dumps(plan, indent=1)
-        assert used
-        assert "Seq Scan" not in nodes_in(plan)
+        if flow.mode is not Mode.read or _rows(full_postgres) == ROWS:
+            assert used
+            assert "Seq Scan" not in nodes_in(plan)
 
     def test_a_plan_without_pins_would_be_caught(self, full_postgres: str) -> None:
         """The guard above can fail: unpinned and misled, the planner reads it all."""
@@ -224,6 +225,13 @@ def _explain(
     return row[0]
 
 
+def _rows(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        row = connection.execute("SELECT count(*) FROM duetime_actions").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 def indexes_in(plan: object) -> set[str]:
     return {str(found) for found in _values(plan, "Index Name")}
 
@@ -243,6 +251,7 @@ def _values(plan: object, key: str) -> Iterator[object]:
             yield from _values(value, key)
 
 
-def _fill(connection: psycopg.Connection[tuple[object, ...]]) -> None:
+def _fill(connection: psycopg.Connection[tuple[object, ...]], rows: int) -> None:
+    series = POSTGRES["series"].format(rows=rows)
     for table in FILL.values():
-        connection.execute(table.format(**POSTGRES).encode())
+        connection.execute(table.format(id=POSTGRES["id"], series=series).encode())

@@ -53,7 +53,7 @@ class MemoryStore(Store):
         self._ids = ids or TimeOrderedIds(self._clock)
         self._rows = Rows()
         self._listeners = Listeners()
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._wakes: list[Wake] = []
 
     # -- performing ------------------------------------------------------------------

@@ -190,11 +190,12 @@ class Claimer:
 
     def _pause(self) -> float:
         """Until the next pre-claim. What a pool without room waits for is a freed slot."""
+        ahead = int(self._preclaim * SECOND)
         wanted = [
-            due
-            for text, due in self._heads.items()
-            if any(self._takes(pool, parse_lane(text)) for pool in self._pools)
+            due if lane.suspect else due - ahead
+            for due, lane in ((due, parse_lane(text)) for text, due in self._heads.items())
+            if any(self._takes(pool, lane) for pool in self._pools)
         ]
         if not wanted:
             return NO_HURRY
-        return max(self._time.until(min(wanted)) - self._preclaim, 0.001)
+        return max(self._time.until(min(wanted)), 0.001)

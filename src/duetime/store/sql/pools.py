@@ -81,6 +81,9 @@ class ThreadPool:
             connection = self.shelf.take() or self._connect()
             try:
                 yield connection
+            except psycopg.errors.ReadOnlySqlTransaction:
+                _finish(connection)  # a primary no more; the next may reach the new one
+                raise
             finally:
                 self.shelf.give(connection, edition)
         finally:
@@ -110,6 +113,9 @@ class LoopPool:
             connection = self.shelf.take() or await self._connect()
             try:
                 yield connection
+            except psycopg.errors.ReadOnlySqlTransaction:
+                _finish(connection)  # a primary no more; the next may reach the new one
+                raise
             finally:
                 self.shelf.give(connection, edition)
         finally:
