@@ -54,7 +54,7 @@ class Laws:
     ) -> None:
         """`expired_by` is the time by which a rescuer's leases must have run out."""
         effective = {
-            held.id: ending
+            held.id: (held, ending)
             for held, ending in reversed(sent)
             if self._is_live(held, before, expired_by)
         }
@@ -62,10 +62,9 @@ class Laws:
         resent = sent if expired_by is None else ()
         earlier = {held.id for held, ending in resent if self._was_done(held, ending)}
         assert accepted == effective.keys() | earlier, "law 3"
-        for held, ending in sent:
-            if effective.get(held.id) is ending:
-                del self._live[held.id]
-                self._done.add((held.id, held.name, ending.outcome))
+        for held, ending in effective.values():
+            del self._live[held.id]
+            self._done.add((held.id, held.name, ending.outcome))
         for action_id in before.keys() - effective.keys():
             assert after[action_id] == before[action_id], "law 3"
 

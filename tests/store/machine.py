@@ -259,7 +259,8 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(picks=st.lists(draws.picks, max_size=4, unique=True), lease=st.integers(1, 9))
     @precondition(lambda self: self.held)
     def renew(self, picks: list[int], lease: int) -> None:
-        held = [self._holder(pick) for pick in picks]
+        """One lease per action, as a worker sends them: answers go by action."""
+        held = {one.id: one for one in map(self._holder, picks)}.values()
         self.pair.ask(lambda side: side.store.renew([side.lease(one) for one in held], lease))
 
     @rule(pick=draws.picks, progress=st.sampled_from(("[1]", "[2]")))

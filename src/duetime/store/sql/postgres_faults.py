@@ -52,6 +52,10 @@ def explain(error: Exception, where: str) -> DuetimeError:
             return StoreUnavailable(f"{where}: too many connections ({said}); allow more")
         case _, "25006":
             return StoreUnavailable(f"{where} is read-only ({said}); connect to the primary")
+        case _ if is_lost(error):
+            return StoreUnavailable(
+                f"{where} cannot be reached: {said}; check that it runs and that the URL is right"
+            )
         case _:
             return StoreUnavailable(f"{where} failed: {said}")
 

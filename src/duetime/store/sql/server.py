@@ -53,4 +53,5 @@ def _plain(url: str) -> str:
 def _name(given: Mapping[str, object]) -> str:
     host = given.get("host") or given.get("hostaddr") or "the local socket"
     port = given.get("port") or 5432
-    return f"PostgreSQL at {host}:{port}, database {given.get('dbname') or 'by default'},"
+    database = given.get("dbname") or "of the user's name"
+    return f"PostgreSQL database {database} at {host}:{port}"
