@@ -121,7 +121,9 @@ class Cluster:
 
     async def _settle(self, buying: asyncio.Task[None]) -> None:
         """Healthy workers get the time they need, and not for ever."""
-        monitor = Monitor(self._scenario, self._truth, self._ledger, self._trace, self._alive)
+        monitor = Monitor(
+            self._scenario, self._truth, self._witness, self._ledger, self._trace, self._alive
+        )
         watching = asyncio.ensure_future(monitor.run(self._loop.time))
         settings = self._scenario.settings
         # So late may a call from before still arrive.

@@ -154,9 +154,10 @@ class Node:
 
     def has_room(self, queue: str, suspect: bool) -> bool:
         """Whether it should take an action of that queue at once."""
-        if suspect and self.worker._holdings.suspects():
-            return False
-        pools = (p for p in self.worker._pools if p.serves(queue))
+        pools = [p for p in self.worker._pools if p.serves(queue)]
+        if suspect:
+            alone = not self.worker._holdings.suspects()
+            return alone and any(p.running + len(p.ready) + p.early < p.slots for p in pools)
         return any(p.running < p.slots and not p.ready for p in pools)
 
     def leftovers(self) -> str | None:

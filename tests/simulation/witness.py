@@ -36,6 +36,7 @@ class Hold:
     action: UUID
     token: UUID
     process: Process
+    lane: str
     due_at: int
     claimed_at: int
     lease_until: int
@@ -176,6 +177,7 @@ class Witness:
                 claim.id,
                 claim.token,
                 process,
+                claim.lane,
                 claim.due_at,
                 now,
                 now + order.lease,

@@ -8,9 +8,9 @@ import multiprocessing
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -159,20 +159,23 @@ class TestDatabasesInUse:
         assert "b_actions_due" in sqlite_schema(sqlite_path)
 
     def test_a_user_who_may_not_create_can_still_work(self, postgres_url: str) -> None:
-        PostgresStore(postgres_url, schema="app").migrate_blocking()
-        url = _poor_user(
-            postgres_url,
-            "GRANT USAGE ON SCHEMA app TO {0}; GRANT ALL ON ALL TABLES IN SCHEMA app TO {0}",
-        )
-        store = PostgresStore(url, schema="app")
-        assert store.perform_blocking(store.find(Filter())) == []
-        store.close()
+        with closing(PostgresStore(postgres_url, schema="app")) as rich:
+            rich.migrate_blocking()
+        with _poor_user(postgres_url) as url, psycopg.connect(postgres_url) as admin:
+            name = admin.info.dbname
+            admin.execute(f"GRANT USAGE ON SCHEMA app TO poor_{name}".encode())
+            admin.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA app TO poor_{name}".encode())
+            admin.commit()
+            with closing(PostgresStore(url, schema="app")) as store:
+                assert store.perform_blocking(store.find(Filter())) == []
 
     def test_and_is_told_so_if_tables_are_missing(self, postgres_url: str) -> None:
-        store = PostgresStore(_poor_user(postgres_url, "SELECT 1"), schema="app")
-        with pytest.raises(ConfigError, match="duetime migrate"):
+        with (
+            _poor_user(postgres_url) as url,
+            closing(PostgresStore(url, schema="app")) as store,
+            pytest.raises(ConfigError, match="duetime migrate"),
+        ):
             store.perform_blocking(store.find(Filter()))
-        store.close()
 
 
 class TestVersions:
@@ -235,14 +238,17 @@ def _pool(pool: Callable[..., ThreadPoolExecutor]) -> ThreadPoolExecutor:
     return pool(8, mp_context=multiprocessing.get_context("spawn"))
 
 
-def _poor_user(url: str, grants: str) -> str:
-    """A user of this database only, who may not create anything in it."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        name = f"poor_{connection.info.dbname}"
-        connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'secret'".encode())
-        connection.execute(grants.format(name).encode())
-    host = url.rsplit("@", 1)[1]
-    return f"postgresql://{name}:secret@{host}"
+@contextmanager
+def _poor_user(url: str) -> Iterator[str]:
+    """A user who may create nothing in this database, until the test ends."""
+    with psycopg.connect(url, autocommit=True) as admin:
+        name = f"poor_{admin.info.dbname}"
+        admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'secret'".encode())
+        try:
+            yield f"postgresql://{name}:secret@{url.rsplit('@', 1)[1]}"
+        finally:
+            admin.execute(f"DROP OWNED BY {name}".encode())
+            admin.execute(f"DROP ROLE {name}".encode())
 
 
 if __name__ == "__main__":

@@ -15,19 +15,14 @@ import pytest
 import pytest_asyncio
 
 from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
-from duetime.model.action import NewAction
 from duetime.model.claim import ClaimOrder, Span
 from duetime.model.ending import Finish
 from duetime.model.filter import Filter
-from duetime.model.ids import TimeOrderedIds
-from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Statement, Steps, Wake
 from duetime.store.sql.sqlite import SqliteStore
-
-LANE = lane_of("q", 1, None)
-ids = TimeOrderedIds()
+from store.sql_kit import LANE, new
 
 
 @pytest_asyncio.fixture
@@ -35,25 +30,6 @@ async def store(sqlite_path: Path) -> AsyncIterator[SqliteStore]:
     store = SqliteStore(sqlite_path, timeout=0.5)
     yield store
     await store.aclose()
-
-
-def new(**changes: object) -> NewAction:
-    given = {
-        "id": ids(),
-        "kind": "mail",
-        "version": 1,
-        "payload": "{}",
-        "queue": "q",
-        "priority": 1,
-        "tenant": None,
-        "correlation_id": None,
-        "key": None,
-        "lane": LANE,
-        "due_at": None,
-        "delay": 0,
-        "by": "me",
-    }
-    return NewAction(**{**given, **changes})  # type: ignore[arg-type]
 
 
 def count(store: SqliteStore) -> int:

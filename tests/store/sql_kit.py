@@ -1,0 +1,119 @@
+"""What the tests of the PostgreSQL store share: actions, strangers, accidents."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from uuid import UUID
+
+import psycopg
+
+from duetime.model.action import NewAction
+from duetime.model.claim import Claim, ClaimOrder, Span
+from duetime.model.filter import Filter
+from duetime.model.ids import TimeOrderedIds
+from duetime.model.lane import lane_of
+from duetime.store.sql.pools import Connection
+from duetime.store.sql.postgres import PostgresStore
+from servers import OwnServer
+
+LANE = lane_of("q", 1, None)
+WORKER = "host-3f2a.example.internal:12345:9c1f"
+ids = TimeOrderedIds()
+
+
+@contextmanager
+def another(url: str) -> Iterator[Connection]:
+    """A connection of somebody else."""
+    with closing(psycopg.connect(url, autocommit=True, connect_timeout=5)) as connection:
+        yield connection
+
+
+def new(**changes: object) -> NewAction:
+    given = {
+        "id": ids(),
+        "kind": "mail",
+        "version": 1,
+        "payload": "{}",
+        "queue": "q",
+        "priority": 1,
+        "tenant": None,
+        "correlation_id": None,
+        "key": None,
+        "lane": LANE,
+        "due_at": None,
+        "delay": 0,
+        "by": "me",
+    }
+    return NewAction(**{**given, **changes})  # type: ignore[arg-type]
+
+
+async def add(store: PostgresStore, count: int = 1) -> list[UUID]:
+    added = await store.perform(store.add([new() for _ in range(count)], "return"))
+    return [one.record.id for one in added]
+
+
+async def find(store: PostgresStore) -> int:
+    found = await store.perform(store.find(Filter()))
+    return len(found)
+
+
+async def claim(store: PostgresStore, limit: int = 100) -> Sequence[Claim]:
+    order = ClaimOrder(WORKER, [Span(LANE, 0, 0)], limit, 60_000_000)
+    return (await store.perform(store.claim(order))).claims
+
+
+def lock(connection: Connection, action: UUID) -> None:
+    connection.execute("SELECT 1 FROM duetime_actions WHERE id = %s FOR UPDATE", (action,))
+
+
+def end_others(url: str) -> None:
+    with another(url) as admin:
+        admin.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+def count_sessions(url: str, condition: str) -> int:
+    with another(url) as admin:
+        row = admin.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+            f"AND pid <> pg_backend_pid() AND {condition}".encode()
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def sessions(url: str) -> int:
+    return count_sessions(url, "application_name = 'duetime'")
+
+
+def waiting(url: str) -> int:
+    return count_sessions(url, "wait_event_type = 'Lock'")
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Yield to the loop until it holds; the test's own time limit is the deadline."""
+    async with asyncio.timeout(15):
+        while not condition():  # noqa: ASYNC110 - it waits for the server
+            await asyncio.sleep(0)
+
+
+@contextmanager
+def frozen(server: OwnServer) -> Iterator[None]:
+    """Every process of the server stands still, as on a machine that swaps or lost its disk."""
+    family = [server.pid, *_children(server.pid)]
+    for pid in family:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in family:
+            os.kill(pid, signal.SIGCONT)
+
+
+def _children(parent: int) -> list[int]:
+    with open(f"/proc/{parent}/task/{parent}/children") as listed:
+        return [int(pid) for pid in listed.read().split()]

@@ -1,0 +1,208 @@
+"""The PostgreSQL store when connections break, servers freeze and data cannot be stored."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+
+from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable
+from duetime.model.claim import Claim
+from duetime.model.ending import Finish
+from duetime.model.filter import Filter
+from duetime.model.state import Outcome, State
+from duetime.model.tenant import ANY
+from duetime.store.flow import Flow, Mode, Statement, Steps
+from duetime.store.sql.postgres import PostgresStore
+from servers import OwnServer
+from store.sql_kit import (
+    add,
+    another,
+    claim,
+    end_others,
+    find,
+    frozen,
+    lock,
+    new,
+    sessions,
+    until,
+    waiting,
+)
+
+
+@pytest_asyncio.fixture
+async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
+    store = PostgresStore(postgres_url, timeout=5)
+    yield store
+    await store.aclose()
+
+
+class TestLostConnections:
+    async def test_a_connection_that_died_while_idle_is_replaced(
+        self, store: PostgresStore, postgres_url: str
+    ) -> None:
+        [only] = await add(store)
+        end_others(postgres_url)
+        # Of all flows the one that cannot be sent twice: and yet it goes through.
+        assert await store.perform(store.prune(keep=0, keep_failed=0, limit=1)) == 0
+        store.perform_blocking(store.get(only, ANY))
+        end_others(postgres_url)
+        assert store.perform_blocking(store.prune(keep=0, keep_failed=0, limit=1)) == 0
+
+    @pytest.mark.parametrize("blocking", [False, True])
+    @pytest.mark.parametrize("mode", [Mode.read, Mode.write, Mode.single])
+    async def test_one_that_dies_at_work_is_replaced_if_that_is_safe(
+        self, store: PostgresStore, postgres_url: str, mode: Mode, blocking: bool
+    ) -> None:
+        await add(store)
+        flow, tries = dying(postgres_url, mode)
+        doing = asyncio.to_thread(store.perform_blocking, flow) if blocking else store.perform(flow)
+        if mode is Mode.single:
+            with pytest.raises(StoreUnavailable):
+                await doing
+            assert len(tries) == 1
+        else:
+            assert await doing == 2
+
+    async def test_what_may_be_sent_again_is(self, store: PostgresStore, postgres_url: str) -> None:
+        await add(store)
+        flow, _ = dying(postgres_url, Mode.single, resend=True)
+        assert await store.perform(flow) == 2
+
+    async def test_a_restarted_server_is_found_again(
+        self, private_postgres: Callable[..., OwnServer]
+    ) -> None:
+        server = private_postgres()
+        store = PostgresStore(server.url, timeout=5)
+        [only] = await add(store)
+        server.restart("immediate")
+        assert (await store.perform(store.get(only, ANY))).id == only
+        server.stop()
+        with pytest.raises(StoreUnavailable):
+            await store.perform(store.get(only, ANY))
+        server.start()
+        assert (await store.perform(store.get(only, ANY))).id == only
+        await store.aclose()
+
+    async def test_a_frozen_server_is_given_up_in_time(
+        self, private_postgres: Callable[..., OwnServer]
+    ) -> None:
+        server = private_postgres()
+        store = PostgresStore(server.url, timeout=1)
+        await add(store)
+        await asyncio.to_thread(store.perform_blocking, store.get((await add(store))[0], ANY))
+        with frozen(server):
+            for doing in (
+                store.perform(store.find(Filter())),
+                asyncio.to_thread(store.perform_blocking, store.find(Filter())),
+            ):
+                before = time.monotonic()
+                with pytest.raises(StoreUnavailable, match="did not answer in time"):
+                    await doing
+                assert time.monotonic() - before < 4
+        assert await find(store) == 2
+        await store.aclose()
+
+    async def test_a_cancelled_call_leaves_no_transaction_behind(
+        self, store: PostgresStore, postgres_url: str
+    ) -> None:
+        [only] = await add(store)
+        with another(postgres_url) as caller, caller.transaction():
+            lock(caller, only)
+            doing = asyncio.create_task(store.perform(store.cancel(only, ANY, "me", running=False)))
+            await until(lambda: waiting(postgres_url))
+            doing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await doing
+        assert (await store.perform(store.get(only, ANY))).state is State.scheduled
+
+    async def test_closing_lets_go_and_performing_opens_anew(
+        self, store: PostgresStore, postgres_url: str
+    ) -> None:
+        [only] = await add(store)
+        store.perform_blocking(store.get(only, ANY))
+        assert sessions(postgres_url) == 2
+        await store.aclose()
+        await until(lambda: sessions(postgres_url) == 0)
+        assert (await store.perform(store.get(only, ANY))).id == only
+
+
+class TestErrors:
+    async def test_nobody_at_home(self) -> None:
+        store = PostgresStore("postgresql://me:secret@127.0.0.1:1/shop", timeout=5)
+        before = time.monotonic()
+        with pytest.raises(
+            StoreUnavailable, match=r"database shop at 127.0.0.1:1 cannot"
+        ) as caught:
+            await store.perform(store.find(Filter()))
+        with pytest.raises(StoreUnavailable):
+            store.perform_blocking(store.find(Filter()))
+        assert time.monotonic() - before < 2
+        assert "secret" not in str(caught.value)
+
+    def test_a_url_that_cannot_be_read_is_not_repeated(self) -> None:
+        with pytest.raises(ConfigError) as caught:
+            PostgresStore("postgresql://me:s%zzecret@host/x")
+        assert "zzecret" not in str(caught.value)
+
+    async def test_a_wrong_password_or_name(self, postgres_url: str) -> None:
+        store = PostgresStore(postgres_url + "_not_there")
+        with pytest.raises(StoreUnavailable, match="does not exist"):
+            await store.perform(store.find(Filter()))
+
+    async def test_data_that_cannot_be_stored(self, store: PostgresStore) -> None:
+        for bad in ("a\x00b", "\ud800"):
+            with pytest.raises(InvalidArgument):
+                await store.perform(store.add([new(correlation_id=bad)], "return"))
+        with pytest.raises(InvalidArgument):
+            await store.perform(store.add([new(due_at=2**70)], "return"))
+
+    async def test_an_ending_that_cannot_be_stored(self, store: PostgresStore) -> None:
+        await add(store)
+        [one] = await claim(store)
+        with pytest.raises(InvalidArgument, match="error"):
+            await store.perform(store.complete([finish(one, error="a\x00b")]))
+        assert await store.perform(store.complete([finish(one)])) == {one.id}
+
+    async def test_a_read_only_server(self, postgres_url: str) -> None:
+        store = PostgresStore(postgres_url)
+        store.migrate_blocking()
+        store.close()
+        with another(postgres_url) as admin:
+            name = admin.info.dbname
+            admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on".encode())
+        store = PostgresStore(postgres_url)
+        with pytest.raises(StoreUnavailable, match="read-only"):
+            await store.perform(store.add([new()], "return"))
+        # As after a failover: a connection to the old primary is of no use any more.
+        await until(lambda: sessions(postgres_url) == 0)
+        await store.aclose()
+
+    async def test_tables_that_vanished(self, store: PostgresStore, postgres_url: str) -> None:
+        await add(store)
+        with another(postgres_url) as admin:
+            admin.execute("DROP TABLE duetime_actions")
+        with pytest.raises(ConfigError, match="duetime migrate"):
+            await store.perform(store.add([new()], "return"))
+
+
+def finish(one: Claim, **changes: object) -> Finish:
+    given = {"state": State.succeeded, "outcome": Outcome.succeeded, **changes}
+    return Finish(id=one.id, token=one.token, **given)  # type: ignore[arg-type]
+
+
+def dying(url: str, mode: Mode, resend: bool = False) -> tuple[Flow[int], list[object]]:
+    """A flow whose first try loses its connection after a statement."""
+    tries: list[object] = []
+
+    def steps() -> Steps[int]:
+        yield Statement("get", {"id": str(uuid4())})
+        tries.append(None)
+        if len(tries) == 1:
+            end_others(url)
+        yield Statement("get", {"id": str(uuid4())})
+        return len(tries)
+
+    return Flow(steps, mode, resend), tries
