@@ -44,7 +44,7 @@ class Excuses:
             not node.alive
             or self._came_late(hold, node)
             or self._overran(hold, start)
-            or self._was_disturbed(hold, node, start)
+            or self._was_disturbed(hold, node)
         )
 
     def _came_late(self, hold: Hold, node: Node) -> bool:
@@ -61,11 +61,8 @@ class Excuses:
             return False
         return self._truth.now - start.at > self._overtime
 
-    def _was_disturbed(self, hold: Hold, node: Node, start: Start | None) -> bool:
-        """Its heartbeat was. What waits for its start may also have been given up earlier,
-        when its lease seemed to be over."""
+    def _was_disturbed(self, hold: Hold, node: Node) -> bool:
+        """Its heartbeat was, or its loop, before it knew that it holds this."""
         held = node.token_of(hold.action) == hold.token
-        since = hold.lease_until - self._lease
-        if start is None and not held:
-            since = hold.claimed_at
-        return instant(node.troubled_at(beating=held)) >= since - self._patience
+        since = hold.lease_until - self._lease - self._patience
+        return instant(node.troubled_at(beating=held)) >= since

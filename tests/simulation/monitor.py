@@ -7,14 +7,16 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from duetime.model.action import Record
+from duetime.model.lane import Lane, parse_lane
 from duetime.model.state import State
 from simulation.ledger import Ledger
 from simulation.node import Node
 from simulation.scenario import Scenario
 from simulation.trace import Trace
 from simulation.truth import Truth
-from simulation.witness import Witness
+from simulation.witness import Hold, Witness
 
+SECOND = 1_000_000
 TICK = 0.5
 SLACK = 2.0
 BACKOFF = 6.0
@@ -51,7 +53,7 @@ class Monitor:
             recovered = now() >= calm_at + self._recovery
             steady = [n for n in self._nodes() if n.works and recovered]
             self._look(steady)
-            self._look_for_overtaken(recovered)
+            self._look_at_claims(recovered)
 
     def _look(self, nodes: Sequence[Node]) -> None:
         busy = {s.hold.process for s in self._ledger.starts[self._starts :]}
@@ -80,11 +82,9 @@ class Monitor:
         free = [n for n in known if due and n.has_room(record.queue, lane.suspect)]
         return "G1 due and left behind", free
 
-    def _look_for_overtaken(self, recovered: bool) -> None:
-        """However busy the workers are, a lane goes by due time."""
-        newest: dict[str, int] = {}
-        for hold in list(self._witness.holds.values())[self._claims :]:
-            newest[hold.lane] = max(hold.due_at, newest.get(hold.lane, hold.due_at))
+    def _look_at_claims(self, recovered: bool) -> None:
+        """However busy the workers are, nothing that is due waits for ever."""
+        fresh = list(self._witness.holds.values())[self._claims :]
         self._claims = len(self._witness.holds)
         before, self._free = self._free, {}
         now = self._truth.now
@@ -92,6 +92,32 @@ class Monitor:
             if record.token or not recovered or record.due_at is None or record.due_at > now:
                 continue
             waited = self._free[record.id] = before.get(record.id, 0.0) + TICK
-            ahead = newest.get(self._truth.lane(record.id).text, 0)
-            if waited > self._bound and ahead > record.due_at + 1_000_000:
-                self._trace.violation("G1 overtaken in its lane", self._trace.action(record.id))
+            if waited > self._bound:
+                self._check_order(record, fresh)
+
+    def _check_order(self, record: Record, fresh: Sequence[Hold]) -> None:
+        """A lane goes by due time, and one that is run alone gets the next free slot."""
+        lane, due_at = self._truth.lane(record.id), record.due_at or 0
+        if any(h.lane == lane.text and h.due_at > due_at + SECOND for h in fresh):
+            self._trace.violation("G1 overtaken in its lane", self._trace.action(record.id))
+        if lane.suspect and any(self._passed_over(record, lane, hold) for hold in fresh):
+            self._trace.violation("G1 passed over", self._trace.action(record.id))
+
+    def _passed_over(self, record: Record, lane: Lane, hold: Hold) -> bool:
+        """Whether this claim's worker had a slot for it, and gave it to another."""
+        nodes = [n for n in self._nodes() if n.process is hold.process and n.works]
+        if not any(n.knows_all or lane.parked is None for n in nodes):
+            return False
+        if not any(n.shares_slots(record.queue, parse_lane(hold.lane).queue) for n in nodes):
+            return False
+        return not hold.suspect and not self._was_occupied(hold)
+
+    def _was_occupied(self, hold: Hold) -> bool:
+        """Whether the worker held another one to be run alone when it made this claim."""
+        alone = [h for h in self._witness.holds.values() if h.suspect and h.process is hold.process]
+        slack = int(SLACK * SECOND)
+        return any(
+            h.claimed_at <= hold.claimed_at
+            and (h.ended_at is None or h.ended_at + slack >= hold.claimed_at)
+            for h in alone
+        )

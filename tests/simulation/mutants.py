@@ -16,6 +16,7 @@ from duetime.errors import StoreUnavailable
 from duetime.model import ending
 from duetime.model.clock import to_micros
 from duetime.model.ending import Again, Ending, decide_loss
+from duetime.model.lane import parse_lane
 from duetime.store.memory import MemoryStore
 from duetime.store.memory_rows import has_expired
 from duetime.worker import claimer, sweeper
@@ -27,6 +28,7 @@ from duetime.worker.starter import Starter
 from duetime.worker.storetime import StoreTime
 from duetime.worker.sweeper import Sweeper
 from duetime.worker.worker import Worker
+from simulation.scenario import Scenario, draw_saturated
 
 Patch = tuple[object, str, object]
 
@@ -96,6 +98,16 @@ def lose_without_refund(expired: Any) -> Ending:
 def fill_without_lease(self: Any, pool: Any) -> None:
     while pool.ready and pool.running < pool.slots:
         self._start(pool.ready.popleft())
+
+
+def open_whatever_has_room(self: Any, pool: Any) -> Any:
+    heads = [(parse_lane(text), due) for text, due in self._heads.items()]
+    free, room = pool.free > pool.early, self._room(pool) > 0
+    return [
+        (lane, due)
+        for lane, due in heads
+        if self._reaches(pool, lane) and (free if lane.suspect else room)
+    ]
 
 
 def know_wall_clock(self: Any, clock: Any, monotonic: Callable[[], float]) -> None:
@@ -187,6 +199,7 @@ MUTANTS: Mapping[str, list[Patch]] = {
     ],
     "burns an attempt when a neighbour crashes": [(sweeper, "decide_loss", lose_without_refund)],
     "starts what is no longer its own": [(Starter, "_fill", fill_without_lease)],
+    "lets what is run alone wait until it idles": [(Claimer, "_open", open_whatever_has_room)],
     "trusts its own clock": [
         (StoreTime, "__init__", know_wall_clock),
         (StoreTime, "now", tell_wall_clock),
@@ -206,6 +219,12 @@ MUTANTS: Mapping[str, list[Patch]] = {
     "never suspects what kills its workers": [(ending, "SUSPECT_LOSSES", 50)],
     "stops and keeps what it has not started": [(Worker, "_release", release_nothing)],
     "relies on wakes alone": [(Sweeper, "_plan_next", plan_no_sweep)],
+}
+
+
+# Where a mutant does harm, if not in any history.
+SCENES: Mapping[str, Callable[[int], Scenario]] = {
+    "lets what is run alone wait until it idles": draw_saturated,
 }
 
 

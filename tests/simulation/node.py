@@ -27,14 +27,23 @@ HOUR = 3600.0
 class OwnBeat(TaskBeat):
     """The heartbeat as a process of its own: it goes on while its worker's loop is blocked."""
 
-    def __init__(self, store: Store, renewal: Renewal, loop: SimLoop, process: Process) -> None:
+    def __init__(
+        self, store: Store, renewal: Renewal, loop: SimLoop, process: Process, worker: Process
+    ) -> None:
         super().__init__(store, renewal)
         self._loop = loop
         self._process = process
+        self._worker = worker
+        self._tell = renewal.renewed
+        renewal.renewed = self._tell_worker
 
     def start(self) -> None:
         with self._loop.within(self._process):
             super().start()
+
+    def _tell_worker(self) -> None:
+        with self._loop.within(self._worker):
+            self._tell()
 
 
 class Node:
@@ -83,7 +92,7 @@ class Node:
             dice=dice.random,
             name=lambda: name,
             heartbeat=lambda _, renewal: OwnBeat(
-                FaultyStore(truth, self.beat_line), renewal, self._loop, self.beat
+                FaultyStore(truth, self.beat_line), renewal, self._loop, self.beat, self.process
             ),
         )
         self.worker = Worker(parts, scenario.settings, ports)
@@ -159,6 +168,9 @@ class Node:
             alone = not self.worker._holdings.suspects()
             return alone and any(p.running + len(p.ready) + p.early < p.slots for p in pools)
         return any(p.running < p.slots and not p.ready for p in pools)
+
+    def shares_slots(self, queue: str, other: str) -> bool:
+        return any(p.serves(queue) and p.serves(other) for p in self.worker._pools)
 
     def leftovers(self) -> str | None:
         """What it still holds though nothing is left to do."""

@@ -132,3 +132,19 @@ def draw_outages(seed: int) -> Scenario:
     drawn = draw(seed)
     faults = Faults(outage=1.5 * drawn.settings.lease)
     return replace(drawn, faults=faults, latency=0.001, chaos=6 * drawn.settings.lease)
+
+
+def draw_saturated(seed: int) -> Scenario:
+    """More work than slots for a good while, claimed well ahead; some of it kills its worker."""
+    drawn = draw(seed)
+    lease = drawn.settings.lease
+    settings = replace(drawn.settings, concurrency=1, queues=None, preclaim=1.5 * lease, batch=500)
+    return replace(
+        drawn,
+        settings=settings,
+        faults=Faults(poison=0.05),
+        latency=0.001,
+        actions=100,
+        nodes=2,
+        chaos=lease,
+    )

@@ -3,7 +3,7 @@
 import os
 
 from simulation.campaign import judge
-from simulation.scenario import draw_healthy, draw_outages
+from simulation.scenario import draw_healthy, draw_outages, draw_saturated
 
 SEEDS = int(os.environ.get("DUETIME_TEST_SEEDS", "2000"))
 
@@ -47,8 +47,14 @@ def test_without_faults_everything_starts_on_time_and_nothing_is_lost() -> None:
     assert verdict.latest < 0.1
 
 
-def test_an_outage_of_the_store_alone_loses_no_run_that_started() -> None:
+def test_an_outage_of_the_store_alone_loses_no_run() -> None:
     verdict = judge(range(100), draw_outages)
     assert not verdict.failures, verdict.told()
     assert verdict.tally["outages"] > 0
-    assert verdict.tally["started runs lost"] == 0
+    assert verdict.tally["runs lost"] == 0
+
+
+def test_what_is_run_alone_gets_its_turn_among_much_else() -> None:
+    verdict = judge(range(100), draw_saturated)
+    assert not verdict.failures, verdict.told()
+    assert verdict.tally["suspects started"] > 0

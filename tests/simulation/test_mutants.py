@@ -3,7 +3,8 @@
 import pytest
 
 from simulation.cluster import run
-from simulation.mutants import MUTANTS, planted
+from simulation.mutants import MUTANTS, SCENES, planted
+from simulation.scenario import draw
 
 MOST = 200
 
@@ -12,7 +13,7 @@ MOST = 200
 def test_a_worker_that(name: str) -> None:
     with planted(name):
         for seed in range(MOST):
-            if violations := run(seed).violations:
+            if violations := run(seed, scenario=SCENES.get(name, draw)).violations:
                 print(f"caught in {seed + 1} seeds: {violations[0]}")
                 return
     pytest.fail(f"survived {MOST} seeds")

@@ -132,20 +132,28 @@ class Claimer:
     def _lanes(self, pool: Pool, ahead: int) -> list[Lane]:
         """The lanes with something due by now + ahead that this pool could take from."""
         horizon = self._time.now() + ahead
-        lanes = (parse_lane(text) for text, due in self._heads.items() if due <= horizon)
-        return [lane for lane in lanes if self._takes(pool, lane)]
+        return [lane for lane, due in self._open(pool) if due <= horizon]
 
-    def _takes(self, pool: Pool, lane: Lane) -> bool:
-        """What is parked is taken by workers that know its kind. An action that was lost
-        twice is taken alone: into a slot that is free at once, and not beside another of its
-        sort."""
+    def _open(self, pool: Pool) -> list[tuple[Lane, int]]:
+        """The lanes this pool has room for, with their next due times. An action that was
+        lost twice is taken alone, into a slot that is free at once. If it is due and only
+        that slot is missing, the pool takes nothing else: the next free slot is its own."""
+        known = [(parse_lane(text), due) for text, due in self._heads.items()]
+        reached = [(lane, due) for lane, due in known if self._reaches(pool, lane)]
+        slot = pool.free > pool.early
+        if not slot and any(lane.suspect and due <= self._time.now() for lane, due in reached):
+            return []
+        room = self._room(pool) > 0
+        return [(lane, due) for lane, due in reached if (slot if lane.suspect else room)]
+
+    def _reaches(self, pool: Pool, lane: Lane) -> bool:
+        """What is parked is taken by workers that know its kind; of those that were lost
+        twice, one at a time."""
         if not pool.serves(lane.queue):
             return False
         if lane.parked is not None and not self._runs(*lane.parked):
             return False
-        if lane.suspect:
-            return pool.free > pool.early and self._holdings.suspects() == 0
-        return self._room(pool) > 0
+        return not lane.suspect or self._holdings.suspects() == 0
 
     def _room(self, pool: Pool) -> int:
         return pool.room(self._preclaim, self._batch)
@@ -193,8 +201,8 @@ class Claimer:
         ahead = int(self._preclaim * SECOND)
         wanted = [
             due if lane.suspect else due - ahead
-            for due, lane in ((due, parse_lane(text)) for text, due in self._heads.items())
-            if any(self._takes(pool, lane) for pool in self._pools)
+            for pool in self._pools
+            for lane, due in self._open(pool)
         ]
         if not wanted:
             return NO_HURRY

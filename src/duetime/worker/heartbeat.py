@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Callable
 from typing import Protocol
 
 from duetime.errors import DuetimeError
@@ -27,9 +28,12 @@ class Heartbeat(Protocol):
 class Renewal:
     """One beat in two halves, so that a thread or a task may do the asking between them."""
 
-    def __init__(self, holdings: Holdings, time: StoreTime, lease: float) -> None:
+    def __init__(
+        self, holdings: Holdings, time: StoreTime, lease: float, renewed: Callable[[], None]
+    ) -> None:
         self._holdings = holdings
         self._time = time
+        self.renewed = renewed
         self.lease = lease
 
     @property
@@ -37,10 +41,11 @@ class Renewal:
         return self.lease / 3
 
     def due(self) -> tuple[list[Held], float]:
-        """What to renew, and the moment it was asked: the new lease counts from there."""
+        """What to renew, and the moment it was asked: the new lease counts from there. What
+        runs on a lease that may be over is asked to stop; what waits, waits for the answer."""
         now = self._time.monotonic()
         for held in self._holdings:
-            if now >= held.lease_ends:
+            if now >= held.lease_ends and held.started_at is not None:
                 held.stop.asked = True
         return self._holdings.renewable(now), now
 
@@ -50,7 +55,8 @@ class Renewal:
                 held.lease_ends = sent + self.lease
                 self._ask(held, renewed.kept[held.claim.id])
             elif held.claim.id in renewed.lost:
-                held.stop.asked = True
+                held.give_up()
+        self.renewed()
 
     def _ask(self, held: Held, by: str | None) -> None:
         if by is not None:

@@ -17,16 +17,30 @@ if TYPE_CHECKING:
 class Held:
     """One claim on its way through this worker."""
 
-    __slots__ = ("claim", "lease_ends", "pool", "renew_until", "started_at", "stop", "task")
+    __slots__ = (
+        "claim",
+        "lease_ends",
+        "lost",
+        "pool",
+        "renew_until",
+        "started_at",
+        "stop",
+        "task",
+    )
 
     def __init__(self, claim: Claim, pool: Pool, lease_ends: float) -> None:
         self.claim = claim
         self.pool = pool
         self.lease_ends = lease_ends
         self.renew_until: float | None = None
+        self.lost = False
         self.started_at: int | None = None
         self.stop = Stop()
         self.task: Task[None] | None = None
+
+    def give_up(self) -> None:
+        """It is no longer ours: never started from here on, and asked to stop if it runs."""
+        self.lost = self.stop.asked = True
 
 
 class Holdings:
@@ -42,10 +56,10 @@ class Holdings:
         return iter(list(self._held.values()))
 
     def add(self, held: Held) -> None:
-        """An older run of the same action, whose lease was lost, is asked to stop."""
+        """An older run of the same action has lost its lease."""
         older = self._held.get(held.claim.id)
         if older is not None:
-            older.stop.asked = True
+            older.give_up()
         self._held[held.claim.id] = held
 
     def holds(self, action_id: UUID, token: UUID, now: float) -> bool:

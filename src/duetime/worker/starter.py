@@ -32,6 +32,7 @@ class Starter:
         self._run = run
         self._freed = freed
         self._early: list[tuple[int, int, Held]] = []
+        self._doubtful: list[Held] = []
         self._order = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -52,6 +53,12 @@ class Starter:
             self._ready(held)
         self._arm()
 
+    def renewed(self) -> None:
+        """The store has answered for the leases: what waited for it starts, or is forgotten."""
+        doubtful, self._doubtful = self._doubtful, []
+        for held in doubtful:
+            self._ready(held)
+
     def ended(self, held: Held) -> None:
         """A handler came to its end: its slot goes to the next one."""
         held.pool.running -= 1
@@ -60,8 +67,9 @@ class Starter:
 
     def unstarted(self, pools: list[Pool]) -> list[Held]:
         """Take away all that was claimed and not started."""
-        waiting = [held for _, _, held in self._early]
+        waiting = [held for _, _, held in self._early] + self._doubtful
         self._early.clear()
+        self._doubtful.clear()
         self._arm()
         for pool in pools:
             waiting += pool.ready
@@ -76,11 +84,21 @@ class Starter:
     def _fill(self, pool: Pool) -> None:
         while pool.ready and pool.running < pool.slots:
             held = pool.ready.popleft()
-            if self._time.monotonic() >= held.lease_ends:
-                # Too late to be ours: whoever rescues it runs it.
-                self._holdings.drop(held)
-                continue
-            self._start(held)
+            if self._is_ours(held):
+                self._start(held)
+            else:
+                self._freed()
+
+    def _is_ours(self, held: Held) -> bool:
+        """Not once it was lost; and if its lease may be over, not before a renewal says that
+        nobody else has taken it."""
+        if held.lost:
+            self._holdings.drop(held)
+        elif self._time.monotonic() >= held.lease_ends:
+            self._doubtful.append(held)
+        else:
+            return True
+        return False
 
     def _start(self, held: Held) -> None:
         held.pool.started()

@@ -90,7 +90,7 @@ class Worker:
             caught_up=self._reporter.caught_up,
         )
         self._pruner = Pruner(store, settings)
-        self._heartbeat = ports.heartbeat(store, Renewal(held, time, settings.lease))
+        self._heartbeat = ports.heartbeat(store, Renewal(held, time, settings.lease, self._renewed))
 
     def _presence(self) -> Presence:
         queues = self._settings.queues
@@ -104,6 +104,11 @@ class Worker:
             concurrency=self._settings.concurrency,
         )
 
+    def _renewed(self) -> None:
+        """Called by the heartbeat's thread; the starter belongs to the loop."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._starter.renewed)
+
     def _ended(self, held: Held, ending: Ending) -> None:
         # The limit is for handlers that run on and on; an ending is renewed until it is stored.
         held.renew_until = None
@@ -116,6 +121,7 @@ class Worker:
         """Look at the store before anything runs: what is wrong with it is told here."""
         if self._tasks:
             raise ConfigError("this worker was started before; app.worker() makes a new one")
+        self._loop = asyncio.get_running_loop()
         async with AsyncExitStack() as stack:
             self._sweeper.listener = await stack.enter_async_context(
                 self._store.listen(self._claimer.woken)
@@ -132,7 +138,7 @@ class Worker:
 
     def _clock_moved(self) -> Callable[[], None]:
         """Tests move their clock from any thread; the worker looks at once."""
-        loop = asyncio.get_running_loop()
+        loop = self._loop
 
         def look() -> None:
             self._starter.due()
