@@ -14,7 +14,15 @@ from typing import TypeVar
 from uuid import UUID, uuid4
 
 from duetime.errors import DuplicateKey, IllegalState, LeaseLost
-from duetime.model.action import Added, NewAction, Record, StoredRun, current_run
+from duetime.model.action import (
+    Added,
+    NewAction,
+    Record,
+    StoredRun,
+    born,
+    current_run,
+    replaced,
+)
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import (
     Claim,
@@ -100,14 +108,15 @@ class MemoryStore(Store):
         if self._rows.record(new.id) is not None:
             return new.id
         holder = self._rows.holder(new.tenant, new.kind, new.key)
+        due_at = moves.due_time(new.due_at, new.delay, now)
         if holder is None:
-            self._make_due(moves.born(new, now))
+            self._make_due(Row(born(new, due_at, now), new.lane))
             return new.id
         if if_exists == "raise":
             raise DuplicateKey(str(new.key), new.kind, holder.record.id)
         if if_exists == "replace":
             _require("replace", holder.record, State.scheduled)
-            self._make_due(moves.replaced(holder, new, now))
+            self._make_due(Row(replaced(holder.record, new, due_at, now), new.lane))
         return holder.record.id
 
     @immediate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from duetime.model.action import NewAction, Record, StoredRun, current_run
+from duetime.model.action import Record, StoredRun, current_run
 from duetime.model.claim import Claim, Expired
 from duetime.model.ending import Again, Ending, Finish
 from duetime.model.lane import lane_of
@@ -15,65 +15,6 @@ from duetime.store.memory_lanes import Row
 
 def due_time(due_at: int | None, delay: int | None, now: int) -> int:
     return due_at if due_at is not None else now + (delay or 0)
-
-
-def born(new: NewAction, now: int) -> Row:
-    record = Record(
-        id=new.id,
-        kind=new.kind,
-        version=new.version,
-        payload=new.payload,
-        state=State.scheduled,
-        queue=new.queue,
-        priority=new.priority,
-        tenant=new.tenant,
-        correlation_id=new.correlation_id,
-        key=new.key,
-        due_at=due_time(new.due_at, new.delay, now),
-        attempt=0,
-        base_attempt=0,
-        losses=0,
-        token=None,
-        worker=None,
-        lease_until=None,
-        started_at=None,
-        progress=None,
-        result=None,
-        error=None,
-        outcome=None,
-        job=None,
-        tick=None,
-        triggered_by=None,
-        after=None,
-        after_on=None,
-        created_at=now,
-        created_by=new.by,
-        modified_at=None,
-        modified_by=None,
-        cancelled_by=None,
-        finished_at=None,
-    )
-    return Row(record, new.lane)
-
-
-def replaced(row: Row, new: NewAction, now: int) -> Row:
-    """The same action with other work: what it went through so far no longer counts."""
-    record = replace(
-        row.record,
-        version=new.version,
-        payload=new.payload,
-        queue=new.queue,
-        priority=new.priority,
-        correlation_id=new.correlation_id,
-        due_at=due_time(new.due_at, new.delay, now),
-        attempt=0,
-        base_attempt=0,
-        losses=0,
-        error=None,
-        modified_at=now,
-        modified_by=new.by,
-    )
-    return Row(record, new.lane)
 
 
 def cancelled(record: Record, by: str, now: int) -> Record:

@@ -9,7 +9,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from duetime.errors import DuplicateKey, IllegalState
-from duetime.model.action import Added, NewAction, Record
+from duetime.model.action import Added, NewAction, Record, born, replaced
 from duetime.model.key import IfExists
 from duetime.model.state import State
 from duetime.store.base import Store
@@ -67,7 +67,7 @@ def _insert(new: Sequence[NewAction]) -> Steps[dict[UUID, Record]]:
     created: dict[UUID, Record] = {}
     for action_id, due_at, created_at in cast("Any", found):
         one = asked[UUID(action_id)]
-        created[one.id] = rows.born(one, due_at, created_at)
+        created[one.id] = born(one, due_at, created_at)
     lanes = ((asked[record.id].lane, record.due_at) for record in created.values())
     yield from wake(lanes, next((record.created_at for record in created.values()), 0))
     return created
@@ -101,7 +101,7 @@ def _replace(new: NewAction) -> Steps[dict[UUID, Added]]:
         return (yield from _refuse_running(holder.id, new))
     ((_, due_at, now),) = cast("Any", changed)
     yield from wake([(new.lane, due_at)], now)
-    return {new.id: Added(_replaced(holder, new, due_at, now), False)}
+    return {new.id: Added(replaced(holder, new, due_at, now), False)}
 
 
 def _refuse_running(action_id: UUID, new: NewAction) -> Steps[dict[UUID, Added]]:
@@ -139,21 +139,3 @@ def _replacement(holder: UUID, new: NewAction) -> dict[str, object]:
         "delay": new.delay or 0,
         "by": new.by,
     }
-
-
-def _replaced(holder: Record, new: NewAction, due_at: int, now: int) -> Record:
-    return replace(
-        holder,
-        version=new.version,
-        payload=new.payload,
-        queue=new.queue,
-        priority=new.priority,
-        correlation_id=new.correlation_id,
-        due_at=due_at,
-        attempt=0,
-        base_attempt=0,
-        losses=0,
-        error=None,
-        modified_at=now,
-        modified_by=new.by,
-    )

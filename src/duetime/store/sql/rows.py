@@ -33,45 +33,6 @@ def record(row: Row) -> Record:
     return Record(*value)
 
 
-def born(new: NewAction, due_at: int, created_at: int) -> Record:
-    """What was just stored, known without reading it back."""
-    return Record(
-        id=new.id,
-        kind=new.kind,
-        version=new.version,
-        payload=new.payload,
-        state=State.scheduled,
-        queue=new.queue,
-        priority=new.priority,
-        tenant=new.tenant,
-        correlation_id=new.correlation_id,
-        key=new.key,
-        due_at=due_at,
-        attempt=0,
-        base_attempt=0,
-        losses=0,
-        token=None,
-        worker=None,
-        lease_until=None,
-        started_at=None,
-        progress=None,
-        result=None,
-        error=None,
-        outcome=None,
-        job=None,
-        tick=None,
-        triggered_by=None,
-        after=None,
-        after_on=None,
-        created_at=created_at,
-        created_by=new.by,
-        modified_at=None,
-        modified_by=None,
-        cancelled_by=None,
-        finished_at=None,
-    )
-
-
 def claim(row: Row) -> Claim:
     """A row of `claim.sql` after its clock and turn."""
     value = cast("Any", row)
