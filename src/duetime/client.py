@@ -290,7 +290,7 @@ class Client:
     def _cancelled(self, records: Sequence[Record]) -> list[Action]:
         for record in records:
             if record.state is State.cancelled:
-                self._meters.cancelled(record.kind, record.tenant)
+                self._meters.finished(record.kind, record.tenant, State.cancelled)
         return [self._shown(record) for record in records]
 
     def _rescheduled(self, record: Record) -> Action:

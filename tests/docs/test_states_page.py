@@ -42,9 +42,7 @@ async def replace(probe: Probe, record: Record) -> None:
 def held(record: Record) -> Claim:
     """What its holder would hold; a record without a token has none."""
     token = record.token or record.id
-    return Claim(
-        record.id, token, "", 1, "", "", "", 1, None, None, 0, 1, 0, 0, "", None, None, None
-    )
+    return Claim(record.id, token, "", 1, "", "", None, None, 0, 1, 0, 0, "", None, None, None)
 
 
 ATTEMPTS: list[tuple[str, Attempt]] = [

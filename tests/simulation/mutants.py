@@ -5,7 +5,7 @@ Each mutant names the line of thought it breaks; `planted` puts it in place for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -46,7 +46,7 @@ HEARD = Renewal.heard
 def _as_holder(store: Any, ending: Ending) -> Ending:
     """The ending as if whoever holds the action now had sent it."""
     row = store._rows.unfinished.get(ending.id)
-    return ending if row is None else replace(ending, token=row.record.token)
+    return ending if row is None else ending._replace(token=row.record.token)
 
 
 def end_by_state(store: Any, ending: Ending, now: int, rescuing: bool) -> bool:
@@ -92,7 +92,7 @@ def lower_nothing(self: Any, lane: str, due_at: int) -> None:
 
 def lose_without_refund(expired: Any) -> Ending:
     ending = decide_loss(expired)
-    return replace(ending, refund=False) if isinstance(ending, Again) else ending
+    return ending._replace(refund=False) if isinstance(ending, Again) else ending
 
 
 def fill_without_lease(self: Any, pool: Any) -> None:
@@ -123,17 +123,18 @@ async def send_once(self: Any, batch: Any) -> None:
     try:
         await SEND(self, batch)
     except StoreUnavailable:
-        for held, _ in batch:
-            self._waiting.pop(held.claim.token, None)
+        for held in batch:
+            self._waiting.pop(held, None)
             self._holdings.drop(held)
 
 
-def settle_as_accepted(self: Any, held: Held, ending: Ending, accepted: bool) -> None:
-    SETTLE(self, held, ending, True)
+def settle_as_accepted(self: Any, held: Held, accepted: bool) -> None:
+    SETTLE(self, held, True)
 
 
-def take_at_once(self: Any, held: Held) -> None:
-    self._ready(held)
+def take_at_once(self: Any, pool: Any, claimed: Sequence[Held]) -> None:
+    for held in claimed:
+        self._ready(held)
 
 
 def drop_whatever_is_held(self: Any, held: Held) -> None:

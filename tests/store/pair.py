@@ -13,11 +13,11 @@ from uuid import UUID
 
 from duetime.errors import DuetimeError
 from duetime.model.audit import AuditEntry
-from duetime.model.claim import Claimed, Lease
+from duetime.model.claim import Claim, Claimed, Lease
 from duetime.model.ending import Ending
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Steps
+from duetime.store.flow import Flow, Mode, Steps
 from duetime.store.memory import MemoryStore
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class Side:
             raise Peeked((yield from flow.start()))
 
         try:
-            self.store.perform_blocking(Flow(steps, flow.mode))
+            self.store.perform_blocking(Flow(steps, Mode.pinned))
         except Peeked as peeked:
             return peeked.result
         raise AssertionError("the flow's error was swallowed")
@@ -83,7 +83,7 @@ class Side:
         return Lease(held.id, self._tokens[held.name])
 
     def ending(self, held: Holding, ending: Ending) -> Ending:
-        return replace(ending, id=held.id, token=self._tokens[held.name])
+        return ending._replace(id=held.id, token=self._tokens[held.name])
 
     def holding(self, action_id: UUID, token: UUID) -> Holding:
         return Holding(action_id, self._names[token])
@@ -105,6 +105,8 @@ class Side:
             value = replace(value, id=NO_ID)
         if is_dataclass(value) and not isinstance(value, type):
             return {f.name: self.told(getattr(value, f.name)) for f in fields(value)}
+        if isinstance(value, Claim):
+            return self.told(value._asdict())
         if isinstance(value, Mapping):
             return {self.told(key): self.told(item) for key, item in value.items()}
         if isinstance(value, set | frozenset):

@@ -20,7 +20,7 @@ from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Mode, Statement
-from duetime.store.sql.attempt import openings
+from duetime.store.sql.attempt import settings
 from duetime.store.sql.postgres import PostgresStore
 from duetime.store.sql.sqlite import SqliteStore
 from servers import Server
@@ -206,14 +206,11 @@ class TestSqlite:
 
 
 def explain(url: str, store: PostgresStore, flow: Flow[Any]) -> object:
-    opening = openings(1).get(flow.mode)
-    with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
-        if opening is not None:
-            connection.execute(opening.text.encode())
-        plan = _explain(connection, store, first_statement(flow))
-        if flow.mode not in (Mode.read, Mode.single):
-            connection.execute("ROLLBACK")
-    return plan
+    pins = settings(1).get(flow.mode)
+    with psycopg.connect(url, prepare_threshold=None) as connection:
+        if pins is not None:
+            connection.execute(pins.text.encode())
+        return _explain(connection, store, first_statement(flow))
 
 
 def _explain(

@@ -54,6 +54,5 @@ def unix_micros() -> int:
     return time.time_ns() // 1000
 
 
-def monotonic() -> float:
-    """Seconds that never step; only differences mean anything."""
-    return time.monotonic()
+# Seconds that never step; only differences mean anything.
+monotonic = time.monotonic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from duetime.model.claim import FATAL_LOSSES, SUSPECT_LOSSES, Expired
@@ -10,8 +10,7 @@ from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finish:
+class Finish(NamedTuple):
     """The action is over and moves to history."""
 
     id: UUID
@@ -25,8 +24,7 @@ class Finish:
     lost: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
+class Again(NamedTuple):
     """The action is scheduled again, and the run goes to the record.
 
     `delay` counts from the store's now; None keeps `due_at`. `lane` None keeps the lane.

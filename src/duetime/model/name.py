@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from duetime.errors import InvalidArgument
 
+UNSTORABLE = "NUL and lone surrogates cannot be stored"
+
 
 def check_name(argument: str, value: str | None, most: int) -> str:
     """Not empty, not too long, and text that every store can keep."""
@@ -15,13 +17,15 @@ def check_name(argument: str, value: str | None, most: int) -> str:
         raise InvalidArgument(
             argument, value, f"it has {len(value)} characters, {most} are allowed"
         )
-    if "\x00" in value or not _encodable(value):
-        raise InvalidArgument(argument, value, "NUL and lone surrogates cannot be stored")
+    if not is_storable(value):
+        raise InvalidArgument(argument, value, UNSTORABLE)
     return value
 
 
-def _encodable(value: str) -> bool:
+def is_storable(value: str) -> bool:
     """Lone surrogates are text to Python and to nobody else."""
+    if "\x00" in value:
+        return False
     try:
         value.encode()
     except UnicodeEncodeError:

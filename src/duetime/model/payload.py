@@ -149,7 +149,7 @@ class Payloads:
         entry = self.named(kind)
         try:
             if version == entry.version:
-                return entry.adapter.validate_json(text)
+                return entry.adapter.validator.validate_json(text)
             return entry.adapter.validate_python(_upgraded(entry, version, json.loads(text)))
         except InvalidPayload:
             raise

@@ -57,7 +57,8 @@ class Store(ABC):
 
         Raises StoreUnavailable when the store cannot be reached or does not answer in time;
         then a flow marked `resend` did its work at most once, any other may or may not have
-        happened. Errors raised by the flow itself roll everything back and pass through.
+        happened. Errors raised by the flow itself roll everything back and pass through;
+        a flow of mode `hot` or `claim` raises none after its statement.
         """
 
     @abstractmethod

@@ -46,7 +46,8 @@ class Mode(Enum):
     read = "one or more reads"
     single = "one statement, a transaction by itself"
     write = "one transaction"
-    hot = "one transaction with pinned plans"
+    pinned = "one transaction with pinned plans"
+    hot = "one statement with a pinned plan; what follows it may come after its commit"
     claim = "as hot, and its commit need not wait for the disk"
 
 

@@ -128,8 +128,6 @@ def claim_of(row: Row, token: UUID) -> Claim:
         version=record.version,
         payload=record.payload,
         lane=row.lane,
-        queue=record.queue,
-        priority=record.priority,
         tenant=record.tenant,
         correlation_id=record.correlation_id,
         due_at=record.due_at or 0,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from opentelemetry import metrics
 
-from duetime.model.tenant import ANY, Scope
+from duetime.model.state import State
 
 
 class Meters:
@@ -13,9 +15,11 @@ class Meters:
     def __init__(self) -> None:
         meter = metrics.get_meter("duetime")
         self._scheduled = meter.create_counter("duetime.action.scheduled")
-        self._executed = meter.create_counter("duetime.action.executed")
-        self._cancelled = meter.create_counter("duetime.action.cancelled")
-        self._failed = meter.create_counter("duetime.action.failed")
+        self._finished = {
+            State.succeeded: meter.create_counter("duetime.action.executed"),
+            State.cancelled: meter.create_counter("duetime.action.cancelled"),
+            State.failed: meter.create_counter("duetime.action.failed"),
+        }
         self._rescheduled = meter.create_counter("duetime.action.rescheduled")
         self._redispatched = meter.create_counter("duetime.catchup.redispatched")
         self._lateness = meter.create_histogram("duetime.action.lateness", unit="s")
@@ -24,14 +28,8 @@ class Meters:
     def scheduled(self, kind: str, tenant: str | None) -> None:
         self._scheduled.add(1, _tags(kind, tenant))
 
-    def executed(self, kind: str, tenant: str | None) -> None:
-        self._executed.add(1, _tags(kind, tenant))
-
-    def cancelled(self, kind: str, tenant: str | None) -> None:
-        self._cancelled.add(1, _tags(kind, tenant))
-
-    def failed(self, kind: str, tenant: str | None) -> None:
-        self._failed.add(1, _tags(kind, tenant))
+    def finished(self, kind: str, tenant: str | None, state: State) -> None:
+        self._finished[state].add(1, _tags(kind, tenant))
 
     def rescheduled(self, kind: str, tenant: str | None) -> None:
         self._rescheduled.add(1, _tags(kind, tenant))
@@ -45,8 +43,6 @@ class Meters:
         self._duration.record(max(took, 0.0), tags)
 
 
-def _tags(kind: str, tenant: Scope) -> dict[str, str]:
-    return {
-        "duetime.kind": kind,
-        "duetime.tenant": "global" if tenant is None or tenant is ANY else tenant,
-    }
+@lru_cache(maxsize=4096)
+def _tags(kind: str, tenant: str | None) -> dict[str, str]:
+    return {"duetime.kind": kind, "duetime.tenant": "global" if tenant is None else tenant}

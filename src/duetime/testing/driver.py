@@ -153,13 +153,13 @@ class Testing:
         )
         pool = Pool(len(claims), lambda queue: True)
         held = [Held(claim, pool, monotonic() + LEASE) for claim in claims]
-        await asyncio.gather(*(_alone(runner, one, time) for one in held))
+        await asyncio.gather(*(_alone(runner, one) for one in held))
         threads.close()
-        await self._record(endings, time)
+        await self._record(endings)
 
-    async def _record(self, endings: list[tuple[Held, Ending]], time: StoreTime) -> None:
+    async def _record(self, endings: list[tuple[Held, Ending]]) -> None:
         store = self._app.store
-        reporter = Reporter(self._app.parts, time)
+        reporter = Reporter(self._app.parts)
         accepted = await store.perform(store.complete([ending for _, ending in endings]))
         for held, ending in endings:
             if ending.id in accepted:
@@ -167,9 +167,8 @@ class Testing:
         await reporter.settle()
 
 
-def _alone(runner: Runner, held: Held, time: StoreTime) -> asyncio.Task[None]:
+def _alone(runner: Runner, held: Held) -> asyncio.Task[None]:
     """Each run in a context of its own, as in a worker."""
-    held.started_at = time.now()
     return asyncio.get_running_loop().create_task(runner.run(held), context=contextvars.Context())
 
 

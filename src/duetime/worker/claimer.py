@@ -40,7 +40,7 @@ class Claimer:
         holdings: Holdings,
         settings: WorkerSettings,
         *,
-        start: Callable[[Held], None],
+        start: Callable[[Pool, Sequence[Held]], None],
         runs: Callable[[str, int], bool],
         look: Callable[[bool], None],
         busy: Callable[[], bool],
@@ -99,11 +99,13 @@ class Claimer:
 
     async def _step(self) -> float:
         """Claim until there is no room or nothing due; then say how long to sleep."""
-        self._take_wakes()
-        if self.stopping or self._busy():
-            return NO_HURRY
-        full = [await self._fill(pool) for pool in self._pools]
-        return 0.0 if any(full) else self._pause()
+        more = True
+        while more:
+            self._take_wakes()
+            if self.stopping or self._busy():
+                return NO_HURRY
+            more = any([await self._fill(pool) for pool in self._pools])
+        return self._pause()
 
     def _take_wakes(self) -> None:
         wakes, self._wakes = self._wakes, {}
@@ -174,14 +176,21 @@ class Claimer:
 
     def _take(self, pool: Pool, claimed: Claimed, sent: float) -> None:
         """From here on the claims are ours: held, renewed, and started in their time."""
-        newest = claimed.now - CURSOR_LAG
+        self._advance(claimed)
         self._count_overlooked(claimed.claims)
-        for claim in claimed.claims:
-            cursor = min(claim.due_at, newest)
-            self._cursors[claim.lane] = max(cursor, self._cursors.get(claim.lane, cursor))
-            held = Held(claim, pool, sent + self._lease)
+        lease_ends = sent + self._lease
+        taken = [Held(claim, pool, lease_ends) for claim in claimed.claims]
+        for held in taken:
             self._holdings.add(held)
-            self._start(held)
+        self._start(pool, taken)
+
+    def _advance(self, claimed: Claimed) -> None:
+        newest = claimed.now - CURSOR_LAG
+        # Claims come by due time, lane by lane: so this keeps the last of each lane.
+        last = {claim.lane: claim.due_at for claim in claimed.claims}
+        for lane, due_at in last.items():
+            cursor = min(due_at, newest)
+            self._cursors[lane] = max(cursor, self._cursors.get(lane, cursor))
 
     def _count_overlooked(self, claims: Sequence[Claim]) -> None:
         if self._overlooked:

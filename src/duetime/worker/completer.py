@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
-from uuid import UUID
+from collections.abc import Callable, Collection
 
 from duetime.errors import DuetimeError, LeaseLost, StoreUnavailable
 from duetime.model.ending import Ending, Finish
@@ -40,7 +39,7 @@ class Completer:
         self._batch = batch
         self._recorded = recorded
         self._flushed = flushed
-        self._waiting: dict[UUID, tuple[Held, Ending]] = {}
+        self._waiting: dict[Held, Ending] = {}
         self._full = asyncio.Event()
         self.service = Service("completion", self._step)
 
@@ -49,7 +48,7 @@ class Completer:
 
     def add(self, held: Held, ending: Ending) -> None:
         first = not self._waiting
-        self._waiting[held.claim.token] = (held, ending)
+        self._waiting[held] = ending
         if first:
             self.service.wake()
         if len(self._waiting) >= self._batch:
@@ -76,29 +75,32 @@ class Completer:
 
     async def flush(self) -> None:
         """Record everything that waits now."""
-        for batch in _batches(self._waiting.values(), self._batch):
+        for batch in _batches(self._waiting, self._batch):
             await self._send(batch)
 
-    async def _send(self, batch: list[tuple[Held, Ending]]) -> None:
+    async def _send(self, batch: list[Held]) -> None:
         try:
-            accepted = await self._store.perform(self._store.complete([e for _, e in batch]))
+            endings = [self._waiting[held] for held in batch]
+            accepted = await self._store.perform(self._store.complete(endings))
         except StoreUnavailable:
             raise
         except DuetimeError as error:
             await self._isolate(batch, error)
             return
-        for held, ending in batch:
-            self._settle(held, ending, ending.id in accepted)
+        everything = len(accepted) == len(batch)
+        for held in batch:
+            self._settle(held, everything or held.claim.id in accepted)
         self._flushed()
 
-    async def _isolate(self, batch: list[tuple[Held, Ending]], error: DuetimeError) -> None:
+    async def _isolate(self, batch: list[Held], error: DuetimeError) -> None:
         """The store refused the data of some ending: halve until it is found, fail that one."""
         if len(batch) > 1:
             half = len(batch) // 2
             await self._send(batch[:half])
             await self._send(batch[half:])
             return
-        held, ending = batch[0]
+        [held] = batch
+        ending = self._waiting[held]
         plain = Finish(
             id=ending.id,
             token=ending.token,
@@ -109,11 +111,11 @@ class Completer:
         )
         if ending == plain:
             raise error
-        self._waiting[held.claim.token] = (held, plain)
-        await self._send([(held, plain)])
+        self._waiting[held] = plain
+        await self._send([held])
 
-    def _settle(self, held: Held, ending: Ending, accepted: bool) -> None:
-        del self._waiting[held.claim.token]
+    def _settle(self, held: Held, accepted: bool) -> None:
+        ending = self._waiting.pop(held)
         self._holdings.drop(held)
         if accepted:
             self._recorded(held, ending)
@@ -121,12 +123,9 @@ class Completer:
             log.warning("%s", LeaseLost(held.claim.id))
 
 
-def _batches(waiting: Iterable[tuple[Held, Ending]], size: int) -> list[list[tuple[Held, Ending]]]:
-    """In order, and one ending per action in each: a worker that stood still for a lease may
-    hold the old and the new run of the same action."""
-    batches: list[dict[UUID, tuple[Held, Ending]]] = [{}]
-    for held, ending in waiting:
-        if ending.id in batches[-1] or len(batches[-1]) >= size:
-            batches.append({})
-        batches[-1][ending.id] = (held, ending)
-    return [list(batch.values()) for batch in batches if batch]
+def _batches(waiting: Collection[Held], size: int) -> list[list[Held]]:
+    """One ending per action in each: a worker that stood still for a lease may hold the old
+    and the new run of the same action. The old one, which is lost, is sent by itself."""
+    ours = [held for held in waiting if not held.lost]
+    alone = [[held] for held in waiting if held.lost]
+    return [*alone, *(ours[first : first + size] for first in range(0, len(ours), size))]

@@ -45,7 +45,7 @@ class Renewal:
         runs on a lease that may be over is asked to stop; what waits, waits for the answer."""
         now = self._time.monotonic()
         for held in self._holdings:
-            if now >= held.lease_ends and held.started_at is not None:
+            if now >= held.lease_ends and held.task is not None:
                 held.stop.asked = True
         return self._holdings.renewable(now), now
 

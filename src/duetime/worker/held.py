@@ -19,6 +19,7 @@ class Held:
 
     __slots__ = (
         "claim",
+        "ended_at",
         "lease_ends",
         "lost",
         "pool",
@@ -35,6 +36,7 @@ class Held:
         self.renew_until: float | None = None
         self.lost = False
         self.started_at: int | None = None
+        self.ended_at: int | None = None
         self.stop = Stop()
         self.task: Task[None] | None = None
 
@@ -44,10 +46,14 @@ class Held:
 
 
 class Holdings:
-    """All that is held. The heartbeat's thread reads it: `leases` copies in one step."""
+    """All that is held. The heartbeat's thread reads it: `leases` copies in one step.
+
+    By the number of its id: a UUID's own hash is a call of its own, and this is asked four
+    times for each run.
+    """
 
     def __init__(self) -> None:
-        self._held: dict[UUID, Held] = {}
+        self._held: dict[int, Held] = {}
 
     def __len__(self) -> int:
         return len(self._held)
@@ -57,22 +63,24 @@ class Holdings:
 
     def add(self, held: Held) -> None:
         """An older run of the same action has lost its lease."""
-        older = self._held.get(held.claim.id)
+        number = held.claim.id.int
+        older = self._held.get(number)
         if older is not None:
             older.give_up()
-        self._held[held.claim.id] = held
+        self._held[number] = held
 
     def holds(self, action_id: UUID, token: UUID, now: float) -> bool:
         """Whether this run is ours and may still be renewed."""
-        held = self._held.get(action_id)
+        held = self._held.get(action_id.int)
         if held is None or held.claim.token != token:
             return False
         return held.renew_until is None or now < held.renew_until
 
     def drop(self, held: Held) -> None:
         """Forget it, unless the same action was claimed anew meanwhile."""
-        if self._held.get(held.claim.id) is held:
-            del self._held[held.claim.id]
+        number = held.claim.id.int
+        if self._held.get(number) is held:
+            del self._held[number]
 
     def renewable(self, now: float) -> list[Held]:
         """Those that may be renewed: not past their deadline and its grace."""

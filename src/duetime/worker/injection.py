@@ -53,13 +53,9 @@ class Node:
     function: Callable[..., Any]
     style: Style
     sources: Mapping[str, Node | Ambient]
-    use_cache: bool = True
-
-    @property
-    def blocking(self) -> bool:
-        """Whether it can run in a thread whole, dependencies included."""
-        own = self.style in (Style.plain, Style.generator)
-        return own and all(s.blocking for s in self.sources.values() if isinstance(s, Node))
+    use_cache: bool
+    # Whether it can run in a thread whole, dependencies included.
+    blocking: bool
 
 
 Providers = Mapping[type[Any], Callable[..., Any]]
@@ -104,7 +100,11 @@ class _Planner:
             for p in parameters
             if (source := self._source(function, p, types.get(p.name), trail)) is not None
         }
-        return Node(function, style_of(function), sources, use_cache)
+        style = style_of(function)
+        blocking = style in (Style.plain, Style.generator) and all(
+            source.blocking for source in sources.values() if isinstance(source, Node)
+        )
+        return Node(function, style, sources, use_cache, blocking)
 
     def _source(
         self,

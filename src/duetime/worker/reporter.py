@@ -14,30 +14,28 @@ from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.worker.held import Held
 from duetime.worker.parts import Parts
-from duetime.worker.storetime import StoreTime
 
 
 class Reporter:
     """Speaks only of what the store has accepted."""
 
-    def __init__(self, parts: Parts, time: StoreTime) -> None:
+    def __init__(self, parts: Parts) -> None:
         self._store = parts.store
         self._events = parts.events
         self._meters = parts.meters
-        self._time = time
         self._telling: set[asyncio.Task[None]] = set()
 
     def recorded(self, held: Held, ending: Ending) -> None:
         claim = held.claim
-        if held.started_at is not None:
+        if held.started_at is not None and held.ended_at is not None:
             self._meters.ran(
                 claim.kind,
                 claim.tenant,
                 late=(held.started_at - claim.due_at) / 1_000_000,
-                took=(self._time.now() - held.started_at) / 1_000_000,
+                took=(held.ended_at - held.started_at) / 1_000_000,
             )
         if isinstance(ending, Finish):
-            self._count(claim.kind, claim.tenant, ending.state)
+            self._meters.finished(claim.kind, claim.tenant, ending.state)
             self._tell(claim, ending)
 
     def caught_up(self, claims: Sequence[Claim]) -> None:
@@ -48,7 +46,7 @@ class Reporter:
         """A rescue that ended an action has no claim here: its record says what it was."""
         if isinstance(ending, Finish):
             record = await self._store.perform(self._store.get(ending.id, ANY))
-            self._count(record.kind, record.tenant, ending.state)
+            self._meters.finished(record.kind, record.tenant, ending.state)
             by, correlation_id = record.created_by, record.correlation_id
             told = _event(record.kind, record.tenant, correlation_id, by, ending)
             await self._events.emit([told])
@@ -58,17 +56,6 @@ class Reporter:
         while self._telling:
             # Not gather: of tasks that are done it does not yield, and they would stay.
             await asyncio.wait(self._telling)
-
-    def _count(self, kind: str, tenant: str | None, state: State) -> None:
-        match state:
-            case State.succeeded:
-                self._meters.executed(kind, tenant)
-            case State.failed:
-                self._meters.failed(kind, tenant)
-            case State.cancelled:
-                self._meters.cancelled(kind, tenant)
-            case State.scheduled | State.running:
-                raise AssertionError(f"an action does not finish as {state}")
 
     def _tell(self, claim: Claim, ending: Finish) -> None:
         event_type = _EVENTS[ending.state]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from pydantic_core import to_jsonable_python
 
@@ -67,39 +67,45 @@ class Runner:
         self._ended = ended
 
     async def run(self, held: Held) -> None:
-        claim = held.claim
-        handler = self._parts.handlers.get(claim.kind)
-        end = await self._attempt(held, handler)
-        if end is None:
-            return
+        held.started_at = self._time.now()
+        handler = self._parts.handlers.get(held.claim.kind)
+        end: End | None = self._refuse(held.claim, handler)
+        if end is None and handler is not None:
+            end = await self._attempt(held, handler)
+        if end is not None:
+            self._end(held, end, Retry.none() if handler is None else handler.retry)
+
+    def _refuse(self, claim: Claim, handler: Handler | None) -> Parked | None:
+        if handler is not None and self._parts.payloads.knows(claim.kind, claim.version):
+            return None
+        return Parked(
+            f"parked: no worker so far has a handler for kind {claim.kind!r}, "
+            f"payload version {claim.version}"
+        )
+
+    def _end(self, held: Held, end: End, retry: Retry) -> None:
+        held.ended_at = self._time.now()
         ending = decide(
-            claim,
+            held.claim,
             end,
-            retry=handler.retry if handler is not None else Retry.none(),
+            retry=retry,
             chance=self._dice(),
             started_at=held.started_at,
             max_result=self._settings.max_result,
             asked_by=held.stop.by,
         )
-        _log_failure(claim, end, ending)
+        if not isinstance(end, Returned):
+            _log_failure(held.claim, end, ending)
         self._ended(held, ending)
 
-    async def _attempt(self, held: Held, handler: Handler | None) -> End | None:
+    async def _attempt(self, held: Held, handler: Handler) -> End | None:
         """How it ended; None if it goes on in a thread that the stopping worker leaves."""
-        claim, payloads = held.claim, self._parts.payloads
-        if handler is None or not payloads.knows(claim.kind, claim.version):
-            return Parked(
-                f"parked: no worker so far has a handler for kind {claim.kind!r}, "
-                f"payload version {claim.version}"
-            )
+        claim = held.claim
         enter(claim.tenant, claim.by)
         try:
-            payload = payloads.decode(claim.kind, claim.version, claim.payload)
+            payload = self._parts.payloads.decode(claim.kind, claim.version, claim.payload)
         except InvalidPayload as error:
             return Undecodable(error)
-        return await self._outcome(held, handler, payload)
-
-    async def _outcome(self, held: Held, handler: Handler, payload: object) -> End | None:
         try:
             return Returned(await self._call(held, handler, payload))
         except _Late:
@@ -113,32 +119,28 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything
             return Raised(error)
 
-    async def _call(self, held: Held, handler: Handler, payload: object) -> Any:
-        call = self._inject(handler, payload, self._context(held, handler))
+    def _call(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
+        call = self._inject(held, handler, payload)
         if handler.timeout is None:
-            return await call
+            return call
         held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
-        if not handler.in_thread:
-            return await _within(handler.timeout, held, call)
-        # A thread cannot be interrupted: at its deadline it is asked to stop.
-        watch = asyncio.get_running_loop().call_later(handler.timeout, _ask, held)
-        try:
-            return await call
-        finally:
-            watch.cancel()
+        # A thread cannot be interrupted: at its deadline it is only asked to stop.
+        within = _asked_in if handler.in_thread else _within
+        return within(handler.timeout, held, call)
 
-    async def _inject(self, handler: Handler, payload: object, context: Context) -> Any:
+    def _inject(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
         """Make the dependencies, call, close. Where nothing needs the loop, all of it in one
         thread: what was opened there is used and closed there."""
-        if handler.node.blocking:
-            run = self._inject_with(here, handler, payload, context)
-            return await self._threads.run(lambda: drive(run))
-        return await self._inject_with(self._threads.run, handler, payload, context)
+        node = handler.node
+        if node.blocking:
+            return self._threads.run(lambda: drive(self._inject_with(here, held, handler, payload)))
+        if not node.sources:
+            return cast("Awaitable[Any]", node.function(payload))
+        return self._inject_with(self._threads.run, held, handler, payload)
 
-    async def _inject_with(
-        self, hop: Hop, handler: Handler, payload: object, context: Context
-    ) -> Any:
+    async def _inject_with(self, hop: Hop, held: Held, handler: Handler, payload: object) -> Any:
         async with AsyncExitStack() as stack:
+            context = self._context(held, handler)
             injection = Injection(context, self._parts.clock, hop, stack)
             return await injection.call(handler.node, payload)
 
@@ -174,17 +176,22 @@ class _Late(Exception):
     """The handler's own time is over; not a TimeoutError that it met itself."""
 
 
-async def _within(timeout: float, held: Held, call: Any) -> Any:
-    # Asked first: what the handler does when it is interrupted may look at ctx.cancelled.
-    watch = asyncio.get_running_loop().call_later(timeout, _ask, held)
+async def _within(timeout: float, held: Held, call: Awaitable[Any]) -> Any:
     deadline = asyncio.timeout(timeout)
     try:
         async with deadline:
-            return await call
+            # Asked first: what the handler does when it is interrupted may look at ctx.cancelled.
+            return await _asked_in(timeout, held, call)
     except TimeoutError:
         if deadline.expired():
             raise _Late from None
         raise
+
+
+async def _asked_in(timeout: float, held: Held, call: Awaitable[Any]) -> Any:
+    watch = asyncio.get_running_loop().call_later(timeout, _ask, held)
+    try:
+        return await call
     finally:
         watch.cancel()
 

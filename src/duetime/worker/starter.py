@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import heapq
 import itertools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from duetime.worker.held import Held, Holdings
@@ -36,18 +36,22 @@ class Starter:
         self._order = itertools.count()
         self._timer: asyncio.TimerHandle | None = None
 
-    def take(self, held: Held) -> None:
-        """Start a fresh claim now, or when it is due."""
-        if held.claim.due_at <= self._time.now():
-            self._ready(held)
-            return
-        held.pool.early += 1
-        heapq.heappush(self._early, (held.claim.due_at, next(self._order), held))
+    def take(self, pool: Pool, claimed: Sequence[Held]) -> None:
+        """Start fresh claims of one pool now, or each when it is due."""
+        now = self._time.now()
+        for held in claimed:
+            if held.claim.due_at <= now:
+                pool.ready.append(held)
+            else:
+                pool.early += 1
+                heapq.heappush(self._early, (held.claim.due_at, next(self._order), held))
+        self._fill(pool)
         self._arm()
 
     def due(self) -> None:
         """Move what is due from waiting to running; called by the timer or a moved clock."""
-        while self._early and self._early[0][0] <= self._time.now():
+        now = self._time.now()
+        while self._early and self._early[0][0] <= now:
             held = heapq.heappop(self._early)[2]
             held.pool.early -= 1
             self._ready(held)
@@ -62,7 +66,8 @@ class Starter:
     def ended(self, held: Held) -> None:
         """A handler came to its end: its slot goes to the next one."""
         held.pool.running -= 1
-        self._fill(held.pool)
+        if held.pool.ready:
+            self._fill(held.pool)
         self._freed()
 
     def unstarted(self, pools: list[Pool]) -> list[Held]:
@@ -82,27 +87,25 @@ class Starter:
         self._fill(held.pool)
 
     def _fill(self, pool: Pool) -> None:
+        now = self._time.monotonic()
         while pool.ready and pool.running < pool.slots:
             held = pool.ready.popleft()
-            if self._is_ours(held):
+            if now < held.lease_ends and not held.lost:
                 self._start(held)
             else:
-                self._freed()
+                self._set_aside(held)
 
-    def _is_ours(self, held: Held) -> bool:
-        """Not once it was lost; and if its lease may be over, not before a renewal says that
-        nobody else has taken it."""
+    def _set_aside(self, held: Held) -> None:
+        """What was lost is not ours; and if its lease may be over, it must not start before a
+        renewal says that nobody else has taken it."""
         if held.lost:
             self._holdings.drop(held)
-        elif self._time.monotonic() >= held.lease_ends:
-            self._doubtful.append(held)
         else:
-            return True
-        return False
+            self._doubtful.append(held)
+        self._freed()
 
     def _start(self, held: Held) -> None:
         held.pool.started()
-        held.started_at = self._time.now()
         # A context of its own: nothing that one run sets is seen by the next.
         held.task = asyncio.get_running_loop().create_task(
             self._run(held), context=contextvars.Context()

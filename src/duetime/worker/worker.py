@@ -57,7 +57,7 @@ class Worker:
         """The services, each told the others' verbs it may call."""
         parts, settings, time, held = self._parts, self._settings, self._time, self._holdings
         store = parts.store
-        self._reporter = Reporter(parts, time)
+        self._reporter = Reporter(parts)
         self._completer = Completer(
             store,
             held,

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from duetime.errors import StoreUnavailable
 from duetime.store.flow import Flow, Mode, Statement, Wake
@@ -21,16 +21,14 @@ PAUSE = 0.005
 
 # A planner that was misled by statistics of an empty table must not choose otherwise; and
 # switching ways off inflates the costs at which it would begin to compile the query.
-_WRITE = "SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
-_HOT = (
-    f"{_WRITE}; SET LOCAL enable_bitmapscan = off; "
-    "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
-)
-_PINNED = {
+_WRITE = ("enable_seqscan", "jit")
+_HOT = (*_WRITE, "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin")
+_OFF = {
     Mode.write: _WRITE,
+    Mode.pinned: _HOT,
     Mode.hot: _HOT,
     # A claim that a crash of the server forgets is made again: nothing ran yet that counts.
-    Mode.claim: f"{_HOT}; SET LOCAL synchronous_commit = off",
+    Mode.claim: (*_HOT, "synchronous_commit"),
 }
 
 Notify = Callable[[Sequence[Wake]], Statement | None]
@@ -43,21 +41,39 @@ class Command:
     text: str
 
 
-COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """Settings and a statement, sent in one message: a transaction by itself, and the server
+    is done with it while our side has other things to do."""
+
+    settings: Command
+    statement: Statement
 
 
-def openings(lock_timeout: float) -> Mapping[Mode, Command]:
-    """How each mode opens its transaction, in one message. The others need none."""
-    wait = f"SET LOCAL lock_timeout = {max(1, round(lock_timeout * 1000))}"
-    return {mode: Command(f"BEGIN; {wait}; {pinned}") for mode, pinned in _PINNED.items()}
+Sent = Statement | Command | Pinned
+
+BEGIN, COMMIT, ROLLBACK = Command("BEGIN"), Command("COMMIT"), Command("ROLLBACK")
+
+
+def settings(lock_timeout: float) -> Mapping[Mode, Command]:
+    """What each mode sets for its transaction. The others need nothing."""
+    wait = f"set_config('lock_timeout', '{max(1, round(lock_timeout * 1000))}', true)"
+    return {
+        mode: Command(f"SELECT {wait}, " + ", ".join(_switch_off(name) for name in names))
+        for mode, names in _OFF.items()
+    }
+
+
+def _switch_off(name: str) -> str:
+    return f"set_config('{name}', 'off', true)"
 
 
 class Attempt(Generic[T]):
     """The messages to send for a flow, and what to do if one of them fails."""
 
-    def __init__(self, flow: Flow[T], opening: Command | None, notify: Notify) -> None:
+    def __init__(self, flow: Flow[T], settings: Command | None, notify: Notify) -> None:
         self._flow = flow
-        self._opening = opening
+        self._settings = settings
         self._notify = notify
         self._uncertain = False
         self._overdue = False
@@ -66,12 +82,15 @@ class Attempt(Generic[T]):
         """Its deadline has passed, and its connection was cut."""
         self._overdue = True
 
-    def steps(self) -> Driven[Statement | Command, T]:
-        if self._opening is None:
+    def steps(self) -> Driven[Sent, T]:
+        if self._settings is None:
             self._uncertain = self._flow.mode is not Mode.read
             value, wakes = yield from statements(self._flow.start())
+        elif self._flow.mode in (Mode.hot, Mode.claim):
+            self._uncertain = True
+            value, wakes = yield from self._pinned(self._settings)
         else:
-            value, wakes = yield from self._transaction(self._opening)
+            value, wakes = yield from self._transaction(self._settings)
         self._uncertain = True
         notice = self._notify(wakes)
         if notice is not None:
@@ -80,8 +99,17 @@ class Attempt(Generic[T]):
                 yield notice
         return value
 
-    def _transaction(self, opening: Command) -> Driven[Statement | Command, tuple[T, list[Wake]]]:
-        yield opening
+    def _pinned(self, settings: Command) -> Driven[Sent, tuple[T, list[Wake]]]:
+        driven = statements(self._flow.start())
+        try:
+            step = next(driven)
+            while True:
+                step = driven.send((yield Pinned(settings, step)))
+        except StopIteration as end:
+            return cast("tuple[T, list[Wake]]", end.value)
+
+    def _transaction(self, settings: Command) -> Driven[Sent, tuple[T, list[Wake]]]:
+        yield Command(f"{BEGIN.text}; {settings.text}")
         try:
             result = yield from statements(self._flow.start())
         except Exception:

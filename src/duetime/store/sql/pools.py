@@ -24,6 +24,8 @@ from duetime.errors import StoreUnavailable
 
 Connection = psycopg.Connection[Any]
 AsyncConnection = psycopg.AsyncConnection[Any]
+Cursor = psycopg.Cursor[Any]
+AsyncCursor = psycopg.AsyncCursor[Any]
 C = TypeVar("C", Connection, AsyncConnection)
 
 

@@ -30,11 +30,11 @@ except ImportError as missing:
         "a postgresql:// URL needs psycopg: pip install 'duetime[postgres]'"
     ) from missing
 
-from duetime.store.sql.attempt import Attempt, Command, openings
+from duetime.store.sql.attempt import Attempt, Command, Pinned, Sent, settings
 from duetime.store.sql.deadline import loop_deadline, thread_deadline
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
-from duetime.store.sql.pools import Pools
+from duetime.store.sql.pools import AsyncCursor, Cursor, Pools
 from duetime.store.sql.postgres_faults import FAULTS
 from duetime.store.sql.server import Server
 
@@ -66,7 +66,7 @@ class PostgresStore(SqlFlows):
         self._listening = listen
         self._ids = TimeOrderedIds(clock or SystemClock())
         self._loader = Loader("postgres", Names(prefix, schema))
-        self._openings = openings(timeout / 4)
+        self._settings = settings(timeout / 4)
         self._pools = Pools(self._server.connect, self._server.aconnect, pool_size, timeout)
         self._listeners = Listeners()
         self._bell = Bell(self._send)
@@ -115,8 +115,16 @@ class PostgresStore(SqlFlows):
     async def _try(self, attempt: Attempt[T]) -> T:
         async with self._pools.of_loop().connection() as connection:
 
-            async def fetch(step: Statement | Command) -> Rows:
-                cursor = await connection.execute(*self._message(step), binary=_is_binary(step))
+            async def execute(step: Statement | Command) -> AsyncCursor:
+                return await connection.execute(*self._message(step), binary=_is_binary(step))
+
+            async def fetch(step: Sent) -> Rows:
+                if isinstance(step, Pinned):
+                    async with connection.pipeline():
+                        await execute(step.settings)
+                        cursor = await execute(step.statement)
+                else:
+                    cursor = await execute(step)
                 return await cursor.fetchall() if cursor.description else ()
 
             with loop_deadline(connection, self._timeout, attempt.is_overdue):
@@ -125,15 +133,23 @@ class PostgresStore(SqlFlows):
     def _try_blocking(self, attempt: Attempt[T]) -> T:
         with self._pools.of_threads().connection() as connection:
 
-            def fetch(step: Statement | Command) -> Rows:
-                cursor = connection.execute(*self._message(step), binary=_is_binary(step))
+            def execute(step: Statement | Command) -> Cursor:
+                return connection.execute(*self._message(step), binary=_is_binary(step))
+
+            def fetch(step: Sent) -> Rows:
+                if isinstance(step, Pinned):
+                    with connection.pipeline():
+                        execute(step.settings)
+                        cursor = execute(step.statement)
+                else:
+                    cursor = execute(step)
                 return cursor.fetchall() if cursor.description else ()
 
             with thread_deadline(connection, self._timeout, attempt.is_overdue):
                 return drive(attempt.steps(), fetch)
 
     def _attempt(self, flow: Flow[T]) -> Attempt[T]:
-        return Attempt(flow, self._openings.get(flow.mode), self._tell)
+        return Attempt(flow, self._settings.get(flow.mode), self._tell)
 
     def _message(self, step: Statement | Command) -> tuple[bytes, Mapping[str, object] | None]:
         if isinstance(step, Command):

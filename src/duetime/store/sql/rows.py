@@ -10,16 +10,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 from uuid import UUID
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from duetime.errors import InvalidArgument
 from duetime.model.action import NewAction, Record, StoredRun
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claim, Expired, LaneHead, Lease, Swept
 from duetime.model.ending import Ending, Finish
+from duetime.model.name import UNSTORABLE, is_storable
 from duetime.model.state import Outcome, State
 from duetime.store.flow import Row
 
 RECORD_WIDTH = 33
-NUL = "\x00"
 
 
 def record(row: Row) -> Record:
@@ -36,7 +38,9 @@ def record(row: Row) -> Record:
 def claim(row: Row) -> Claim:
     """A row of `claim.sql` after its clock and turn."""
     value = cast("Any", row)
-    return Claim(uuid(value[2]), uuid(value[3]), *value[4:])
+    if isinstance(value[2], UUID):
+        return Claim._make(value[2:])
+    return Claim(UUID(value[2]), UUID(value[3]), *value[4:])
 
 
 def stored_run(row: Row) -> StoredRun:
@@ -73,7 +77,7 @@ def new_rows(new: Iterable[NewAction]) -> str:
     return dump(
         {
             "position": position,
-            "id": str(one.id),
+            "id": one.id,
             "kind": one.kind,
             "version": one.version,
             "payload": one.payload,
@@ -101,7 +105,7 @@ def ending_rows(endings: Iterable[Ending]) -> str:
 
 
 def _ending(one: Ending) -> dict[str, object]:
-    row: dict[str, object] = {"id": str(one.id), "token": str(one.token), "outcome": one.outcome}
+    row: dict[str, object] = {"id": one.id, "token": one.token, "outcome": one.outcome}
     if isinstance(one, Finish):
         row["state"] = one.state
         if one.cancelled_by is not None:
@@ -121,23 +125,29 @@ def _ending(one: Ending) -> dict[str, object]:
 
 def lease_rows(leases: Iterable[Lease]) -> str:
     ordered = sorted(leases, key=lambda held: held.id.int)
-    return dump({"held_id": str(held.id), "held_token": str(held.token)} for held in ordered)
+    return dump({"held_id": held.id, "held_token": held.token} for held in ordered)
 
 
 def dump(values: Iterable[object]) -> str:
     """One JSON parameter for many rows."""
-    text = json.dumps(list(values), ensure_ascii=False, separators=(",", ":"))
+    listed = list(values)
+    try:
+        text = to_json(listed).decode()
+    except PydanticSerializationError:
+        _refuse(listed)
+        raise
     if "\\u0000" in text:
-        _refuse_nul(json.loads(text))
+        _refuse(listed)
     return text
 
 
-def _refuse_nul(values: Iterable[object]) -> None:
-    """PostgreSQL refuses NUL in a text with an error of its own, SQLite cuts the text there."""
+def _refuse(values: Iterable[object]) -> None:
+    """Texts that no store can keep: PostgreSQL has errors of its own for them, SQLite cuts
+    a text at a NUL."""
     for value in values:
         for name, field in value.items() if isinstance(value, Mapping) else (("value", value),):
-            if isinstance(field, str) and NUL in field:
-                raise InvalidArgument(str(name), field, "a text cannot hold a NUL character")
+            if isinstance(field, str) and not is_storable(field):
+                raise InvalidArgument(str(name), field, UNSTORABLE)
 
 
 def uuid(value: UUID | str) -> UUID:

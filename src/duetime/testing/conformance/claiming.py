@@ -37,8 +37,6 @@ class Claiming(Suite):
             version=3,
             payload='{"amount": 12}',
             lane=new.lane,
-            queue="billing",
-            priority=2,
             tenant="acme",
             correlation_id="order:7",
             due_at=probe.now,

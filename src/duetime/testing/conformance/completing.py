@@ -182,12 +182,12 @@ class Completing(Suite):
 
     async def test_a_scheduled_action_does_not_end(self, probe: Probe) -> None:
         record = await probe.add()
-        claim = replace(await probe.running(queue="other"), id=record.id)
+        claim = (await probe.running(queue="other"))._replace(id=record.id)
         assert await probe.end(finish(claim), again(claim)) == set()
         assert await probe.get(record.id) == record
 
     async def test_an_unknown_id_ends_nothing(self, probe: Probe) -> None:
-        claim = replace(await probe.running(), id=uuid4())
+        claim = (await probe.running())._replace(id=uuid4())
         assert await probe.end(finish(claim)) == set()
 
     async def test_an_expired_lease_does_not_stop_the_holder(self, probe: Probe) -> None:

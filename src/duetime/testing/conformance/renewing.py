@@ -53,7 +53,7 @@ class Renewing(Suite):
         claim = await probe.running()
         before = await probe.get(claim.id)
         probe.pass_time(SECOND)
-        renewed = await probe.renew(replace(claim, token=stale(claim)))
+        renewed = await probe.renew(claim._replace(token=stale(claim)))
         assert (renewed.kept, renewed.lost) == ({}, frozenset({claim.id}))
         assert await probe.get(claim.id) == before
 
@@ -79,14 +79,14 @@ class Renewing(Suite):
         assert (await probe.renew(new)).kept == {old.id: None}
 
     async def test_an_unknown_id_is_lost(self, probe: Probe) -> None:
-        claim = replace(await probe.running(), id=uuid4())
+        claim = (await probe.running())._replace(id=uuid4())
         assert (await probe.renew(claim)).lost == {claim.id}
 
     async def test_kept_and_lost_are_told_apart(self, probe: Probe) -> None:
         ours, theirs, over = [await probe.running() for _ in range(3)]
         await probe.cancel(ours.id, by="bob", running=True)
         await probe.end(finish(over))
-        renewed = await probe.renew(ours, replace(theirs, token=stale(theirs)), over)
+        renewed = await probe.renew(ours, theirs._replace(token=stale(theirs)), over)
         assert (renewed.kept, renewed.lost) == ({ours.id: "bob"}, frozenset({theirs.id, over.id}))
 
     # -- progress --------------------------------------------------------------------
@@ -102,7 +102,7 @@ class Renewing(Suite):
         claim = await probe.running()
         before = await probe.get(claim.id)
         with pytest.raises(LeaseLost) as caught:
-            await probe.progress(replace(claim, token=stale(claim)), "[1]")
+            await probe.progress(claim._replace(token=stale(claim)), "[1]")
         assert caught.value.action_id == claim.id
         assert await probe.get(claim.id) == before
 
@@ -126,4 +126,4 @@ class Renewing(Suite):
 
     async def test_progress_of_an_unknown_id_is_refused(self, probe: Probe) -> None:
         with pytest.raises(LeaseLost):
-            await probe.progress(replace(await probe.running(), id=uuid4()), "[1]")
+            await probe.progress((await probe.running())._replace(id=uuid4()), "[1]")

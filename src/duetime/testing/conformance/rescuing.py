@@ -148,6 +148,4 @@ class Rescuing(Suite):
 def _lost(claim: Claim, token: UUID | None = None) -> Ending:
     """The ending that a rescuer sends for the first loss."""
     holder = token or claim.token
-    return decide_loss(
-        Expired(claim.id, holder, claim.queue, claim.priority, claim.tenant, claim.losses)
-    )
+    return decide_loss(Expired(claim.id, holder, "default", 1, claim.tenant, claim.losses))

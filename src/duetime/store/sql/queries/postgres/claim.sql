@@ -1,15 +1,17 @@
--- Take due actions span by span, waiting for no row. Indexes: actions_due, primary key.
+-- Take due actions span by span, waiting for no row. Index: actions_due. They are found again
+-- by their place, which cannot change while we hold them; one that was moved since this
+-- statement began is left to the next claim. A token is the claim's own :tokens and a number.
 WITH clock AS MATERIALIZED (
     SELECT :now AS now
 ),
 picked AS MATERIALIZED (
-    SELECT x.id, s.turn, s.lane, s.since, s.until
+    SELECT x.place, row_number() OVER () AS number, s.turn, s.lane, s.since, s.until
     FROM (
         SELECT s.turn, s.lane, s.since, (SELECT now FROM clock) + s.ahead AS until
         FROM json_to_recordset(:rows) AS s (turn integer, lane text, since bigint, ahead bigint)
     ) AS s
     CROSS JOIN LATERAL (
-        SELECT a.id
+        SELECT a.ctid AS place
         FROM duetime_actions AS a
         WHERE
             a.lane = s.lane AND a.due_at >= s.since AND a.due_at <= s.until
@@ -22,17 +24,17 @@ picked AS MATERIALIZED (
 )
 UPDATE duetime_actions AS a
 SET
-    token = gen_random_uuid(),
+    token = CAST(:tokens || lpad(to_hex(p.number), 12, '0') AS uuid),
     worker = :worker,
     lease_until = (SELECT now FROM clock) + :lease,
     attempt = a.attempt + 1,
     started_at = greatest((SELECT now FROM clock), a.due_at)
 FROM picked AS p
 WHERE
-    a.id = p.id
+    a.ctid = p.place
     AND a.lane = p.lane AND a.due_at >= p.since AND a.due_at <= p.until
     AND a.token IS NULL
 RETURNING
     (SELECT now FROM clock), p.turn, a.id, a.token, a.kind, a.version, a.payload, a.lane,
-    a.queue, a.priority, a.tenant, a.correlation_id, a.due_at, a.attempt, a.base_attempt,
+    a.tenant, a.correlation_id, a.due_at, a.attempt, a.base_attempt,
     a.losses, a.created_by, a.job, a.tick, a.triggered_by

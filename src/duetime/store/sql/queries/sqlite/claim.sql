@@ -19,6 +19,6 @@ WHERE id IN (
     LIMIT :limit
 )
 RETURNING
-    :now, 0, id, token, kind, version, payload, lane, queue, priority,
+    :now, 0, id, token, kind, version, payload, lane,
     tenant, correlation_id, due_at, attempt, base_attempt, losses,
     created_by, job, tick, triggered_by
