@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+import os
 import random
+import signal
 import statistics
 import sys
 import tempfile
@@ -19,7 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from duetime import Duetime
+from duetime import Duetime, State
 from duetime.errors import DuetimeError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
@@ -37,8 +39,9 @@ class Timed:
 
 
 async def drain(url: str, count: int) -> str:
-    """Schedule `count` no-ops in bulk, then run them all with one worker."""
-    app = Duetime(url, concurrency=1000)
+    """Schedule `count` no-ops in bulk, then run them all with one worker, as `duetime worker`
+    does; over when the store shows that all have finished."""
+    app = Duetime(url)
     done = asyncio.Event()
     left = count
 
@@ -49,17 +52,20 @@ async def drain(url: str, count: int) -> str:
         if not left:
             done.set()
 
-    async with app:
-        began = time.perf_counter()
-        for first in range(0, count, 5000):
-            await app.schedule_many(
-                app.request(Noop(n)) for n in range(first, min(first + 5000, count))
-            )
-        inserted = time.perf_counter() - began
-        began = time.perf_counter()
-        async with app.worker():
-            await done.wait()
-            drained = time.perf_counter() - began
+    began = time.perf_counter()
+    for first in range(0, count, 5000):
+        await app.schedule_many(
+            app.request(Noop(n)) for n in range(first, min(first + 5000, count))
+        )
+    inserted = time.perf_counter() - began
+    began = time.perf_counter()
+    working = asyncio.create_task(app.run())
+    await done.wait()
+    while await app.find(state=State.running, limit=1):
+        pass
+    drained = time.perf_counter() - began
+    os.kill(os.getpid(), signal.SIGTERM)
+    await working
     return f"bulk schedule {count / inserted:>9,.0f}/s    drain {count / drained:>9,.0f}/s"
 
 

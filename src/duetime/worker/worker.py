@@ -112,6 +112,7 @@ class Worker:
     def _ended(self, held: Held, ending: Ending) -> None:
         # The limit is for handlers that run on and on; an ending is renewed until it is stored.
         held.renew_until = None
+        held.task = None
         self._completer.add(held, ending)
         self._starter.ended(held)
 
