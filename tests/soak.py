@@ -33,6 +33,8 @@ def histories(seeds: range) -> Verdict:
     verdict, began = Verdict(), time.monotonic()
     for part in campaign(seeds):
         verdict.add(part)
+        if part.failures:
+            print(f"\n{part.told()}")
         show(verdict, len(seeds), time.monotonic() - began)
     print()
     return verdict

@@ -1,36 +1,13 @@
 """FastAPI's own Depends means the same here; its other markers are refused by name."""
 
-import importlib.util
 from typing import Annotated, Any
 
 import pytest
+from fastapi import Depends, Query, Security
 
 from api.apps import Note
 from duetime import Duetime, State
 from duetime.errors import ConfigError
-
-
-class Depends:
-    """As FastAPI makes it, wherever FastAPI cannot be imported."""
-
-    def __init__(self, dependency: Any = None, *, use_cache: bool = True) -> None:
-        self.dependency = dependency
-        self.use_cache = use_cache
-
-
-class Security(Depends):
-    """Needs a request, although it is a Depends."""
-
-
-class Query:
-    """Needs a request."""
-
-
-for marker in (Depends, Security, Query):
-    marker.__module__ = "fastapi.params"
-
-if importlib.util.find_spec("fastapi") is not None:  # the real ones, where they are
-    from fastapi.params import Depends, Query, Security  # type: ignore
 
 
 def make() -> str:

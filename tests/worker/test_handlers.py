@@ -125,6 +125,17 @@ async def test_progress_is_readable_while_the_handler_runs(app: Duetime) -> None
     assert seen == [None, {"done": 3, "of": 7}] * 2
 
 
+async def test_a_sync_handler_tells_its_progress_too(app: Duetime) -> None:
+    @app.handler()
+    def note(payload: Note, ctx: Context) -> object:
+        ctx.sync_progress({"done": 3, "of": 7})
+        return app.sync.get(ctx.action_id).progress
+
+    action = await app.schedule(Note())
+    await app.testing.drain()
+    assert (await app.get(action.id)).result == {"done": 3, "of": 7}
+
+
 async def test_progress_that_is_not_json_fails_the_attempt(app: Duetime) -> None:
     @app.handler(retry=Retry.none())
     async def note(payload: Note, ctx: Context) -> None:

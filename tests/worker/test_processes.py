@@ -225,6 +225,43 @@ def test_run_stops_in_order_on_a_signal(
         process.stdout.close()
 
 
+def test_a_second_signal_does_not_wait_for_handlers(durable_url: str, tmp_path: Path) -> None:
+    code = """
+@app.handler(kind="forever")
+async def forever(payload: Stuck) -> None:
+    print("running", flush=True)
+    try:
+        await asyncio.Event().wait()
+    finally:
+        print("interrupted", flush=True)
+
+async def main():
+    app.sync.schedule(Stuck())
+    await app.run()
+    print("stopped in order", flush=True)
+asyncio.run(main())
+"""
+    stuck = "@dataclass\nclass Stuck:\n    text: str = ''\n"
+    process = subprocess.Popen(
+        [sys.executable, "-c", HEAD + stuck + code, durable_url],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert process.stdout is not None
+    try:
+        assert process.stdout.readline() == "running\n"
+        os.kill(process.pid, signal.SIGTERM)
+        while process.poll() is None:
+            os.kill(process.pid, signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, out, err) == (1, "", "")
+
+
 async def test_blocking_verbs_work_inside_a_running_loop(app: Duetime) -> None:
     action = app.sync.schedule(Note("from within"))
     assert (await app.get(action.id)).payload == Note("from within")

@@ -90,7 +90,8 @@ class Store(ABC):
         one of the same call) decides by `if_exists`: *return* that one, `created` False;
         *raise* DuplicateKey; *replace* version, payload, queue, priority, correlation id,
         lane and due time of that one, its attempts and losses reset, if it is scheduled, else
-        IllegalState.
+        IllegalState. Of a replacement no trace of the new id is left: sent again after a
+        lost reply, it is another one.
         """
 
     @abstractmethod
@@ -164,8 +165,8 @@ class Store(ABC):
 
     @abstractmethod
     def renew(self, leases: Sequence[Lease], lease: int) -> Flow[Renewed]:
-        """Extend each lease to now + `lease`. Skips rows held by other transactions; never
-        revives a token that is no longer stored."""
+        """Extend each lease to now + `lease`, at most one of an action in a call. Skips rows
+        held by other transactions; never revives a token that is no longer stored."""
 
     @abstractmethod
     def progress(self, held: Lease, progress: str) -> Flow[None]:

@@ -150,7 +150,7 @@ class Waking(Suite):
     async def test_a_listener_comes_to_life(self, probe: Probe) -> None:
         async with probe.store.listen(lambda _: None) as listener, asyncio.timeout(PATIENCE):
             while not listener.alive:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0)
 
 
 @asynccontextmanager

@@ -1,0 +1,55 @@
+"""`app.discover`: what a package declares is declared, wherever in it."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from duetime import Duetime
+
+BRANCH = """
+from dataclasses import dataclass
+from {package} import app
+
+@dataclass
+class {name}:
+    n: int
+
+@app.handler(kind="{kind}")
+async def handle(payload: {name}) -> None: ...
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A package with a handler in a module, and one in a package below it."""
+    name = "discovered_shop"
+    root = tmp_path / name
+    (root / "mail").mkdir(parents=True)
+    (root / "__init__.py").write_text('from duetime import Duetime\napp = Duetime("memory://")\n')
+    (root / "billing.py").write_text(BRANCH.format(package=name, name="Bill", kind="bill"))
+    (root / "mail" / "__init__.py").touch()
+    (root / "mail" / "send.py").write_text(BRANCH.format(package=name, name="Mail", kind="mail"))
+    monkeypatch.syspath_prepend(tmp_path)
+    yield name
+    for module in [known for known in sys.modules if known.partition(".")[0] == name]:
+        del sys.modules[module]
+
+
+async def test_all_below_a_package_is_declared(package: str) -> None:
+    app: Duetime = __import__(package).app
+    app.discover(package)
+    assert app.parts.handlers.kinds() == ["bill", "mail"]
+
+
+async def test_discovering_twice_declares_once(package: str) -> None:
+    app: Duetime = __import__(package).app
+    app.discover(package)
+    app.discover(package)
+    assert app.parts.handlers.kinds() == ["bill", "mail"]
+
+
+def test_a_package_that_is_not_there_is_told_as_python_does() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_shop"):
+        Duetime("memory://").discover("no_such_shop")
