@@ -146,7 +146,7 @@ def renew_nothing(self: Any, now: float) -> list[Held]:
 
 
 def renew_what_runs(self: Any, now: float) -> list[Held]:
-    return [held for held in self if held.task is None or not held.task.done()]
+    return [held for held in self if held.ended_at is None]
 
 
 def hear_from_the_reply_on(self: Any, asked: Any, sent: float, renewed: Any) -> None:
@@ -161,9 +161,9 @@ def release_nothing(self: Any, unstarted: list[Held]) -> None:
     """What a stopping worker has claimed and not started is left to its lease."""
 
 
-async def rescue_at_once(self: Any, expired: Any) -> None:
+async def rescue_at_once(self: Any, expired: Any) -> int:
     self._no_rescue_until = 0.0
-    await RESCUE(self, expired)
+    return await RESCUE(self, expired)
 
 
 RESCUE = Sweeper._rescue

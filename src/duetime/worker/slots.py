@@ -16,7 +16,7 @@ class Pool:
     """Slots of one queue, or those that all other queues share.
 
     `ready` holds claims that are due and wait for a slot, oldest first. `early` counts those
-    claimed before their time: they hold no slot.
+    that must not start yet, because of their time or their lease: they hold no slot.
     """
 
     def __init__(self, slots: int, serves: Callable[[str], bool]) -> None:

@@ -61,6 +61,7 @@ class Starter:
         """The store has answered for the leases: what waited for it starts, or is forgotten."""
         doubtful, self._doubtful = self._doubtful, []
         for held in doubtful:
+            held.pool.early -= 1
             self._ready(held)
 
     def ended(self, held: Held) -> None:
@@ -102,6 +103,7 @@ class Starter:
             self._holdings.drop(held)
         else:
             self._doubtful.append(held)
+            held.pool.early += 1
         self._freed()
 
     def _start(self, held: Held) -> None:

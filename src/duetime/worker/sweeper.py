@@ -91,7 +91,10 @@ class Sweeper:
         self._time.heard(swept.now)
         self._plan_next(sent, sweeping)
         self._claimer().looked(swept.lanes, swept.now)
-        await self._rescue(swept.expired)
+        rescued = await self._rescue(swept.expired)
+        if rescued and len(swept.expired) >= self._settings.batch:
+            # There may be more than one sweep shows.
+            self._next_sweep = self._time.monotonic()
 
     async def _perform(self, flow: Flow[Swept], sent: float) -> Swept:
         try:
@@ -115,15 +118,17 @@ class Sweeper:
             poll = settings.poll if heard else settings.poll_unheard
             self._next_sweep = sent + min(settings.sweep, poll)
 
-    async def _rescue(self, expired: Sequence[Expired]) -> None:
-        """What this worker holds itself is not lost: its next heartbeat renews it."""
+    async def _rescue(self, expired: Sequence[Expired]) -> int:
+        """How many were lost. What this worker holds itself is not: its next heartbeat renews
+        it."""
         now = self._time.monotonic()
         lost = [e for e in expired if not self._holdings.holds(e.id, e.token, now)]
         if not lost or now < self._no_rescue_until:
-            return
+            return 0
         endings = {e.id: decide_loss(e) for e in lost}
         freed = await self._store.perform(
             self._store.complete(list(endings.values()), rescuing=True)
         )
         for action_id in freed:
             await self._lost(endings[action_id])
+        return len(freed)
