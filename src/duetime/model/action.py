@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 from uuid import UUID
@@ -161,64 +161,6 @@ class Page(Generic[T]):
 
     def __len__(self) -> int:
         return len(self.items)
-
-
-def born(new: NewAction, due_at: int, created_at: int) -> Record:
-    """A new action as a store keeps it."""
-    return Record(
-        id=new.id,
-        kind=new.kind,
-        version=new.version,
-        payload=new.payload,
-        state=State.scheduled,
-        queue=new.queue,
-        priority=new.priority,
-        tenant=new.tenant,
-        correlation_id=new.correlation_id,
-        key=new.key,
-        due_at=due_at,
-        attempt=0,
-        base_attempt=0,
-        losses=0,
-        token=None,
-        worker=None,
-        lease_until=None,
-        started_at=None,
-        progress=None,
-        result=None,
-        error=None,
-        outcome=None,
-        job=None,
-        tick=None,
-        triggered_by=None,
-        after=None,
-        after_on=None,
-        created_at=created_at,
-        created_by=new.by,
-        modified_at=None,
-        modified_by=None,
-        cancelled_by=None,
-        finished_at=None,
-    )
-
-
-def replaced(record: Record, new: NewAction, due_at: int, now: int) -> Record:
-    """The same action with other work: what it went through so far no longer counts."""
-    return replace(
-        record,
-        version=new.version,
-        payload=new.payload,
-        queue=new.queue,
-        priority=new.priority,
-        correlation_id=new.correlation_id,
-        due_at=due_at,
-        attempt=0,
-        base_attempt=0,
-        losses=0,
-        error=None,
-        modified_at=now,
-        modified_by=new.by,
-    )
 
 
 def current_run(record: Record) -> StoredRun | None:

@@ -14,15 +14,7 @@ from typing import TypeVar
 from uuid import UUID, uuid4
 
 from duetime.errors import DuplicateKey, IllegalState, LeaseLost
-from duetime.model.action import (
-    Added,
-    NewAction,
-    Record,
-    StoredRun,
-    born,
-    current_run,
-    replaced,
-)
+from duetime.model.action import Added, NewAction, Record, StoredRun, current_run
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import (
     Claim,
@@ -38,6 +30,15 @@ from duetime.model.ending import Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.ids import NewId, TimeOrderedIds
 from duetime.model.key import IfExists
+from duetime.model.move import (
+    born,
+    cancelled,
+    home_of,
+    replaced,
+    rescheduled,
+    revived,
+    told,
+)
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.store import memory_moves as moves
@@ -144,9 +145,9 @@ class MemoryStore(Store):
         return self._cancel(record, by)
 
     def _cancel(self, record: Record, by: str) -> Record:
-        after = moves.cancelled(record, by, self._now())
+        after = cancelled(record, by, self._now())
         self._rows.finish(after)
-        self._audit("cancel", by, record, moves.told(record), moves.told(after))
+        self._audit("cancel", by, record, told(record), told(after))
         return after
 
     def _ask_to_stop(self, record: Record, by: str) -> Record:
@@ -164,9 +165,9 @@ class MemoryStore(Store):
         before = self._rows.visible(action_id, tenant)
         _require("reschedule", before, State.scheduled)
         due = moves.due_time(due_at, delay, now)
-        after = replace(before, due_at=due, modified_at=now, modified_by=by)
+        after = rescheduled(before, due, by, now)
         self._make_due(replace(self._rows.unfinished[action_id], record=after))
-        self._audit("reschedule", by, before, moves.told(before), moves.told(after))
+        self._audit("reschedule", by, before, told(before), told(after))
         return after
 
     @immediate
@@ -182,11 +183,11 @@ class MemoryStore(Store):
         failed = current_run(record)
         if failed is not None:
             self._rows.add_run(failed)
-        after = moves.revived(record, by, self._now())
-        row = Row(after, moves.home_of(after))
+        after = revived(record, by, self._now())
+        row = Row(after, home_of(after))
         self._rows.revive(row)
         self._wake(row)
-        self._audit("retry", by, record, moves.told(record), moves.told(after))
+        self._audit("retry", by, record, told(record), told(after))
         return after
 
     @immediate

@@ -9,8 +9,9 @@ from typing import Any, cast
 from uuid import UUID
 
 from duetime.errors import DuplicateKey, IllegalState
-from duetime.model.action import Added, NewAction, Record, born, replaced
+from duetime.model.action import Added, NewAction, Record
 from duetime.model.key import IfExists
+from duetime.model.move import born, replaced
 from duetime.model.state import State
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Statement, Steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from duetime.model.action import Record, StoredRun, current_run
 from duetime.model.audit import AuditEntry
 from duetime.model.filter import Filter
 from duetime.model.ids import NewId
-from duetime.model.lane import lane_of
+from duetime.model.move import cancelled, home_of, rescheduled, revived, told
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.store.base import Store
@@ -79,8 +79,8 @@ class ClientFlows(Store, ABC):
             return (yield from self._ask_to_stop(found, by))
         allowed = [State.scheduled, State.running] if running else [State.scheduled]
         _require("cancel", found.record, allowed)
-        [cancelled] = yield from self._cancel([found], by)
-        return cancelled
+        [after] = yield from self._cancel([found], by)
+        return after
 
     @flow()
     def cancel_many(self, wanted: Filter, by: str) -> Steps[list[Record]]:
@@ -96,20 +96,7 @@ class ClientFlows(Store, ABC):
         ids = rows.dump(str(one.record.id) for one in found)
         yield Statement("cancel_history", {"ids": ids, "by": by, "now": now})
         yield Statement("cancel", {"ids": ids})
-        changes = [
-            (
-                one.record,
-                replace(
-                    one.record,
-                    state=State.cancelled,
-                    cancelled_by=by,
-                    modified_at=now,
-                    modified_by=by,
-                    finished_at=now,
-                ),
-            )
-            for one in found
-        ]
+        changes = [(one.record, cancelled(one.record, by, now)) for one in found]
         yield from self._note("cancel", by, now, changes)
         return [after for _, after in changes]
 
@@ -132,7 +119,7 @@ class ClientFlows(Store, ABC):
         when = {"due_at": due_at, "delay": delay or 0}
         params = {"id": str(action_id), **when, "by": by, "now": found.now}
         ((due,),) = cast("Any", (yield Statement("reschedule", params)))
-        after = replace(found.record, due_at=due, modified_at=found.now, modified_by=by)
+        after = rescheduled(found.record, due, by, found.now)
         yield from self._note("reschedule", by, found.now, [(found.record, after)])
         yield from wake([(found.lane, due)], found.now)
         return after
@@ -161,7 +148,7 @@ class ClientFlows(Store, ABC):
         if not found:
             return []
         now = found[0].now
-        lanes = {one.record.id: _home(one.record) for one in found}
+        lanes = {one.record.id: home_of(one.record) for one in found}
         homes = [{"action_id": str(one), "new_lane": lane} for one, lane in lanes.items()]
         back = yield Statement("retry", {"rows": rows.dump(homes), "by": by, "now": now})
         retried = {UUID(cast("str", row[0])) for row in back}
@@ -170,7 +157,7 @@ class ClientFlows(Store, ABC):
             yield Statement("retry_runs", {"ids": ids})
             yield Statement("retry_history", {"ids": ids})
         records = [one.record for one in found if one.record.id in retried]
-        changes = [(record, _revived(record, by, now)) for record in records]
+        changes = [(record, revived(record, by, now)) for record in records]
         yield from self._note("retry", by, now, changes)
         yield from wake([(lanes[record.id], now) for record in records], now)
         return [after for _, after in changes]
@@ -182,7 +169,7 @@ class ClientFlows(Store, ABC):
     ) -> Steps[None]:
         """Audit changes, told by what the action was before and is after."""
         if changes:
-            entries = [self._entry(one, _told(one), _told(after)) for one, after in changes]
+            entries = [self._entry(one, told(one), told(after)) for one, after in changes]
             yield _audit_add(verb, by, now, entries)
 
     def _entry(
@@ -245,32 +232,6 @@ def _filter(wanted: Filter) -> dict[str, object]:
     }
 
 
-def _home(record: Record) -> str:
-    return lane_of(record.queue, record.priority, record.tenant)
-
-
-def _revived(record: Record, by: str, now: int) -> Record:
-    return replace(
-        record,
-        state=State.scheduled,
-        due_at=now,
-        base_attempt=record.attempt,
-        losses=0,
-        token=None,
-        worker=None,
-        lease_until=None,
-        started_at=None,
-        progress=None,
-        result=None,
-        error=None,
-        outcome=None,
-        finished_at=None,
-        modified_at=now,
-        modified_by=by,
-        cancelled_by=None,
-    )
-
-
 def _refuse_key(record: Record) -> Steps[None]:
     """Say who holds its key; if nobody does any more, it can be retried after all."""
     asked = {
@@ -284,10 +245,6 @@ def _refuse_key(record: Record) -> Steps[None]:
     for holder in map(rows.record, found):
         if holder.id != record.id:
             raise DuplicateKey(str(record.key), record.kind, holder.id)
-
-
-def _told(record: Record) -> dict[str, object]:
-    return {"state": record.state, "due_at": record.due_at}
 
 
 def _audit_add(verb: str, by: str, now: int, entries: Sequence[Mapping[str, object]]) -> Statement:
