@@ -282,12 +282,12 @@ class Duetime:
             loop.add_signal_handler(number, asked)
         # This process is there for the worker. What was loaded by now stays loaded, and to read
         # it through for garbage again and again took a tenth of the time, in long pauses.
+        gc.collect()
         gc.freeze()
         try:
             async with self, self.worker(concurrency=concurrency, queues=queues):
                 await stop.wait()
         finally:
-            gc.unfreeze()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
 

@@ -43,7 +43,7 @@ class Settings:
 
 DESCRIPTIONS: Mapping[str, str] = {
     "url": "where actions live: memory://, sqlite:///file.db or postgresql://host/db",
-    "name": "this app's name, shown with its workers",
+    "name": "this app's name, noted with its workers",
     "lease": "how long a claim holds without being renewed; renewed at a third of it",
     "sweep": "how often a worker looks for expired leases and overdue work",
     "poll": "longest sleep while wakes from other processes arrive",

@@ -138,7 +138,7 @@ def take_at_once(self: Any, pool: Any, claimed: Sequence[Held]) -> None:
 
 
 def drop_whatever_is_held(self: Any, held: Held) -> None:
-    self._held.pop(held.claim.id, None)
+    self._held.pop(held.claim.id.int, None)
 
 
 def renew_nothing(self: Any, now: float) -> list[Held]:

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from api.apps import Note, Other
-from duetime import Context, Duetime, Retry, State
+from api.apps import Note, Other, knowing
+from duetime import Context, Duetime, Outcome, Retry, State
 
 
 async def test_a_worker_runs_what_is_due_and_what_becomes_due(real_app: Duetime) -> None:
@@ -96,27 +96,16 @@ async def test_stopping_asks_running_handlers_to_stop(real_app: Duetime) -> None
     assert (await real_app.get(action.id)).result == "saw it"
 
 
-async def test_what_was_claimed_but_not_started_is_given_back_for_free(real_app: Duetime) -> None:
-    started, release = asyncio.Event(), asyncio.Event()
-
-    @real_app.handler(kind="note")
-    async def note(payload: Note, ctx: Context) -> None:
-        started.set()
-        await release.wait()
-
-    running = await real_app.schedule(Note("running"))
-    async with real_app.worker(concurrency=1):
-        await asyncio.wait_for(started.wait(), 20)
-        # Claimed shortly before its time at the latest, with no slot to run in.
-        early = await real_app.schedule(Note("early"), delay=0.2)
-        asyncio.get_running_loop().call_later(0.6, release.set)
-        stopping = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.1, stopping.set)
-        await stopping.wait()
-    assert (await real_app.get(running.id)).state is State.succeeded
-    waiting = await real_app.get(early.id)
-    assert (waiting.state, waiting.attempt, waiting.losses) == (State.scheduled, 0, 0)
-    assert (waiting.worker, waiting.lease_expires_at) == (None, None)
+async def test_what_was_claimed_but_not_started_is_given_back_for_free(url: str) -> None:
+    async with knowing(Duetime(url, preclaim=60)) as app:
+        early = await app.schedule(Note("early"), delay=40)
+        async with app.worker(), asyncio.timeout(20):
+            while (await app.get(early.id)).state is not State.running:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+        waiting = await app.get(early.id)
+        assert (waiting.state, waiting.attempt, waiting.losses) == (State.scheduled, 0, 0)
+        assert (waiting.worker, waiting.lease_expires_at) == (None, None)
+        assert [run.outcome for run in await app.runs(early.id)] == [Outcome.released]
 
 
 async def test_after_the_grace_time_an_async_handler_is_interrupted_and_released(

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 
 SHARDS = 8
 
@@ -69,6 +70,7 @@ def parking_lane(kind: str, version: int, home: str) -> str:
     return home if home.startswith("p.") else f"p.{version}.{len(kind)}.{kind}.{home}"
 
 
+@lru_cache(maxsize=4096)
 def parse_lane(text: str) -> Lane:
     if text.startswith("p."):
         return _parse_parking(text)

@@ -94,8 +94,6 @@ def decide(
     """The ending that `end` means for this claim. `chance` in [0, 1) is the jitter's dice;
     `asked_by` is who asked the handler to stop, if anybody did."""
     match end:
-        case Returned(None):
-            return _succeeded(claim, None, started_at, max_result)
         case Returned(Snooze() | Cancel() | Fail() as error) | Raised(
             Snooze() | Cancel() | Fail() as error
         ):

@@ -11,7 +11,7 @@ Rules that hold for every verb:
   for nothing.
 - A running action is one with a token. Every write of a holder names the token; if it is no
   longer the stored one, nothing changes.
-- A verb is one transaction: all of it happened, or nothing.
+- What a verb changes it changes in one transaction: all of it happened, or nothing.
 - After the commit of a verb that made something claimable, listeners are woken with its lane
   and `due_at`. Waking is a hint: losing one costs time, never work.
 """

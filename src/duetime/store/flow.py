@@ -44,7 +44,7 @@ class Mode(Enum):
     """What a flow needs around it."""
 
     read = "one or more reads"
-    single = "one statement, a transaction by itself"
+    single = "one statement that changes anything, a transaction by itself"
     write = "one transaction"
     pinned = "one transaction with pinned plans"
     hot = "one statement with a pinned plan; what follows it may come after its commit"

@@ -48,7 +48,7 @@ class Testing:
 
     async def drain(self) -> int:
         """Run everything that is due now, and what that makes due; returns how many runs.
-        What was parked for a kind that this app runs by now comes back first."""
+        What was parked for a kind that this app runs by now is due like the rest."""
         runs = 0
         while (claimed := await self._claim()).claims:
             runs += len(claimed.claims)

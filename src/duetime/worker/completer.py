@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection
 
-from duetime.errors import DuetimeError, LeaseLost, StoreUnavailable
+from duetime.errors import InvalidArgument, LeaseLost
 from duetime.model.ending import Ending, Finish
 from duetime.model.outcome import cut
 from duetime.model.state import Outcome, State
@@ -82,9 +82,7 @@ class Completer:
         try:
             endings = [self._waiting[held] for held in batch]
             accepted = await self._store.perform(self._store.complete(endings))
-        except StoreUnavailable:
-            raise
-        except DuetimeError as error:
+        except InvalidArgument as error:
             await self._isolate(batch, error)
             return
         everything = len(accepted) == len(batch)
@@ -92,8 +90,9 @@ class Completer:
             self._settle(held, everything or held.claim.id in accepted)
         self._flushed()
 
-    async def _isolate(self, batch: list[Held], error: DuetimeError) -> None:
-        """The store refused the data of some ending: halve until it is found, fail that one."""
+    async def _isolate(self, batch: list[Held], error: InvalidArgument) -> None:
+        """The store refused the data of some ending: halve until it is found, fail that one.
+        Any other error is no reason to change what a handler did: it is sent again."""
         if len(batch) > 1:
             half = len(batch) // 2
             await self._send(batch[:half])

@@ -46,7 +46,7 @@ class Held:
 
 
 class Holdings:
-    """All that is held. The heartbeat's thread reads it: `leases` copies in one step.
+    """All that is held. The heartbeat's thread reads it: iterating copies in one step.
 
     By the number of its id: a UUID's own hash is a call of its own, and this is asked four
     times for each run.

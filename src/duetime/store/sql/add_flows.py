@@ -98,7 +98,7 @@ def _replace(new: NewAction) -> Steps[dict[UUID, Added]]:
         return {}
     changed = yield Statement("replace", _replacement(holder.id, new))
     if not changed:
-        # It was claimed since, or is gone: look once more under a lock.
+        # It was claimed since, or is gone: look once more.
         return (yield from _refuse_running(holder.id, new))
     ((_, due_at, now),) = cast("Any", changed)
     yield from wake([(new.lane, due_at)], now)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 
 from duetime.errors import DuetimeError
 from duetime.model.clock import monotonic
 from duetime.store.flow import Wake
+
+log = logging.getLogger("duetime.store")
 
 # Each NOTIFY takes a lock that all commits of the server with a NOTIFY share. So many in a
 # second are sent at once; what follows is gathered, and sent that often.
@@ -74,6 +76,8 @@ class Bell:
             task.add_done_callback(self._sending.discard)
 
     async def _send_quietly(self, wakes: Sequence[Wake]) -> None:
-        # It is committed, and only a hint: the next poll finds it.
-        with suppress(DuetimeError):
+        try:
             await self._send(wakes)
+        except DuetimeError as error:
+            # It is committed, and only a hint: the next poll finds it.
+            log.warning("other processes were not woken, their next poll finds it: %s", error)

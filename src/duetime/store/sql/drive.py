@@ -1,4 +1,4 @@
-"""The drivers: they run a flow's steps on a connection. Nothing else exists twice."""
+"""The drivers: they run a flow's steps on a connection, so that no verb exists twice."""
 
 from __future__ import annotations
 

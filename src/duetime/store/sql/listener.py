@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
@@ -14,6 +15,8 @@ from duetime.store.flow import Wake
 from duetime.store.sql.deadline import sever
 from duetime.store.sql.notices import parse
 from duetime.store.sql.pools import AsyncConnection
+
+log = logging.getLogger("duetime.store")
 
 # A ping that takes longer than this to come back means that we are deaf.
 PATIENCE = 5.0
@@ -51,9 +54,11 @@ class PostgresListener:
 
     async def run(self) -> None:
         while True:
-            # Whatever broke it, the next one may do.
-            with suppress(psycopg.Error, DuetimeError, OSError):
+            try:
                 await self._listen()
+            except (psycopg.Error, DuetimeError, OSError) as error:
+                # Whatever broke it, the next one may do.
+                log.warning("not listening, polling faster meanwhile: %s", error)
             await asyncio.sleep(self._pause)
             self._pause = min(self._pause * 2, LONGEST_PAUSE)
 

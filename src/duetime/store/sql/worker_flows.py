@@ -44,8 +44,8 @@ KEEP_WORKER = 3_600_000_000
 class WorkerFlows(Store, ABC):
     """Claiming, completing, renewing, and looking after the rest.
 
-    Written for a dialect that can change rows inside a WITH clause; where a dialect cannot,
-    its store overrides the step.
+    Written for a dialect that can change rows inside a WITH clause; for SQLite, which cannot,
+    `sqlite_flows.py` says otherwise.
     """
 
     _next_deep_look = 0.0

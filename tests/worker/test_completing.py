@@ -1,0 +1,69 @@
+"""What a handler did is put on record, whatever the store says meanwhile."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from uuid import UUID
+
+import pytest
+
+from api.apps import Note
+from duetime import Duetime, State
+from duetime.errors import ConfigError, InvalidArgument
+from duetime.model.ending import Ending, Finish
+from duetime.store.flow import Flow
+from duetime.store.memory import MemoryStore
+
+
+class Fussy(MemoryStore):
+    """Cannot keep one particular result."""
+
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[set[UUID]]:
+        for ending in endings:
+            if isinstance(ending, Finish) and ending.result == '"unkeepable"':
+                raise InvalidArgument("result", ending.result, "this store cannot keep it")
+        return super().complete(endings, rescuing=rescuing)
+
+
+class Forbidding(MemoryStore):
+    """Somebody takes away the right to write, and gives it back."""
+
+    refusals = 0
+
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[set[UUID]]:
+        if self.refusals < 2:
+            self.refusals += 1
+            raise ConfigError("permission denied for table duetime_actions")
+        return super().complete(endings, rescuing=rescuing)
+
+
+async def results(app: Duetime, texts: Sequence[str]) -> list[tuple[State, object]]:
+    """How actions end whose handler returns what it was given."""
+
+    @app.handler(kind="note")
+    async def note(payload: Note) -> str:
+        return payload.text
+
+    async with app, app.worker(), asyncio.timeout(20):
+        made = await app.schedule_many(app.request(Note(text)) for text in texts)
+        done = [await app.wait(one.id) for one in made]
+    return [(one.state, one.result or one.error) for one in done]
+
+
+async def test_an_outcome_that_cannot_be_kept_fails_alone_and_says_why() -> None:
+    texts = [*"abcde", "unkeepable", *"fghij"]
+    found = await results(Duetime(store=Fussy()), texts)
+    good = [(State.succeeded, text) for text in texts if text != "unkeepable"]
+    assert found[:5] + found[6:] == good
+    state, error = found[5]
+    assert state is State.failed
+    assert "could not be stored" in str(error)
+    assert "this store cannot keep it" in str(error)
+
+
+async def test_a_store_that_refuses_everything_for_a_while_changes_no_outcome(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.CRITICAL):
+        found = await results(Duetime(store=Forbidding()), ["a", "b"])
+    assert found == [(State.succeeded, "a"), (State.succeeded, "b")]
