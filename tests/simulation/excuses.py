@@ -57,9 +57,9 @@ class Excuses:
     def _overran(self, hold: Hold, start: Start | None) -> bool:
         """Past its timeout and the grace a running handler is not renewed any more."""
         record = self._truth.record(hold.action)
-        if record is None or start is None or start.end is not None or record.kind != "timed":
+        if record is None or start is None or record.kind != "timed":
             return False
-        return self._truth.now - start.at > self._overtime
+        return (start.ended_at or self._truth.now) - start.at > self._overtime
 
     def _was_disturbed(self, hold: Hold, node: Node) -> bool:
         """Its heartbeat was, or its loop, before it knew that it holds this."""

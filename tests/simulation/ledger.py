@@ -25,6 +25,7 @@ class Start:
     at: int
     context: Context
     end: str | None = None
+    ended_at: int | None = None
     result: object = None
 
 
@@ -74,6 +75,7 @@ class Ledger:
 
     def end(self, start: Start, how: str, result: object = None) -> None:
         start.end, start.result = how, result
+        start.ended_at = instant(self._loop.time())
         self._running.pop(start.number, None)
         self._trace.add(start.hold.process.name, "ends", self._name(start), how)
 

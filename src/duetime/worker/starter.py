@@ -47,6 +47,8 @@ class Starter:
                 heapq.heappush(self._early, (held.claim.due_at, next(self._order), held))
         self._fill(pool)
         self._arm()
+        # What was in doubt may be among the claims, and so be lost.
+        self.renewed()
 
     def due(self) -> None:
         """Move what is due from waiting to running; called by the timer or a moved clock."""
