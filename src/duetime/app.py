@@ -20,10 +20,11 @@ from uuid import UUID
 from duetime.arguments import Delay, Request, TenantArgument
 from duetime.client import Client, Plan
 from duetime.config import Settings, load, whole
+from duetime.errors import ConfigError, shown
 from duetime.events import Event, Events, Subscriber
 from duetime.model.action import Action
 from duetime.model.clock import Clock, SystemClock
-from duetime.model.duration import seconds
+from duetime.model.duration import positive_seconds
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import Priority
 from duetime.model.payload import Payloads, Upgrade
@@ -110,6 +111,8 @@ class Duetime:
 
     def handler(
         self,
+        misplaced: None = None,
+        /,
         *,
         kind: str | None = None,
         aliases: Iterable[str] = (),
@@ -126,10 +129,16 @@ class Duetime:
         known from `provide`. `aliases` are older names of the kind, `upgrades` turn older
         versions of its data into the current one.
         """
+        if misplaced is not None:
+            raise ConfigError(
+                f"@app.handler got {shown(misplaced)}: write @app.handler(kind='...') with "
+                "parentheses and names"
+            )
+        # Annotations may name what is local to the function that declares the handler.
         scope = sys._getframe(1).f_locals
 
         def declare(function: F) -> F:
-            entry = self.parts.payloads.add(
+            entry = self.parts.payloads.check(
                 payload_type(function, scope),
                 kind=kind,
                 aliases=aliases,
@@ -141,10 +150,11 @@ class Duetime:
                 entry,
                 function,
                 retry=Retry() if retry is None else retry,
-                timeout=None if timeout is None else seconds("timeout", timeout),
+                timeout=None if timeout is None else positive_seconds("timeout", timeout),
                 providers=self._providers,
                 scope=scope,
             )
+            self.parts.payloads.keep(entry)
             return function
 
         return declare

@@ -65,11 +65,10 @@ class DuplicateKey(DuetimeError):
 class UnknownKind(DuetimeError):
     """No payload type is registered under this kind, or for this type."""
 
-    def __init__(self, what: str, known: Iterable[str]) -> None:
-        super().__init__(
-            f"{what} is not registered with this app{did_you_mean(what, known)}; "
-            "declare it with @app.handler(kind=...) or app.payload(Type, kind=...)"
-        )
+    def __init__(self, what: str, known: Iterable[str], remedy: str | None = None) -> None:
+        remedy = remedy or "declare it with @app.handler(kind=...) or app.payload(Type, kind=...)"
+        guess = did_you_mean(what, known)
+        super().__init__(f"{what} is not registered with this app{guess}; {remedy}")
         self.kind = what
 
 

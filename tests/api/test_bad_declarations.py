@@ -1,12 +1,13 @@
 """Declarations that cannot work are refused where they are made, with the remedy."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated, Any
 
 import pytest
 
 from api.apps import Note, Other
-from duetime import Depends, Duetime, Retry
+from duetime import Context, Depends, Duetime, Retry
 from duetime.errors import ConfigError, DuetimeError, InvalidArgument
 
 
@@ -170,3 +171,42 @@ def test_a_payload_with_a_field_pydantic_cannot_know_is_refused(app: Duetime) ->
 
     with pytest.raises(ConfigError, match="Odd"):
         app.payload(Odd, kind="odd")
+
+
+@pytest.mark.parametrize("misplaced", ["note", print, Note])
+def test_a_decorator_without_its_parentheses_is_told_how(app: Duetime, misplaced: Any) -> None:
+    with pytest.raises(ConfigError, match=r"write @app\.handler\(kind="):
+        app.handler(misplaced)
+
+
+def test_a_payload_that_comes_second_is_told_its_place(app: Duetime) -> None:
+    with pytest.raises(ConfigError, match="the payload comes first"):
+
+        @app.handler(kind="note")
+        async def note(ctx: Context, payload: Note) -> None: ...
+
+
+@pytest.mark.parametrize("timeout", [0, timedelta()])
+def test_a_timeout_of_no_time_is_refused(app: Duetime, timeout: Any) -> None:
+    with pytest.raises(InvalidArgument, match="timeout"):
+
+        @app.handler(kind="note", timeout=timeout)
+        async def note(payload: Note) -> None: ...
+
+
+def test_what_was_refused_leaves_nothing_behind(app: Duetime) -> None:
+    with pytest.raises(ConfigError, match="'db'"):
+
+        @app.handler(kind="oops")
+        async def wrong(payload: Note, db: Db) -> None: ...
+
+    @app.handler(kind="note")
+    async def right(payload: Note) -> None: ...
+
+    assert app.sync.schedule(Note()).kind == "note"
+
+
+def test_a_class_that_was_defined_anew_is_told_so(app: Duetime) -> None:
+    app.payload(dataclass(type("Twin", (), {})), kind="twin")
+    with pytest.raises(ConfigError, match="another class named Twin"):
+        app.payload(dataclass(type("Twin", (), {})), kind="twin")

@@ -107,10 +107,6 @@ async def test_data_that_only_looks_dangerous_is_kept_as_it_is(
     [
         (Stranger(), "Stranger"),
         (NoteBook(), "did you mean 'Note'"),
-        ("note", "str"),
-        ({"text": "x"}, "dict"),
-        (None, "NoneType"),
-        (Note, "type"),
     ],
     ids=repr,
 )
@@ -174,3 +170,28 @@ async def test_every_error_has_the_one_root(known: Duetime) -> None:
     for payload in (Bag(number=NAN), Stranger()):
         with pytest.raises(DuetimeError):
             await known.schedule(payload)
+
+
+@pytest.mark.parametrize(
+    ("mistaken", "remedy"),
+    [
+        (Note, "you passed the class Note: pass an instance"),
+        (print, "you passed a function"),
+        ({"text": "a"}, "an instance of a dataclass or pydantic model"),
+        (None, "an instance of a dataclass or pydantic model"),
+        ("note", "an instance of a dataclass or pydantic model"),
+    ],
+)
+async def test_what_is_no_payload_at_all_is_told_what_to_pass(
+    known: Duetime, mistaken: object, remedy: str
+) -> None:
+    with pytest.raises(UnknownKind, match=remedy):
+        await known.schedule(mistaken)
+
+
+async def test_a_value_of_another_type_is_told_without_jargon(known: Duetime) -> None:
+    wrong: Any = "5"
+    with pytest.raises(InvalidPayload) as caught:
+        await known.schedule(Bag(items=wrong))
+    assert "\n" not in str(caught.value)
+    assert "items: expected list[int], got '5' (str)" in str(caught.value)

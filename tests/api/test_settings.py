@@ -9,7 +9,7 @@ import pytest
 from duetime import Duetime
 from duetime.config import DESCRIPTIONS, Settings
 from duetime.errors import ConfigError
-from duetime.stores import masked
+from duetime.store.sql.remedy import masked
 
 
 @pytest.fixture(autouse=True)

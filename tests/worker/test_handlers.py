@@ -145,7 +145,8 @@ async def test_progress_that_is_not_json_fails_the_attempt(app: Duetime) -> None
     await app.testing.drain()
     failed = await app.get(action.id)
     assert failed.state is State.failed
-    assert "serialize" in str(failed.error)
+    assert "progress=<object object" in str(failed.error)
+    assert "not JSON" in str(failed.error)
 
 
 # -- how a run ends ------------------------------------------------------------------

@@ -20,8 +20,15 @@ def seconds(argument: str, value: float | timedelta, *, most: float = MILLENNIUM
     if number < 0:
         raise InvalidArgument(argument, value, "a duration cannot be negative")
     if number > most:
-        raise InvalidArgument(argument, value, f"give at most {most:g} seconds")
+        raise InvalidArgument(argument, value, f"give at most {most / MILLENNIUM * 1000:g} years")
     return float(number)
+
+
+def positive_seconds(argument: str, value: float | timedelta) -> float:
+    number = seconds(argument, value)
+    if number == 0:
+        raise InvalidArgument(argument, value, "give more than no time at all")
+    return number
 
 
 def micros(argument: str, value: float | timedelta) -> int:

@@ -23,6 +23,12 @@ Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 # As JSON writes it: after no backslash or an even number of them.
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
+UNEXPECTED = re.compile(
+    r"Expected `(?P<type>[^`]+)`.*?field_name='(?P<field>[^']+)', "
+    r"input_value=(?P<value>.*?), input_type=(?P<given>\w+)",
+    re.DOTALL,
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PayloadType:
@@ -55,6 +61,23 @@ class Payloads:
         queue: str | None = None,
     ) -> PayloadType:
         """Register a type, or add to its registration what is given now."""
+        entry = self.check(
+            type_, kind=kind, aliases=aliases, version=version, upgrades=upgrades, queue=queue
+        )
+        self.keep(entry)
+        return entry
+
+    def check(
+        self,
+        type_: type[Any],
+        *,
+        kind: str | None,
+        aliases: Iterable[str],
+        version: int | None,
+        upgrades: Mapping[int, Upgrade] | None,
+        queue: str | None,
+    ) -> PayloadType:
+        """What `add` would register, or why it cannot."""
         known = self._by_type.get(type_)
         if kind is None and known is None:
             raise ConfigError(
@@ -76,19 +99,18 @@ class Payloads:
         )
         _check_upgrades(entry)
         self._refuse_clash(entry)
+        return entry
+
+    def keep(self, entry: PayloadType) -> None:
         for name in (entry.kind, *entry.aliases):
             self._by_kind[name] = entry
-        self._by_type[type_] = entry
-        return entry
+        self._by_type[entry.type] = entry
 
     def _refuse_clash(self, entry: PayloadType) -> None:
         for name in (entry.kind, *entry.aliases):
             other = self._by_kind.get(name)
             if other is not None and other.type is not entry.type:
-                raise ConfigError(
-                    f"kind {name!r} already means {other.type.__qualname__}; "
-                    f"give {entry.type.__qualname__} another kind"
-                )
+                raise ConfigError(_clash(name, other.type, entry.type))
         known = self._by_type.get(entry.type)
         if known is not None and known.kind != entry.kind:
             raise ConfigError(
@@ -118,7 +140,8 @@ class Payloads:
     def of(self, payload: object) -> PayloadType:
         entry = self._by_type.get(type(payload))
         if entry is None:
-            raise UnknownKind(type(payload).__qualname__, [t.__qualname__ for t in self._by_type])
+            known = [t.__qualname__ for t in self._by_type]
+            raise UnknownKind(type(payload).__qualname__, known, _mistake(payload))
         return entry
 
     def encode(self, payload: object, limit: int) -> tuple[PayloadType, str]:
@@ -204,6 +227,28 @@ def _payload_class(type_: type[Any]) -> type[Any]:
     )
 
 
+def _clash(kind: str, first: type[Any], second: type[Any]) -> str:
+    if first.__qualname__ == second.__qualname__:
+        return (
+            f"kind {kind!r} already means another class named {first.__qualname__}: it was "
+            "defined anew (a module or a cell that ran twice); make a new app with it"
+        )
+    return (
+        f"kind {kind!r} already means {first.__qualname__}; give {second.__qualname__} another kind"
+    )
+
+
+def _mistake(payload: object) -> str | None:
+    """What to say of things that could never be a payload."""
+    if isinstance(payload, type):
+        return f"you passed the class {payload.__qualname__}: pass an instance of it"
+    if callable(payload) and not is_dataclass(payload):
+        return "you passed a function: pass the payload of its first parameter"
+    if type(payload).__module__ == "builtins":
+        return "pass an instance of a dataclass or pydantic model that a handler takes"
+    return None
+
+
 def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
     try:
         return TypeAdapter(type_)
@@ -242,8 +287,16 @@ def _upgraded(entry: PayloadType, version: int, data: Any) -> Any:
 def _reason(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         telling = isinstance(error, PydanticSerializationError | ValueError)
-        return str(error) if telling else f"{type(error).__name__}: {error}"
+        return _unexpected(str(error)) if telling else f"{type(error).__name__}: {error}"
     return "; ".join(
         f"{'.'.join(str(part) for part in e['loc']) or 'payload'}: {e['msg']}"
         for e in error.errors(include_url=False, include_input=False)[:5]
     )
+
+
+def _unexpected(words: str) -> str:
+    """Pydantic's remark on a field whose value is not of its type, without its jargon."""
+    found = UNEXPECTED.search(words)
+    if found is None:
+        return words
+    return f"{found['field']}: expected {found['type']}, got {found['value']} ({found['given']})"

@@ -10,6 +10,7 @@ from typing import Any
 from duetime.errors import ConfigError, shown
 from duetime.model.payload import Payloads, PayloadType
 from duetime.model.retry import Retry
+from duetime.worker.context import Context
 from duetime.worker.injection import Node, Providers, Style, hints, label, plan
 
 
@@ -88,6 +89,8 @@ def payload_type(function: Callable[..., Any], scope: Mapping[str, Any]) -> type
             f"{label(function)} has no payload annotation: write "
             f"`{parameters[0].name}: YourPayload`, a dataclass or a pydantic model"
         )
+    if annotation is Context:
+        raise ConfigError(f"{label(function)}: the payload comes first, Context after it")
     if not inspect.isclass(annotation):
         raise ConfigError(
             f"the payload of {label(function)} is annotated {annotation!r}; "

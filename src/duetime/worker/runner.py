@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import Any, cast
 
-from pydantic_core import to_jsonable_python
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from duetime.errors import InvalidPayload
+from duetime.errors import InvalidArgument, InvalidPayload
 from duetime.model.claim import Claim
 from duetime.model.clock import from_micros, maybe_from_micros
 from duetime.model.ending import Again, Ending
@@ -170,7 +170,11 @@ class Runner:
         self._parts.store.perform_blocking(self._noting(held, value))
 
     def _noting(self, held: Held, value: object) -> Flow[None]:
-        return self._parts.store.progress(lease_of(held), to_json(to_jsonable_python(value)))
+        try:
+            text = to_json(to_jsonable_python(value))
+        except (PydanticSerializationError, ValueError) as error:
+            raise InvalidArgument("progress", value, f"it is not JSON ({error})") from error
+        return self._parts.store.progress(lease_of(held), text)
 
 
 class _Late(Exception):
