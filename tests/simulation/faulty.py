@@ -38,7 +38,7 @@ class Line(Protocol):
 
 
 def named(verb: str, flow: Flow[T], *args: Any) -> Call[T]:
-    return Call(flow.start, flow.mode, flow.resend, verb, args)
+    return Call(flow.start, flow.mode, flow.resend, verb=verb, args=args)
 
 
 class FaultyStore(Store):

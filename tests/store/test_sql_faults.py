@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable
-from duetime.model.claim import Claim
+from duetime.model.claim import Claim, Lease
 from duetime.model.ending import Finish
 from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
@@ -84,6 +84,22 @@ class TestLostConnections:
             await store.perform(store.get(only, ANY))
         server.start()
         assert (await store.perform(store.get(only, ANY))).id == only
+        await store.aclose()
+
+    async def test_a_renewal_is_given_up_while_another_still_helps(
+        self, private_postgres: Callable[..., OwnServer]
+    ) -> None:
+        server = private_postgres()
+        store = PostgresStore(server.url, timeout=60)
+        await add(store)
+        [one] = await claim(store)
+        renewal = store.renew([Lease(one.id, one.token)], 5_000_000)
+        await asyncio.to_thread(store.perform_blocking, renewal)
+        with frozen(server):
+            before = time.monotonic()
+            with pytest.raises(StoreUnavailable, match="did not answer in time"):
+                await asyncio.to_thread(store.perform_blocking, renewal)
+            assert time.monotonic() - before < 4
         await store.aclose()
 
     async def test_a_frozen_server_is_given_up_in_time(

@@ -10,7 +10,9 @@ import pytest
 from api.apps import Note
 from duetime import Duetime, State
 from duetime.errors import ConfigError, InvalidArgument
+from duetime.model.claim import ClaimOrder, Span
 from duetime.model.ending import Ending, Finish
+from duetime.model.tenant import ANY
 from duetime.store.flow import Flow
 from duetime.store.memory import MemoryStore
 
@@ -34,6 +36,16 @@ class Forbidding(MemoryStore):
         if self.refusals < 2:
             self.refusals += 1
             raise ConfigError("permission denied for table duetime_actions")
+        return super().complete(endings, rescuing=rescuing)
+
+
+class Stubborn(MemoryStore):
+    """Will not hear of one particular action any more."""
+
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[set[UUID]]:
+        for ending in endings:
+            if "hated" in self.perform_blocking(self.get(ending.id, ANY)).payload:
+                raise InvalidArgument("id", ending.id, "this store has it already")
         return super().complete(endings, rescuing=rescuing)
 
 
@@ -61,9 +73,39 @@ async def test_an_outcome_that_cannot_be_kept_fails_alone_and_says_why() -> None
     assert "this store cannot keep it" in str(error)
 
 
+async def test_an_action_that_cannot_be_ended_holds_up_no_other() -> None:
+    app = Duetime(store=Stubborn())
+
+    @app.handler(kind="note")
+    async def note(payload: Note) -> str:
+        return payload.text
+
+    async with app, app.worker(), asyncio.timeout(20):
+        made = await app.schedule_many(app.request(Note(text)) for text in ("a", "hated", "b"))
+        done = [await app.wait(made[n].id) for n in (0, 2)]
+    assert [one.result for one in done] == ["a", "b"]
+    assert (await app.get(made[1].id)).state is State.running
+
+
+async def test_an_action_that_cannot_be_rescued_holds_up_no_other() -> None:
+    store = Stubborn()
+    app = Duetime(store=store)
+    app.payload(Note, kind="note")
+    made = await app.schedule_many(app.request(Note(text)) for text in ("a", "hated", "b"))
+    spans = [Span(head.lane, 0, 0) for head in (await store.perform(store.look())).lanes]
+    await store.perform(store.claim(ClaimOrder("dead", spans, 3, lease=1)))
+    async with app, app.worker(), asyncio.timeout(20):
+        while [(await app.get(made[n].id)).losses for n in (0, 2)] != [1, 1]:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    assert (await app.get(made[1].id)).losses == 0
+
+
 async def test_a_store_that_refuses_everything_for_a_while_changes_no_outcome(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    with caplog.at_level(logging.CRITICAL):
+    with caplog.at_level(logging.INFO, "duetime.worker"):
         found = await results(Duetime(store=Forbidding()), ["a", "b"])
     assert found == [(State.succeeded, "a"), (State.succeeded, "b")]
+    told = [record.getMessage() for record in caplog.records]
+    assert "completion failed and goes on" in told
+    assert "completion works again" in told

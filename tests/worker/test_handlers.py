@@ -211,6 +211,7 @@ class Odd(BaseException):
         BaseExceptionGroup("many", [Odd()]),
         TimeoutError("its own"),
         RecursionError(),
+        GeneratorExit(),
     ],
     ids=lambda e: type(e).__name__,
 )
@@ -264,6 +265,20 @@ async def test_a_result_that_is_not_json_fails_without_a_second_try(
     assert (failed.state, failed.attempt, failed.result) == (State.failed, 1, None)
     assert "result is not JSON" in str(failed.error)
     assert (await app.get(neighbour.id)).result == "fine"
+
+
+async def test_a_result_that_raises_when_it_is_read_fails_alone(memory_app: Duetime) -> None:
+    @memory_app.handler()
+    async def note(payload: Note) -> object:
+        return (1 // int(text) for text in [payload.text])
+
+    wrong = await memory_app.schedule(Note("0"))
+    right = await memory_app.schedule(Note("1"))
+    async with memory_app.worker(concurrency=1), asyncio.timeout(20):
+        failed, done = [await memory_app.wait(one.id) for one in (wrong, right)]
+    assert failed.state is State.failed
+    assert "ZeroDivisionError" in str(failed.error)
+    assert (done.state, done.result) == (State.succeeded, [1])
 
 
 async def test_a_huge_result_fails_and_says_so(url: str, clock: FakeClock) -> None:

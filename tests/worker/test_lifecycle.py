@@ -258,6 +258,29 @@ async def test_what_is_critical_comes_first_and_everything_comes(real_app: Dueti
     assert order[0] == "critical"
 
 
+async def test_a_stop_that_is_interrupted_renews_nothing_any_more(real_app: Duetime) -> None:
+    started = asyncio.Event()
+
+    @real_app.handler(kind="note")
+    async def note(payload: Note) -> None:
+        started.set()
+        await asyncio.Event().wait()
+
+    await real_app.schedule(Note())
+    before = set(threading.enumerate())
+    worker = real_app.worker()
+    await worker.__aenter__()
+    await asyncio.wait_for(started.wait(), 20)
+    stopping = asyncio.create_task(worker.__aexit__(None, None, None))
+    await asyncio.sleep(0)
+    stopping.cancel()
+    await asyncio.wait([stopping])
+    beats = [t for t in threading.enumerate() if t not in before and "heartbeat" in t.name]
+    for beat in beats:
+        await asyncio.to_thread(beat.join, 20)
+        assert not beat.is_alive()
+
+
 @pytest.mark.parametrize("fails", [RuntimeError("body"), KeyboardInterrupt()])
 async def test_an_error_in_the_body_stops_the_worker_in_order(
     memory_app: Duetime, fails: BaseException

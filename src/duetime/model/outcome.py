@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from duetime.errors import InvalidPayload
 from duetime.model.claim import Claim
@@ -156,9 +156,9 @@ def _succeeded(claim: Claim, value: object, started_at: int | None, max_result: 
     try:
         result = None if value is None else to_json(to_jsonable_python(value))
         size = 0 if result is None else len(result.encode())
-    except (PydanticSerializationError, ValueError, TypeError) as error:
+    except Exception as error:  # noqa: BLE001 - a value may raise anything when it is read
         return _failed(
-            claim, cut(f"its result is not JSON ({error}); return plain data"), started_at
+            claim, f"its result is not JSON ({describe(error)}); return plain data", started_at
         )
     if size > max_result:
         reason = f"its result has {size:,} bytes of JSON, {max_result:,} are allowed"

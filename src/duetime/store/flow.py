@@ -56,12 +56,15 @@ class Flow(Generic[T]):
     """A verb ready to be performed. Starting it again is safe until it was committed.
 
     `resend` marks verbs that settle by id and token whether they already happened, so
-    that a lost reply may be answered by performing them again.
+    that a lost reply may be answered by performing them again: as `resent`, where settling
+    takes more than the first sending. After `within` seconds its answer is of no use.
     """
 
     start: Callable[[], Steps[T]]
     mode: Mode = Mode.write
     resend: bool = False
+    resent: Flow[T] | None = None
+    within: float | None = None
 
 
 def flow(

@@ -62,6 +62,7 @@ class Claimer:
         self._heads: dict[str, int] = {}
         self._cursors: dict[str, int] = {}
         self._wakes: dict[str, int] = {}
+        self._unseen: dict[str, int] = {}
         self._overlooked: set[str] = set()
         self._turn = 0
         self.stopping = False
@@ -78,6 +79,10 @@ class Claimer:
         else:
             self._look(True)
 
+    def looking(self) -> None:
+        """A look is on its way: what we are told from here on it may not have seen."""
+        self._unseen = {}
+
     def looked(self, heads: Sequence[LaneHead], now: int) -> None:
         """A look at the store found these lanes. What was overdue unknown to us was
         overlooked: its wake was lost."""
@@ -90,6 +95,8 @@ class Claimer:
                 self._overlooked.add(head.lane)
             self._heads[head.lane] = head.next_due
             self._lower(head.lane, head.next_due)
+        for lane, due_at in self._unseen.items():
+            self._know(lane, due_at)
         self.service.wake()
 
     def slot_freed(self) -> None:
@@ -110,8 +117,12 @@ class Claimer:
     def _take_wakes(self) -> None:
         wakes, self._wakes = self._wakes, {}
         for lane, due_at in wakes.items():
-            self._heads[lane] = min(due_at, self._heads.get(lane, due_at))
-            self._lower(lane, due_at)
+            self._unseen[lane] = min(due_at, self._unseen.get(lane, due_at))
+            self._know(lane, due_at)
+
+    def _know(self, lane: str, due_at: int) -> None:
+        self._heads[lane] = min(due_at, self._heads.get(lane, due_at))
+        self._lower(lane, due_at)
 
     def _lower(self, lane: str, due_at: int) -> None:
         if lane in self._cursors:

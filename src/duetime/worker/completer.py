@@ -109,7 +109,10 @@ class Completer:
             started_at=ending.started_at,
         )
         if ending == plain:
-            raise error
+            # Not even that it failed: it must not hold up the others.
+            log.error("the end of action %s cannot be stored: %s", held.claim.id, error)
+            self._settle(held, accepted=False)
+            return
         self._waiting[held] = plain
         await self._send([held])
 

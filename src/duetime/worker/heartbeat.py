@@ -17,10 +17,18 @@ from duetime.worker.storetime import StoreTime
 log = logging.getLogger("duetime.worker")
 
 
+class LoopGone(Exception):
+    """The event loop whose handlers' leases are renewed was closed."""
+
+
 class Heartbeat(Protocol):
     """Beats between start and stop."""
 
     def start(self) -> None: ...
+
+    def halt(self) -> None:
+        """Beat no more, without waiting for a beat on its way."""
+        ...
 
     async def stop(self) -> None: ...
 
@@ -31,6 +39,7 @@ class Renewal:
     def __init__(
         self, holdings: Holdings, time: StoreTime, lease: float, renewed: Callable[[], None]
     ) -> None:
+        """`renewed` is told of every answer; LoopGone if nobody is there for whom to renew."""
         self._holdings = holdings
         self._time = time
         self.renewed = renewed
@@ -82,18 +91,29 @@ class ThreadBeat:
     def start(self) -> None:
         self._thread.start()
 
-    async def stop(self) -> None:
+    def halt(self) -> None:
         self._stopping.set()
+
+    async def stop(self) -> None:
+        self.halt()
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        while not self._stopping.wait(self._renewal.interval):
-            try:
-                self.beat()
-            except DuetimeError as error:
-                log.warning("heartbeat: %s", error)
-            except Exception:
-                log.exception("heartbeat failed and goes on")
+        pause = self._renewal.interval
+        while not self._stopping.wait(pause):
+            pause = self._renewal.interval if self._try() else self._renewal.interval / 10
+
+    def _try(self) -> bool:
+        try:
+            self.beat()
+        except LoopGone:
+            self.halt()
+        except DuetimeError as error:
+            log.warning("heartbeat: %s", error)
+            return False
+        except Exception:
+            log.exception("heartbeat failed and goes on")
+        return True
 
     def beat(self) -> None:
         asked, sent = self._renewal.due()
@@ -113,18 +133,28 @@ class TaskBeat:
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
-    async def stop(self) -> None:
+    def halt(self) -> None:
         if self._task is not None:
             self._task.cancel()
+
+    async def stop(self) -> None:
+        self.halt()
+        if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
+        pause = self._renewal.interval
         while True:
-            await asyncio.sleep(self._renewal.interval)
-            try:
-                await self.beat()
-            except DuetimeError as error:
-                log.warning("heartbeat: %s", error)
+            await asyncio.sleep(pause)
+            pause = self._renewal.interval if await self._try() else self._renewal.interval / 10
+
+    async def _try(self) -> bool:
+        try:
+            await self.beat()
+        except DuetimeError as error:
+            log.warning("heartbeat: %s", error)
+            return False
+        return True
 
     async def beat(self) -> None:
         asked, sent = self._renewal.due()

@@ -114,8 +114,12 @@ class Runner:
             if not _is_ours(held):
                 return Raised(error)
             return None if handler.in_thread else RELEASED
-        except (KeyboardInterrupt, GeneratorExit):
+        except KeyboardInterrupt:
             raise
+        except GeneratorExit as error:
+            if not _is_running():
+                raise  # the loop is gone, and this run with it
+            return Raised(error)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything
             return Raised(error)
 
@@ -209,6 +213,14 @@ def _deadline(held: Held, handler: Handler) -> datetime | None:
 
 def _ask(held: Held) -> None:
     held.stop.asked = True
+
+
+def _is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _is_ours(held: Held) -> bool:

@@ -47,6 +47,8 @@ class Service:
         except Exception:
             log.exception("%s failed and goes on", self.name)
             return self._back_off()
+        if self._backoff:
+            log.info("%s works again", self.name)
         self._backoff = 0.0
         return pause
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
 
-from duetime.errors import StoreUnavailable
+from duetime.errors import InvalidArgument, StoreUnavailable
 from duetime.model.claim import Expired, Presence, Swept
 from duetime.model.ending import Ending, decide_loss
 from duetime.store.base import Listener, Store
@@ -14,6 +16,8 @@ from duetime.worker.held import Holdings
 from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import Service
 from duetime.worker.storetime import StoreTime
+
+log = logging.getLogger("duetime.worker")
 
 # Looks that claims ask for take at most about a quarter of the time.
 DUTY = 4
@@ -88,6 +92,7 @@ class Sweeper:
     async def _look(self, flow: Flow[Swept], *, sweeping: bool) -> None:
         sent = self._time.monotonic()
         self._wanted = False
+        self._claimer().looking()
         swept = await self._perform(flow, sent)
         self._time.heard(swept.now)
         self._plan_next(sent, sweeping)
@@ -127,9 +132,18 @@ class Sweeper:
         if not lost or now < self._no_rescue_until:
             return 0
         endings = {e.id: decide_loss(e) for e in lost}
-        freed = await self._store.perform(
-            self._store.complete(list(endings.values()), rescuing=True)
-        )
+        freed = await self._free(list(endings.values()))
         for action_id in freed:
             await self._lost(endings[action_id])
         return len(freed)
+
+    async def _free(self, endings: Sequence[Ending]) -> set[UUID]:
+        """One that the store refuses must not keep the others from being rescued."""
+        try:
+            return await self._store.perform(self._store.complete(endings, rescuing=True))
+        except InvalidArgument as error:
+            if len(endings) == 1:
+                log.error("action %s cannot be rescued: %s", endings[0].id, error)
+                return set()
+        half = len(endings) // 2
+        return await self._free(endings[:half]) | await self._free(endings[half:])

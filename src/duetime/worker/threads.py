@@ -64,9 +64,9 @@ def _settle(call: Callable[[], Any], future: Future[Any]) -> None:
     """Hand over whatever the call gave, SystemExit included: the caller decides."""
     try:
         value = call()
-    except StopIteration as error:
-        # No future may carry it: whoever waits would never wake.
-        future.set_exception(RuntimeError(f"raised StopIteration({error})"))
+    except (StopIteration, GeneratorExit) as error:
+        # No future may carry these: whoever waits would never wake, or be closed.
+        future.set_exception(RuntimeError(f"raised {type(error).__name__}({error})"))
     except BaseException as error:  # noqa: BLE001
         future.set_exception(error)
     else:

@@ -18,7 +18,7 @@ from duetime.model.outcome import Released, decide
 from duetime.model.retry import Retry
 from duetime.worker.claimer import Claimer
 from duetime.worker.completer import Completer
-from duetime.worker.heartbeat import Renewal, leases_of
+from duetime.worker.heartbeat import LoopGone, Renewal, leases_of
 from duetime.worker.held import Held, Holdings
 from duetime.worker.parts import Parts, Ports, WorkerSettings
 from duetime.worker.pruner import Pruner
@@ -106,8 +106,9 @@ class Worker:
 
     def _renewed(self) -> None:
         """Called by the heartbeat's thread; the starter belongs to the loop."""
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._starter.renewed)
+        if self._loop.is_closed():
+            raise LoopGone
+        self._loop.call_soon_threadsafe(self._starter.renewed)
 
     def _ended(self, held: Held, ending: Ending) -> None:
         # The limit is for handlers that run on and on; an ending is renewed until it is stored.
@@ -160,6 +161,13 @@ class Worker:
         trace: TracebackType | None,
     ) -> None:
         """Stop claiming, give back what has not started, let the rest finish, record it."""
+        try:
+            await self._stop()
+        finally:
+            # Also if stopping was interrupted: nobody would record what is renewed for ever.
+            self._heartbeat.halt()
+
+    async def _stop(self) -> None:
         sweep, claim, complete, prune = self._tasks
         self._claimer.stopping = True
         self._claimer.service.stop()
@@ -173,9 +181,10 @@ class Worker:
         await complete
         await self._record()
         await self._reporter.settle()
+        # A beat after our leave would give back what it shortens.
+        await self._heartbeat.stop()
         await self._leave()
         self._threads.close()
-        await self._heartbeat.stop()
         await self._stack.aclose()
         log.info("worker %s stopped", self.id)
 

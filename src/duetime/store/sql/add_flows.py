@@ -25,20 +25,24 @@ class AddFlows(Store, ABC):
     """`add`, for every SQL store."""
 
     def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[list[Added]]:
-        if not any(one.key is not None for one in new):
-            # Nothing can be in the way but the same action, sent before: one statement.
-            mode = Mode.single if len(new) == 1 else Mode.write
-            return Flow(lambda: _add_all(new, "return"), mode, resend=True)
-        if if_exists == "replace":
+        keyed = any(one.key is not None for one in new)
+        if keyed and if_exists == "replace":
             return Flow(lambda: _add_each(new), Mode.write)
-        return Flow(lambda: _add_all(new, if_exists), Mode.write, resend=True)
+        whole = Flow(lambda: _add_all(new, if_exists), Mode.write, resend=True)
+        if keyed or len(new) > 1:
+            return whole
+        # Nothing can be in the way but the same action, sent before: one statement.
+        alone = lambda: _add_all(new, "return", alone=True)  # noqa: E731
+        return Flow(alone, Mode.single, resend=True, resent=whole)
 
 
-def _add_all(new: Sequence[NewAction], if_exists: IfExists) -> Steps[list[Added]]:
+def _add_all(
+    new: Sequence[NewAction], if_exists: IfExists, *, alone: bool = False
+) -> Steps[list[Added]]:
     stored: dict[UUID, Added] = {}
     missing = list(new)
     while missing:
-        created = yield from _insert(missing)
+        created = yield from _insert(missing, alone=alone)
         stored |= {action_id: Added(record, True) for action_id, record in created.items()}
         missing = [one for one in missing if one.id not in stored]
         if missing:
@@ -61,17 +65,28 @@ def _add_each(new: Sequence[NewAction]) -> Steps[list[Added]]:
     return [Added(latest[stored[one.id].record.id], stored[one.id].created) for one in new]
 
 
-def _insert(new: Sequence[NewAction]) -> Steps[dict[UUID, Record]]:
-    """Store those whose id and key are free."""
-    found = yield Statement("add", {"rows": rows.new_rows(new)})
+def _insert(new: Sequence[NewAction], *, alone: bool = False) -> Steps[dict[UUID, Record]]:
+    """Store those whose id and key are free, and that have not finished before: `alone`, as
+    far as one statement can tell."""
+    found = yield Statement("add", {"rows": rows.new_rows(new), "alone": alone or None})
     asked = {one.id: one for one in new}
     created: dict[UUID, Record] = {}
     for action_id, due_at, created_at in cast("Any", found):
         one = asked[UUID(action_id)]
         created[one.id] = born(one, due_at, created_at)
+    if created and not alone:
+        yield from _withdraw(created)
     lanes = ((asked[record.id].lane, record.due_at) for record in created.values())
     yield from wake(lanes, next((record.created_at for record in created.values()), 0))
     return created
+
+
+def _withdraw(created: dict[UUID, Record]) -> Steps[None]:
+    """Whoever finishes the first sending while the insert waits for it leaves no conflict, and
+    a history that the insert was too early to see. The next statement sees it."""
+    ids = rows.dump(str(one) for one in created)
+    for (action_id,) in cast("Any", (yield Statement("withdraw", {"ids": ids}))):
+        del created[UUID(action_id)]
 
 
 def _look_up(new: Sequence[NewAction], if_exists: IfExists) -> Steps[dict[UUID, Added]]:

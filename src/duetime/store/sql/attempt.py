@@ -72,7 +72,7 @@ class Attempt(Generic[T]):
     """The messages to send for a flow, and what to do if one of them fails."""
 
     def __init__(self, flow: Flow[T], settings: Command | None, notify: Notify) -> None:
-        self._flow = flow
+        self.flow = flow
         self._settings = settings
         self._notify = notify
         self._uncertain = False
@@ -84,9 +84,9 @@ class Attempt(Generic[T]):
 
     def steps(self) -> Driven[Sent, T]:
         if self._settings is None:
-            self._uncertain = self._flow.mode is not Mode.read
-            value, wakes = yield from statements(self._flow.start())
-        elif self._flow.mode in (Mode.hot, Mode.claim):
+            self._uncertain = self.flow.mode is not Mode.read
+            value, wakes = yield from statements(self.flow.start())
+        elif self.flow.mode in (Mode.hot, Mode.claim):
             self._uncertain = True
             value, wakes = yield from self._pinned(self._settings)
         else:
@@ -100,7 +100,7 @@ class Attempt(Generic[T]):
         return value
 
     def _pinned(self, settings: Command) -> Driven[Sent, tuple[T, list[Wake]]]:
-        driven = statements(self._flow.start())
+        driven = statements(self.flow.start())
         try:
             step = next(driven)
             while True:
@@ -111,7 +111,7 @@ class Attempt(Generic[T]):
     def _transaction(self, settings: Command) -> Driven[Sent, tuple[T, list[Wake]]]:
         yield Command(f"{BEGIN.text}; {settings.text}")
         try:
-            result = yield from statements(self._flow.start())
+            result = yield from statements(self.flow.start())
         except Exception:
             with suppress(*FAULTS):
                 yield ROLLBACK
@@ -126,7 +126,7 @@ class Attempt(Generic[T]):
             raise _overdue(where) from error
         if is_conflict(error) and tries < MOST_CONFLICTS:
             return random.uniform(0, PAUSE * 2**tries)  # noqa: S311 - it keeps nothing secret
-        settled = self._flow.resend or self._flow.mode is Mode.read or not self._uncertain
+        settled = self.flow.resend or self.flow.mode is Mode.read or not self._uncertain
         if is_lost(error) and settled and tries == 1:
             return 0.0
         raise explain(error, where) from error

@@ -58,6 +58,7 @@ class PostgresStore(SqlFlows):
         pool_size: int = 10,
         application_name: str = "duetime",
     ) -> None:
+        self._url = url
         self._server = Server(url, timeout, application_name)
         self._migrate = migrate
         self._clock = clock if isinstance(clock, SettableClock) else None
@@ -101,6 +102,7 @@ class PostgresStore(SqlFlows):
                 return await self._try(attempt)
             except FAULTS as error:
                 await asyncio.sleep(attempt.pause(error, tries, self._server.name))
+                flow = flow.resent or flow
         raise AssertionError("unreachable")
 
     def _perform_blocking(self, flow: Flow[T]) -> T:
@@ -110,6 +112,7 @@ class PostgresStore(SqlFlows):
                 return self._try_blocking(attempt)
             except FAULTS as error:
                 time.sleep(attempt.pause(error, tries, self._server.name))
+                flow = flow.resent or flow
         raise AssertionError("unreachable")
 
     async def _try(self, attempt: Attempt[T]) -> T:
@@ -127,7 +130,7 @@ class PostgresStore(SqlFlows):
                     cursor = await execute(step)
                 return await cursor.fetchall() if cursor.description else ()
 
-            with loop_deadline(connection, self._timeout, attempt.is_overdue):
+            with loop_deadline(connection, self._patience(attempt), attempt.is_overdue):
                 return await adrive(attempt.steps(), fetch)
 
     def _try_blocking(self, attempt: Attempt[T]) -> T:
@@ -145,8 +148,12 @@ class PostgresStore(SqlFlows):
                     cursor = execute(step)
                 return cursor.fetchall() if cursor.description else ()
 
-            with thread_deadline(connection, self._timeout, attempt.is_overdue):
+            with thread_deadline(connection, self._patience(attempt), attempt.is_overdue):
                 return drive(attempt.steps(), fetch)
+
+    def _patience(self, attempt: Attempt[T]) -> float:
+        within = attempt.flow.within
+        return self._timeout if within is None else min(within, self._timeout)
 
     def _attempt(self, flow: Flow[T]) -> Attempt[T]:
         return Attempt(flow, self._settings.get(flow.mode), self._tell)
@@ -216,7 +223,7 @@ class PostgresStore(SqlFlows):
     async def _prepare(self) -> None:
         missing = await self._perform(migrations.pending(self._loader))
         if not self._migrate:
-            migrations.refuse(missing, self._loader.names)
+            migrations.refuse(missing, self._loader.names, self._url)
         elif missing:
             await self._perform(migrations.apply(self._loader))
         self._ready = True
@@ -224,7 +231,7 @@ class PostgresStore(SqlFlows):
     def _prepare_blocking(self) -> None:
         missing = self.pending()
         if not self._migrate:
-            migrations.refuse(missing, self._loader.names)
+            migrations.refuse(missing, self._loader.names, self._url)
         elif missing:
             self.migrate_blocking()
         self._ready = True

@@ -38,8 +38,7 @@ class SqliteFlows(SqlFlows, ABC):
         yield Statement({"finish": "finish_history", "again": "again_runs"}[name], params)
         return (yield Statement(name, params))
 
-    @flow(Mode.hot, resend=True)
-    def renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:
+    def _renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:
         now = yield from clock()
         params = {"leases": rows.lease_rows(leases), "lease": lease, "now": now}
         found = cast("Any", (yield Statement("renew", params)))

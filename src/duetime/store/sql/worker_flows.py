@@ -34,6 +34,9 @@ FRONT = 100
 # All actions are asked as often as it costs a worker two percent of its time.
 DEEP_LOOK_SHARE = 50
 
+# A renewal that is not answered within this part of the lease is given up, and sent anew.
+RENEWALS_IN_A_LEASE = 5
+
 # The columns by which the rows of `claim.sql` are put in order.
 TURN_AND_DUE = itemgetter(1, 10)
 
@@ -97,8 +100,12 @@ class WorkerFlows(Store, ABC):
         params = {"rows": rows.ending_rows(endings), "rescuing": rescuing or None}
         return (yield Statement(name, params))
 
-    @flow(Mode.hot, resend=True)
-    def renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:
+    def renew(self, leases: Sequence[Lease], lease: int) -> Flow[Renewed]:
+        # Another try must come in time, over another connection.
+        within = lease / 1_000_000 / RENEWALS_IN_A_LEASE
+        return Flow(lambda: self._renew(leases, lease), Mode.hot, resend=True, within=within)
+
+    def _renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:
         params = {"leases": rows.lease_rows(leases), "lease": lease}
         found = cast("Any", (yield Statement("renew", params)))
         known = [row[1:] for row in found if row[1] is not None]
@@ -132,7 +139,8 @@ class WorkerFlows(Store, ABC):
         whoever schedules a crowd for yesterday puts it before them."""
         before = monotonic()
         found = yield Statement("expired", where)
-        self._next_deep_look = monotonic() + DEEP_LOOK_SHARE * (monotonic() - before)
+        if len(found) < cast("int", where["limit"]):
+            self._next_deep_look = monotonic() + DEEP_LOOK_SHARE * (monotonic() - before)
         return [rows.expired(row) for row in found]
 
     def _ping(self) -> dict[str, object]:

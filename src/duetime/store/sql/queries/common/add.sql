@@ -7,7 +7,7 @@ SELECT
     n.id, n.kind, n.version, n.payload, n.queue, n.priority, n.tenant, n.correlation_id,
     n.key, n.lane, coalesce(n.due_at, :now + n.delay), :now, n.created_by
 FROM {{new_rows}}
-WHERE (SELECT h.id FROM duetime_history AS h WHERE h.id = n.id) IS NULL
+WHERE (SELECT h.id FROM duetime_history AS h WHERE h.id = n.id) IS NULL -- if :alone
 ORDER BY n.position
 ON CONFLICT DO NOTHING
 RETURNING CAST(id AS text), due_at, created_at

@@ -1,0 +1,76 @@
+"""What is sent again after a lost reply is stored once, whoever finishes it meanwhile."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from duetime.model.action import Added, NewAction
+from duetime.model.state import State
+from duetime.store.flow import Flow
+from duetime.store.sql.pools import Connection
+from duetime.store.sql.postgres import PostgresStore
+from store.sql_kit import another, new, until, waiting
+
+FINISH = """
+    WITH gone AS (DELETE FROM duetime_actions WHERE id = %s RETURNING *)
+    INSERT INTO duetime_history (
+        id, due_at, finished_at, created_at, version, attempt, base_attempt, priority, losses,
+        kind, state, queue, created_by, payload
+    )
+    SELECT
+        id, due_at, due_at, created_at, version, 1, 0, priority, 0,
+        kind, 'succeeded', queue, created_by, payload
+    FROM gone
+"""
+
+
+@pytest_asyncio.fixture
+async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
+    store = PostgresStore(postgres_url, timeout=20)
+    yield store
+    await store.aclose()
+
+
+def again(store: PostgresStore, sent: list[NewAction]) -> Flow[list[Added]]:
+    """As the store performs it after its reply was lost."""
+    first = store.add(sent, "return")
+    return first.resent or first
+
+
+def unfinished(connection: Connection) -> int:
+    row = connection.execute("SELECT count(*) FROM duetime_actions").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_an_action_that_finishes_meanwhile_is_not_stored_anew(
+    store: PostgresStore, postgres_url: str, count: int
+) -> None:
+    sent = [new() for _ in range(count)]
+    await store.perform(store.add(sent, "return"))
+    with another(postgres_url) as worker:
+        with worker.transaction():
+            worker.execute(FINISH, (sent[0].id,))
+            resending = asyncio.create_task(store.perform(again(store, sent)))
+            await until(lambda: waiting(postgres_url))
+        added = await resending
+        assert unfinished(worker) == count - 1
+    assert [one.record.id for one in added] == [one.id for one in sent]
+    states = [State.succeeded, *[State.scheduled] * (count - 1)]
+    assert [one.record.state for one in added] == states
+
+
+async def test_an_action_that_finished_before_is_not_stored_anew(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    sent = [new()]
+    await store.perform(store.add(sent, "return"))
+    with another(postgres_url) as worker:
+        worker.execute(FINISH, (sent[0].id,))
+        for flow in (store.add(sent, "return"), again(store, sent)):
+            [added] = await store.perform(flow)
+            assert added.record.state is State.succeeded
+        assert unfinished(worker) == 0
