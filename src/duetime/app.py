@@ -129,11 +129,7 @@ class Duetime:
         known from `provide`. `aliases` are older names of the kind, `upgrades` turn older
         versions of its data into the current one.
         """
-        if misplaced is not None:
-            raise ConfigError(
-                f"@app.handler got {shown(misplaced)}: write @app.handler(kind='...') with "
-                "parentheses and names"
-            )
+        _refuse_misplaced(misplaced)
         # Annotations may name what is local to the function that declares the handler.
         scope = sys._getframe(1).f_locals
 
@@ -322,6 +318,14 @@ class Duetime:
     async def aclose(self) -> None:
         """Let go of connections and threads; the app may be used again."""
         await self.store.aclose()
+
+
+def _refuse_misplaced(misplaced: object) -> None:
+    if misplaced is not None:
+        raise ConfigError(
+            f"@app.handler got {shown(misplaced)}: write @app.handler(kind='...') with "
+            "parentheses and names"
+        )
 
 
 _NOT_SETTINGS = frozenset({"self", "clock", "store", "unknown", "__class__"})

@@ -12,6 +12,7 @@ from typing import Any
 
 from duetime.errors import ConfigError, InvalidArgument, did_you_mean, shown
 from duetime.model.duration import seconds
+from duetime.store.sql.names import wanted_instead
 
 DAY = 86_400.0
 
@@ -70,27 +71,57 @@ def load(
     folder: Path | None = None,
 ) -> Settings:
     """The settings in force. An option nobody knows is refused, with its nearest neighbour."""
-    given: dict[str, object] = {}
-    given |= _from_toml(folder or Path.cwd())
+    given = _from_toml(folder or Path.cwd())
     given |= _from_environment(environ)
-    given |= {_known(k, "argument"): v for k, v in arguments.items() if v is not None}
-    return Settings(**{name: _CHECKS[name](name, value) for name, value in given.items()})
+    given |= {
+        _known(name, "argument"): Given(value)
+        for name, value in arguments.items()
+        if value is not None
+    }
+    return Settings(**{name: _checked(name, one) for name, one in given.items()})
 
 
-def _from_toml(folder: Path) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value, and where it was found if the caller did not pass it."""
+
+    value: object
+    where: str | None = None
+
+
+def _checked(name: str, given: Given) -> Any:
+    try:
+        return _CHECKS[name](name, given.value)
+    except ConfigError as error:
+        if given.where is None:
+            raise
+        raise ConfigError(f"{error}; it comes from {given.where}") from None
+
+
+def _from_toml(folder: Path) -> dict[str, Given]:
     own, project = folder / "duetime.toml", folder / "pyproject.toml"
     if own.is_file():
         content = _read(own)
         table, where = _table(content, "duetime", own), f"[duetime] in {own.name}"
-        astray = [name for name in content if name != "duetime"]
-        if astray:
-            raise ConfigError(f"{astray[0]!r} in {own.name} must stand below [duetime]")
+        _refuse_astray(content, own)
     elif project.is_file():
         table = _table(_table(_read(project), "tool", project), "duetime", project)
         where = f"[tool.duetime] in {project.name}"
     else:
         return {}
-    return {_known(name, where): value for name, value in table.items()}
+    return {_known(name, where): Given(value, where) for name, value in table.items()}
+
+
+def _refuse_astray(content: dict[str, Any], path: Path) -> None:
+    for name, value in content.items():
+        if name == "duetime":
+            continue
+        if not isinstance(value, dict):
+            raise ConfigError(f"{name!r} in {path.name} must stand below [duetime]")
+        near = " (did you mean [duetime]?)" if did_you_mean(name, ["duetime"]) else ""
+        raise ConfigError(
+            f"unknown table [{name}] in {path.name}{near}; settings stand below [duetime]"
+        )
 
 
 def _table(content: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
@@ -107,11 +138,12 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read {path}: {error}") from None
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
-    given: dict[str, object] = {}
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Given]:
+    given: dict[str, Given] = {}
     for variable, text in environ.items():
         if variable.startswith("DUETIME_") and not variable.startswith("DUETIME_TEST_"):
-            given[_known(variable.removeprefix("DUETIME_").lower(), "environment")] = text
+            name = _known(variable.removeprefix("DUETIME_").lower(), "environment")
+            given[name] = Given(text, variable)
     return given
 
 
@@ -128,9 +160,13 @@ def _duration(name: str, value: object) -> float:
     if isinstance(value, timedelta):
         value = value.total_seconds()
     try:
-        number = seconds(name, float(value))  # type: ignore[arg-type]
-    except (TypeError, ValueError, InvalidArgument):
+        number = value if isinstance(value, int | float) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
         raise _wrong(name, value, "a number of seconds, not negative") from None
+    try:
+        number = seconds(name, number)
+    except InvalidArgument as error:
+        raise ConfigError(f"option {error}") from None
     if number == 0 and name != "preclaim" and name != "grace":
         raise _wrong(name, value, "a number of seconds above 0")
     return number
@@ -154,8 +190,9 @@ def _text(name: str, value: object) -> str:
 
 def _identifier(name: str, value: object) -> str:
     text = _text(name, value)
-    if not text.replace("_", "a").isalnum() or not text.isascii() or len(text) > 40:
-        raise _wrong(name, value, "letters, digits and underscores, at most 40")
+    wanted = wanted_instead(name, text)
+    if wanted is not None:
+        raise _wrong(name, value, wanted)
     return text
 
 

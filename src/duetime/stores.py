@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-import re
-
 from duetime.config import Settings
-from duetime.errors import ConfigError, did_you_mean
+from duetime.errors import ConfigError, did_you_mean, shown
 from duetime.model.clock import Clock, SettableClock
 from duetime.store.base import Store
+from duetime.store.sql.remedy import masked
 
 POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
 SCHEMES = ("memory", "sqlite", *POSTGRES)
 
-# From `://user:` to the last `@`, also where it should have been escaped; or by name.
-PASSWORD = re.compile(r"(://[^:/?#@]*:).*(?=@)|([?&]password=)[^&#]*")
-
 
 def open_store(settings: Settings, clock: Clock) -> Store:
     """A store that has opened nothing yet."""
+    if not isinstance(clock, Clock):
+        raise ConfigError(
+            f"clock={shown(clock)} is no clock: give an object whose now() is an aware datetime, "
+            "as duetime.testing.FakeClock"
+        )
     scheme, found, _ = settings.url.partition("://")
     if not found or scheme not in SCHEMES:
         raise ConfigError(
-            f"url {masked(settings.url)!r} names no store{did_you_mean(scheme, SCHEMES)}; give "
+            f"url {masked(settings.url)!r} names no store{_nearest(settings.url)}; give "
             "memory://, sqlite:///file.db, sqlite:////absolute/file.db or postgresql://host/db"
         )
     fake = clock if isinstance(clock, SettableClock) else None
     if scheme == "memory":
         return _memory(clock)
     return _sqlite(settings, fake) if scheme == "sqlite" else _postgres(settings, fake)
+
+
+def _nearest(url: str) -> str:
+    scheme, found, _ = url.partition("://")
+    return did_you_mean(scheme, SCHEMES) if found else did_you_mean(url, ["memory://"])
 
 
 def _memory(clock: Clock) -> Store:
@@ -49,6 +55,11 @@ def _sqlite(settings: Settings, clock: SettableClock | None) -> Store:
         raise ConfigError(
             f"url {settings.url!r} names no file: write sqlite:///file.db (relative) or "
             "sqlite:////absolute/file.db; for a store without a file write memory://"
+        )
+    if settings.schema is not None:
+        raise ConfigError(
+            f"schema={settings.schema!r} does not fit url {settings.url!r}: SQLite has no "
+            "schemas; use prefix= to keep stores in one file apart"
         )
     return SqliteStore(
         path[1:],
@@ -73,8 +84,3 @@ def _postgres(settings: Settings, clock: SettableClock | None) -> Store:
         pool_size=settings.pool_size,
         notify_within=2 * max(settings.poll, settings.sweep),
     )
-
-
-def masked(url: str) -> str:
-    """A URL as it may stand in a message or a log: without its password."""
-    return PASSWORD.sub(r"\1\2***", url)

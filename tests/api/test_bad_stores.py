@@ -1,6 +1,8 @@
 """Stores that cannot be used: a typed error that says why, and nothing is damaged."""
 
+import os
 import re
+import shlex
 import socket
 import sqlite3
 import subprocess
@@ -78,9 +80,28 @@ async def test_a_wrong_password_is_told_without_showing_it(postgres_url: str) ->
 
 async def test_a_database_that_does_not_exist_is_named(postgres_url: str) -> None:
     app = app_on(postgres_url.rpartition("/")[0] + "/no_such_database", timeout=3)
-    with pytest.raises(DuetimeError, match="no_such_database"):
+    with pytest.raises(StoreUnavailable, match=r"no_such_database at .* create it"):
         await app.schedule(Note())
     await app.aclose()
+
+
+def test_without_migrate_the_whole_command_is_told(sqlite_path: Path, postgres_url: str) -> None:
+    hidden = re.sub(r"(//[^:/@]+:)[^@]+@", r"\1***@", postgres_url)
+    for url, shown in ((f"sqlite:///{sqlite_path}", None), (postgres_url, hidden)):
+        schema = None if shown is None else "apart"
+        app = app_on(url, migrate=False, prefix="mine_", schema=schema)
+        with pytest.raises(ConfigError) as caught:
+            app.sync.find()
+        app.sync.close()
+        command = re.findall(r"run `(.*)`, or pass migrate=True", str(caught.value))
+        words = ["duetime", "migrate", "--url", shown or url, "--prefix", "mine_"]
+        assert [shlex.split(one) for one in command] == [
+            [*words, *(["--schema", "apart"] if schema else [])]
+        ]
+    app = app_on(f"sqlite:///{sqlite_path}", migrate=False)
+    with pytest.raises(ConfigError, match=f"`duetime migrate --url sqlite:///{sqlite_path}`"):
+        app.sync.find()
+    app.sync.close()
 
 
 async def test_without_migrate_a_missing_schema_is_a_typed_error(durable_url: str) -> None:
@@ -123,14 +144,14 @@ def _execute(url: str, statement: str) -> None:
 
 async def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
     app = app_on(f"sqlite:///{tmp_path}/nowhere/duetime.db")
-    with pytest.raises(DuetimeError, match="nowhere"):
+    with pytest.raises(ConfigError, match=f"there is no directory {tmp_path}/nowhere; make it"):
         await app.schedule(Note())
     await app.aclose()
 
 
 async def test_a_folder_is_no_database(tmp_path: Path) -> None:
     app = app_on(f"sqlite:///{tmp_path}")
-    with pytest.raises(DuetimeError, match=tmp_path.name):
+    with pytest.raises(ConfigError, match=f"{tmp_path}: it is a directory"):
         await app.schedule(Note())
     await app.aclose()
 
@@ -199,6 +220,32 @@ def test_what_may_only_be_read_is_told_so(what: str, open_folder: Path) -> None:
     assert done.stdout.startswith(("StoreUnavailable", "ConfigError")), done.stdout
     assert str(path) in done.stdout
     assert "writ" in done.stdout
+
+
+@pytest.mark.parametrize("migrate", ["no", "yes"])
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("file", "no permission to read and write it; grant it"),
+        ("folder", "no permission to write in {folder}, where"),
+    ],
+)
+def test_what_may_not_be_opened_is_told_so(
+    what: str, said: str, migrate: str, open_folder: Path
+) -> None:
+    path = open_folder / "duetime.db"
+    path.touch(0o000)
+    open_folder.chmod(0o777 if what == "file" else 0o000)
+    done = subprocess.run(
+        [sys.executable, "-c", READ_ONLY, f"sqlite:///{path}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd="/tmp",
+        env={**os.environ, "DUETIME_MIGRATE": migrate},
+    )
+    assert done.stdout.startswith("ConfigError"), done
+    assert f"{path}: {said.format(folder=open_folder)}" in done.stdout
 
 
 async def test_two_apps_with_prefixes_of_their_own_share_a_database(durable_url: str) -> None:

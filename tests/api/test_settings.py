@@ -101,7 +101,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"lease": -1}, "option lease=-1"),
     ({"lease": 0}, "above 0"),
     ({"lease": float("nan")}, "option lease=nan"),
-    ({"lease": float("inf")}, "option lease=inf"),
+    ({"lease": float("inf")}, "option lease=inf is not valid: give a finite number"),
+    ({"lease": 1e12}, "option lease=1000000000000.0 is not valid: give at most"),
+    ({"lease": True}, "option lease=True"),
     ({"lease": [1]}, r"option lease=\[1\]"),
     ({"concurrency": 0}, "option concurrency=0"),
     ({"concurrency": 1.5}, "option concurrency=1.5"),
@@ -114,7 +116,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"prefix": "a b"}, "option prefix='a b'"),
     ({"prefix": 'x";--'}, "letters, digits and underscores"),
     ({"schema": "é"}, "option schema"),
-    ({"schema": "x" * 41}, "at most 40"),
+    ({"schema": "x" * 64}, "at most 63"),
+    ({"prefix": "x" * 31}, "at most 30"),
+    ({"prefix": "1x"}, "option prefix='1x' .* no digit first"),
+    ({"clock": 5}, "clock=5 is no clock"),
     ({"url": ""}, "option url=''"),
     ({"url": 5}, "option url=5"),
 ]
@@ -177,7 +182,50 @@ def test_options_of_a_top_level_that_is_not_ours_are_refused(empty_folder: Path)
         Duetime("memory://")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[duetiem]\nlease = 5\n", r"table \[duetiem\] in duetime.toml \(did you mean \[duetime\]"),
+        (
+            "[duetime]\n[other]\n",
+            r"table \[other\] in duetime.toml; settings .* below \[duetime\]$",
+        ),
+    ],
+)
+def test_an_unknown_table_is_refused(empty_folder: Path, text: str, message: str) -> None:
+    (empty_folder / "duetime.toml").write_text(text)
+    with pytest.raises(ConfigError, match=f"unknown {message}"):
+        Duetime("memory://")
+
+
+def test_a_wrong_value_says_where_it_comes_from(
+    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Duetime("memory://", lease="soon")  # type: ignore[arg-type]
+    assert "comes from" not in str(caught.value)
+    for file, table in (("pyproject.toml", "tool.duetime"), ("duetime.toml", "duetime")):
+        (empty_folder / file).write_text(f"[{table}]\nlease = 'soon'\n")
+        with pytest.raises(ConfigError, match=rf"lease='soon'.* from \[{table}\] in {file}$"):
+            Duetime("memory://")
+    monkeypatch.setenv("DUETIME_LEASE", "inf")
+    with pytest.raises(ConfigError, match=r"lease=inf .*finite.* from DUETIME_LEASE$"):
+        Duetime("memory://")
+
+
+def test_names_as_long_as_the_databases_take_them() -> None:
+    settings = Duetime("postgresql://localhost/shop", prefix="p" * 30, schema="s" * 63).settings
+    assert (len(settings.prefix), len(settings.schema or "")) == (30, 63)
+
+
+def test_sqlite_has_no_schemas() -> None:
+    with pytest.raises(ConfigError, match=r"schema='s' .*SQLite has no schemas; use prefix="):
+        Duetime("sqlite:///x.db", schema="s")
+
+
 URLS = [
+    ("memory", r"\(did you mean 'memory://'\?\)"),
+    ("memory:", r"\(did you mean 'memory://'\?\)"),
     ("mysql://localhost/shop", "names no store"),
     ("postgrse://localhost/shop", "did you mean 'postgres"),
     ("shop.db", "names no store"),
@@ -214,6 +262,7 @@ def test_a_message_never_shows_the_password(url: str) -> None:
         ("postgresql://me:hunter2@host:5432/db?x=1", "postgresql://me:***@host:5432/db?x=1"),
         ("postgresql://me:hunt@er/2@host/db", "postgresql://me:***@host/db"),
         ("postgresql:///db?user=me&password=hunter2", "postgresql:///db?user=me&password=***"),
+        ("postgresql:/me:hunter2@host/db", "postgresql:/me:***@host/db"),
         ("postgresql://me@host:5432/db", "postgresql://me@host:5432/db"),
         ("sqlite:////tmp/duetime.db", "sqlite:////tmp/duetime.db"),
         ("memory://", "memory://"),

@@ -173,6 +173,21 @@ async def test_a_running_action_is_asked_to_stop_only_with_the_option(
         assert said == f"asked to stop: watch {action.id}\n"
 
 
+async def test_only_a_running_action_shows_its_lease(
+    duetime: Duetimes, app: Duetime, url: str
+) -> None:
+    action = await app.schedule(app.parts.payloads.decode("watch", 1, '{"name": "x"}'))
+    show = ("actions", "show", str(action.id), "--url", url)
+    assert "lease_expires_at" not in duetime.ok(*show)
+    async with app, app.worker():
+        while (await app.get(action.id)).state is not State.running:
+            pass
+        assert re.search(r"lease_expires_at .*, in 1\d s", duetime.ok(*show))
+        await app.cancel(action.id, running=True)
+        await app.wait(action.id, timeout=20)
+    assert "lease_expires_at" not in duetime.ok(*show)
+
+
 def test_tenants_see_their_own(duetime: Duetimes, ask: Any, url: str) -> None:
     mine = ask("schedule", "mail", '{"to": "ada"}', "--delay", "1h", "--tenant", "t1")["id"]
     assert ask("list")["items"] == []

@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+SCRIPT = Path(sys.executable).with_name("duetime")
 DEMO = [sys.executable, "-m", "duetime.cli", "demo"]
 ENDED = re.compile(r"ended: (\d+) actions:  (\d+) scheduled  0 running  (\d+) succeeded ")
 
@@ -78,16 +80,41 @@ def pieces(terminal: int) -> Iterator[str]:
             yield data.decode(errors="replace")
 
 
-def test_a_store_of_ones_own_is_kept(tmp_path: Path, environ: dict[str, str]) -> None:
-    url = f"sqlite:///{tmp_path / 'mine.db'}"
+def play_briefly(demo: list[str], url: str, environ: dict[str, str], folder: Path) -> str:
     done = subprocess.run(
-        [*DEMO, "--seconds", "0.5", "--url", url],
+        [*demo, "--seconds", "0.2", "--url", url],
         env=environ,
-        cwd=tmp_path,
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    assert f"duetime actions list --queue duetime-demo --url {url}" in done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("demo", "on_path", "called"),
+    [
+        ([str(SCRIPT), "demo"], True, "duetime"),
+        ([str(SCRIPT), "demo"], False, shlex.quote(str(SCRIPT))),
+        (DEMO, True, "duetime"),
+        (DEMO, False, f"{shlex.quote(sys.executable)} -m duetime.cli"),
+    ],
+)
+def test_a_store_of_ones_own_is_kept(
+    tmp_path: Path, environ: dict[str, str], demo: list[str], on_path: bool, called: str
+) -> None:
+    """And the command that lists its actions finds the program that was called."""
+    url = f"sqlite:///{tmp_path / 'mine.db'}"
+    environ["PATH"] = str(SCRIPT.parent if on_path else tmp_path)
+    said = play_briefly(demo, url, environ, tmp_path)
+    listing = f"{called} actions list --queue duetime-demo --url {url}"
+    assert said.endswith(f"its actions are kept: {listing}\n")
     assert (tmp_path / "mine.db").exists()
+
+
+def test_what_lived_in_memory_is_not_kept(tmp_path: Path, environ: dict[str, str]) -> None:
+    said = play_briefly(DEMO, "memory://", environ, tmp_path)
+    assert ENDED.search(said)
+    assert "kept" not in said

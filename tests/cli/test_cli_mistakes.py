@@ -34,15 +34,18 @@ def check(answer: Answer, code: int, *patterns: str) -> None:
         (["--url", "postgres:/x"], 1, ["names no store"]),
         (["--url", "postgresql://me:secret@127.0.0.1:1/x"], 1, ["127.0.0.1"]),
         (["--app", "shop:app", "--url", "memory://"], 2, ["--app or --url"]),
-        (["--app", "shop:app", "--limit", "0"], 1, ["limit=0", "1 to 200"]),
+        (["--app", "shop:app", "--limit", "0"], 2, ["--limit"]),
+        (["--app", "shop:app", "--limit", "201"], 2, ["--limit", "200"]),
         (["--app", "shop:app", "--limit", "many"], 2, ["--limit"]),
         (["--app", "shop:app", "--cursor", "!"], 1, ["cursor"]),
         (["--app", "shop:app", "--state", "done"], 2, ["succeeded"]),
         (["--app", "shop:app", "--tenant", "t", "--any-tenant"], 2, ["not both"]),
         (["--app", "shop:app", "--lmit", "1"], 2, ["No such option", "--limit"]),
-        (["--app", "shop"], 1, ["module:app"]),
-        (["--app", "shop:"], 1, ["module:app"]),
-        (["--app", ":app"], 1, ["module:app"]),
+        (["--app", "shop"], 2, ["'shop' names no app: write module:app"]),
+        (["--app", "shop:"], 2, ["module:app"]),
+        (["--app", ":app"], 2, ["module:app"]),
+        (["--app", "shop.py:app"], 1, ["no module 'shop.py'.*; did you mean shop:app\\?$"]),
+        (["--app", "./in/shop.py:app"], 1, ["; did you mean in.shop:app\\?$"]),
         (["--app", ".shop:app"], 1, ["full name"]),
         (["--app", "shopp:app"], 1, ["no module 'shopp'"]),
         (["--app", "shop.inner:app"], 1, ["shop"]),
@@ -93,9 +96,9 @@ def test_an_app_that_breaks_on_import(
         (["mail", '{"to": "a"}', "--delay", "soon"], 2, ["no delay"]),
         (["mail", '{"to": "a"}', "--delay", "-5m"], 2, ["no delay"]),
         (["mail", '{"to": "a"}', "--delay", "999999d"], 2, ["thousand years"]),
-        (["mail", '{"to": "a"}', "--delay", "1s", "--at", "2030-01-01T00:00Z"], 1, ["not both"]),
+        (["mail", '{"to": "a"}', "--delay", "1s", "--at", "2030-01-01T00:00Z"], 2, ["not both"]),
         (["mail", '{"to": "a"}', "--key", ""], 1, ["key='' is not valid"]),
-        (["mail", '{"to": "a"}', "--if-exists", "ignore"], 1, ["if_exists='ignore'"]),
+        (["mail", '{"to": "a"}', "--if-exists", "ignore"], 2, ["return.*replace.*raise"]),
         (["mail", '{"to": "a"}', "--priority", "urgent"], 2, ["critical"]),
     ],
 )
@@ -118,7 +121,14 @@ def test_which_action(duetime: Duetimes, shop: str, verb: str) -> None:
 
 
 def test_reschedule_says_when(duetime: Duetimes, shop: str) -> None:
-    check(duetime("actions", "reschedule", NOBODY, "--app", shop), 2, "say when")
+    moved = ("actions", "reschedule", NOBODY, "--app", shop)
+    check(duetime(*moved), 2, "say when")
+    both = ("--at", "2030-01-01T00:00Z", "--delay", "1s")
+    check(duetime(*moved, *both), 2, "give --at or --delay, not both")
+
+
+def test_help_lists_what_may_be_done_about_a_held_key(duetime: Duetimes) -> None:
+    assert "return|replace|raise" in duetime.ok(*SCHEDULE, "--help")
 
 
 def test_a_typo_in_a_setting_names_the_neighbour(
@@ -138,6 +148,24 @@ def test_a_file_that_is_no_database(duetime: Duetimes, tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there(duetime: Duetimes) -> None:
     check(duetime("migrate", "--url", "sqlite:///no/such/folder.db"), 1, "no/such/folder.db")
     check(duetime("demo", "--url", "sqlite:///no/such/folder.db"), 1, "no/such/folder.db")
+
+
+def test_a_directory_that_is_named_as_the_store(duetime: Duetimes, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    for command in (LIST, ("migrate",), ("migrate", "--check")):
+        check(duetime(*command, "--url", "sqlite:///folder"), 1, "folder: it is a directory; name")
+
+
+def test_a_worker_needs_the_name_of_an_app(duetime: Duetimes, tmp_path: Path) -> None:
+    check(duetime("worker", "fac"), 2, "'fac' names no app: write module:app")
+    check(duetime("worker", "fac.py:make"), 1, "no module 'fac'.*; did you mean fac:make")
+    text = "from duetime import Duetime\ndef make():\n    return Duetime('memory://')\n"
+    (tmp_path / "fac.py").write_text(text)
+    wanted = "fac:make is a function, not a Duetime; write a module-level app = make()"
+    check(duetime("worker", "fac:make"), 1, re.escape(wanted))
+    check(duetime("worker", "fac:Duetime"), 1, "fac:Duetime is of type type, not a Duetime")
+    (tmp_path / "both.py").write_text(f"{text}app = make()\n")
+    check(duetime("worker", "both:make"), 1, "is a function, not a Duetime; its app is both:app")
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from duetime.model.claim import Claimed
+from duetime.model.state import State
 
 
 def by_id(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -32,5 +32,22 @@ def heads(swept: Any) -> object:
     return swept["now"], sorted(heads, key=str)
 
 
-def places(claimed: Claimed) -> dict[UUID, tuple[str, int]]:
-    return {claim.id: (claim.lane, claim.due_at) for claim in claimed.claims}
+def places(claimed: Any) -> dict[UUID, tuple[str, int]]:
+    return {claim["id"]: (claim["lane"], claim["due_at"]) for claim in claimed["claims"]}
+
+
+def instants(records: Sequence[Mapping[str, Any]]) -> list[int]:
+    """When something falls due or a lease runs out."""
+    unfinished = [record for record in records if not record["state"].finished]
+    ends = {record[name] for record in unfinished for name in ("due_at", "lease_until")}
+    return sorted(ends - {None})
+
+
+def ends_before(
+    records: Sequence[Mapping[str, Any]], instant: int, failed_instant: int
+) -> list[int]:
+    """When those finished that are to be pruned."""
+    limits = {State.failed: failed_instant}
+    finished = [record for record in records if record["state"].finished]
+    ends = ((one["finished_at"], limits.get(one["state"], instant)) for one in finished)
+    return sorted(end for end, limit in ends if end < limit)

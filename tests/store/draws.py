@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
 from typing import Any
 from uuid import UUID
 
@@ -27,19 +29,25 @@ LANES = HOMES + SUSPECTS + PARKING
 EPOCH = -(10**15)
 
 picks = st.integers(0, 99)
-kinds = st.sampled_from(KINDS)
+kinds = st.sampled_from((*KINDS, KINDS[0]))
 # Mostly one lane, so that its order matters.
 tenants = st.sampled_from((None, None, None, "a"))
 priorities = st.sampled_from((1, 1, 1, 2))
 scopes = st.sampled_from((ANY,) * 6 + (None, "a", "b"))
-keys = st.sampled_from((None, None, None, "x", "y"))
+keys = st.sampled_from((None, None, "x", "x", "y"))
 actors = st.sampled_from(("ann", "bob"))
-modes = st.sampled_from(("return", "raise", "replace"))
+modes = st.sampled_from(("return", "raise", "replace", "replace"))
+mostly = st.sampled_from((True, True, True, False))
 micros = st.integers(0, 6)
-offsets = st.integers(-6, 4)
-ages = st.sampled_from((0, 2, 100))
+# Mostly due, and seldom two at once: who comes first among equals shows nothing.
+offsets = st.integers(-20, 5)
+ages = st.sampled_from((0, 0, 3, 100))
+limits = st.sampled_from((0, 1, 1, 2, 2, 3, 4, 10_000))
+leases = st.integers(1, 9)
+# Long, for a store may give up a renewal that is not answered within a part of its lease.
+renewals = st.sampled_from((20_000_000, 30_000_000))
 maybe_micros = st.none() | micros
-maybe_offsets = st.none() | offsets
+maybe_offsets = offsets | offsets | st.none()
 texts = st.sampled_from((None, "[1]", '{"a": "ü"}'))
 
 
@@ -79,6 +87,14 @@ class Wish:
             by=self.by,
         )
 
+    def rival(self, records: Sequence[Mapping[str, Any]]) -> Wish:
+        """The same, but for the key of an unfinished action: the one that was tried most."""
+        holders = [one for one in records if one["key"] and not one["state"].finished]
+        if not holders:
+            return self
+        holder = max(holders, key=lambda one: (one["attempt"], one["id"]))
+        return replace(self, kind=holder["kind"], tenant=holder["tenant"], key=holder["key"])
+
 
 wishes = st.builds(
     Wish,
@@ -96,20 +112,18 @@ wishes = st.builds(
 
 def spans(now: int) -> st.SearchStrategy[list[Span]]:
     """Often every lane there is, and each at most once: who comes first among equals is then
-    the only open question."""
-    since = st.sampled_from((EPOCH,) * 6 + (now - 2, now))
-    ahead = st.sampled_from((0, 0, 0, 2))
-    lanes = st.permutations(LANES)
-    some = st.lists(st.sampled_from(HOMES), min_size=1, unique=True)
-    return (
-        (lanes | lanes | some)
-        .flatmap(
-            lambda lanes: st.tuples(
-                *(st.builds(Span, st.just(lane), since, ahead) for lane in lanes)
-            )
-        )
-        .map(list)
+    the only open question. Drawn with few choices, for a life has only so many."""
+    window = st.tuples(
+        st.sampled_from((EPOCH, EPOCH, now - 10, now - 5, now - 2, now)),
+        st.sampled_from((0, 0, 1, 3)),
     )
+    some = st.lists(st.sampled_from(HOMES), min_size=1, unique=True)
+    turned = st.integers(0, len(LANES) - 1).map(lambda turn: [*LANES[turn:], *LANES[:turn]])
+    return st.builds(_spans, turned | turned | some, st.lists(window, min_size=1, max_size=2))
+
+
+def _spans(lanes: list[str], windows: list[tuple[int, int]]) -> list[Span]:
+    return [Span(lane, *window) for lane, window in zip(lanes, cycle(windows), strict=False)]
 
 
 NOBODY = UUID(int=0)
@@ -152,18 +166,37 @@ def agains(now: int) -> st.SearchStrategy[Again]:
     )
 
 
-def filters(now: int) -> st.SearchStrategy[Filter]:
-    """Few fields at a time, so that something fits."""
-    instants = offsets.map(lambda offset: now + offset)
-    fields: dict[str, st.SearchStrategy[Any]] = {
-        "state": st.sampled_from(list(State)),
-        "kind": kinds,
-        "queue": st.sampled_from((QUEUE, QUEUE, "other")),
-        "correlation_id": st.just("c"),
-        "key": st.sampled_from(("x", "y")),
-        "tenant": scopes,
-        "due_from": instants,
-        "due_before": instants,
-    }
-    some = st.lists(st.sampled_from(sorted(fields)), max_size=3, unique=True)
-    return some.flatmap(lambda names: st.builds(Filter, **{name: fields[name] for name in names}))
+@dataclass(frozen=True)
+class Likeness:
+    """A Filter before it is known what it shall find: the fields in which to be alike."""
+
+    fields: list[str]
+    past_due: int
+    queue: str
+
+    def filter(self, record: Mapping[str, Any]) -> Filter:
+        """One that this record fits, or misses by a hair."""
+        values = {
+            **record,
+            "queue": self.queue,
+            "due_from": record["due_at"] + self.past_due,
+            "due_before": record["due_at"] + self.past_due,
+        }
+        return Filter(**{name: values[name] for name in self.fields})
+
+
+FIELDS = (
+    *("state", "kind", "queue", "correlation_id", "key", "due_from"),
+    *("tenant", "tenant", "due_before", "due_before"),
+)
+likenesses = st.builds(
+    Likeness,
+    fields=st.lists(
+        st.sampled_from(FIELDS),
+        min_size=1,
+        max_size=3,
+        unique=True,
+    ),
+    past_due=st.sampled_from((0, 0, 1)),
+    queue=st.sampled_from((QUEUE, QUEUE, QUEUE, "other")),
+)

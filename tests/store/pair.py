@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar
 from uuid import UUID
 
-from duetime.errors import DuetimeError
+from duetime.errors import DuetimeError, StoreUnavailable
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claim, Claimed, Lease
 from duetime.model.ending import Ending
@@ -61,6 +61,8 @@ class Side:
         """What the store answers, comparable with the other's answer."""
         try:
             result = self.store.perform_blocking(flow)
+        except StoreUnavailable:
+            raise
         except DuetimeError as error:
             return Refused(type(error).__name__, str(error))
         if isinstance(result, Claimed):
@@ -136,4 +138,15 @@ class Pair:
             assert found == expected
         else:
             assert alike(found) == alike(expected)
+        return expected
+
+    def peek(
+        self,
+        verb: Callable[[Side], Flow[T]],
+        alike: Callable[[Any], object] = lambda answer: answer,
+    ) -> Any:
+        """What both would answer; nothing of it stays."""
+        expected = self.oracle.told(self.oracle.peek(verb(self.oracle)))
+        found = self.checked.told(self.checked.peek(verb(self.checked)))
+        assert alike(found) == alike(expected)
         return expected

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hypothesis import settings
-
 from duetime.store.base import Store
 from duetime.store.memory import MemoryStore
 from duetime.store.sql.postgres import PostgresStore
 from duetime.store.sql.sqlite import SqliteStore
 from duetime.testing import FakeClock
 from store.empty import empty_postgres, empty_sqlite
-from store.machine import NORMAL, play
+from store.machine import play_rounds
 
 
 def test_memory_lives_like_the_specification() -> None:
     """Which it is: this shows that the machine is sound and the specification lawful."""
     clock = FakeClock()
-    play(clock, lambda: MemoryStore(clock=clock), settings(NORMAL, max_examples=20))
+    play_rounds(clock, lambda: MemoryStore(clock=clock))
 
 
 def test_sqlite_lives_like_the_specification(sqlite_path: Path) -> None:
@@ -29,7 +27,7 @@ def test_sqlite_lives_like_the_specification(sqlite_path: Path) -> None:
         empty_sqlite(sqlite_path)
         return store
 
-    play(clock, emptied)
+    play_rounds(clock, emptied)
     store.close()
 
 
@@ -41,5 +39,5 @@ def test_postgres_lives_like_the_specification(postgres_url: str) -> None:
         empty_postgres(postgres_url)
         return store
 
-    play(clock, emptied)
+    play_rounds(clock, emptied)
     store.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,24 @@ from duetime.cli import tables
 from duetime.cli.documents import action_document, emit, page_document, payload_data
 from duetime.cli.failures import Mistake
 from duetime.cli.opening import opened
-from duetime.cli.options import AnyTenant, App, At, By, Delay, Id, Json, Tenant, Url, os_user, scope
+from duetime.cli.options import (
+    AnyTenant,
+    App,
+    At,
+    By,
+    Delay,
+    Id,
+    Json,
+    KeyHeld,
+    Tenant,
+    Url,
+    os_user,
+    refuse_both,
+    scope,
+)
 from duetime.cli.times import now, shown
 from duetime.model.action import Action
-from duetime.model.key import IfExists
+from duetime.model.filter import MOST
 from duetime.model.lane import Priority
 from duetime.model.state import State
 
@@ -28,7 +42,7 @@ def list_(
     queue: Annotated[str | None, typer.Option(help="Only this queue.")] = None,
     correlation: Annotated[str | None, typer.Option(help="Only this correlation id.")] = None,
     key: Annotated[str | None, typer.Option(help="Only this key.")] = None,
-    limit: Annotated[int, typer.Option(help="How many, at most 200.")] = 50,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, help="How many.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Where the last page ended.")] = None,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
@@ -92,8 +106,8 @@ def schedule(
     delay: Delay = None,
     key: Annotated[str | None, typer.Option(help="Dedupe name among unfinished ones.")] = None,
     if_exists: Annotated[
-        str, typer.Option(help="If the key is held: return, replace or raise.")
-    ] = "return",
+        KeyHeld, typer.Option(help="If an unfinished action holds the key.")
+    ] = KeyHeld.return_,
     correlation: Annotated[str | None, typer.Option(help="Correlation id.")] = None,
     priority: Annotated[Priority, typer.Option(help="How urgently.")] = Priority.normal,
     queue: Annotated[str | None, typer.Option(help="Default: the queue of its kind.")] = None,
@@ -108,20 +122,21 @@ def schedule(
             f"only a registered kind can be scheduled: name the app that declares {kind!r} "
             "with --app module:app"
         )
+    refuse_both(at, delay)
     with opened(app, None) as target:
         action = target.sync.schedule(
             build_payload(target, kind, payload),
             at=at,
             delay=delay,
             key=key,
-            if_exists=cast("IfExists", if_exists),
+            if_exists=if_exists.value,
             correlation_id=correlation,
             priority=priority,
             queue=queue,
             tenant=tenant,
             by=by or os_user(),
         )
-    existing = "replaced" if if_exists == "replace" else "already there"
+    existing = "replaced" if if_exists is KeyHeld.replace_ else "already there"
     done = "scheduled" if action.created else existing
     _tell(target, action, done, json=json, created=action.created)
 
@@ -161,7 +176,8 @@ def reschedule(
     json: Json = False,
 ) -> None:
     """Move a scheduled action, earlier or later."""
-    if (at is None) == (delay is None):
+    refuse_both(at, delay)
+    if at is None and delay is None:
         raise typer.BadParameter("say when: --at or --delay")
     with opened(app, url) as target:
         action = target.sync.reschedule(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import signal
 from asyncio import FIRST_COMPLETED
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -18,8 +19,10 @@ from duetime.app import Duetime
 from duetime.cli.demo_screen import Face, Lines, Screen, captured_logs, runs_line, totals
 from duetime.cli.demo_shop import QUEUE, Visitors, make_shop
 from duetime.cli.demo_tally import Tally
+from duetime.cli.program import program
 from duetime.cli.tables import make_console
-from duetime.stores import masked
+from duetime.store.memory import MemoryStore
+from duetime.store.sql.remedy import masked
 
 LOOK_EVERY = 0.1
 SLOTS = 20
@@ -42,10 +45,9 @@ def demo(
         with face, captured_logs(face):
             asyncio.run(play(app, tally, face, seconds))
     typer.echo(f"ended: {totals(tally)}; {runs_line(tally)}")
-    if url:
-        typer.echo(
-            f"its actions are kept: duetime actions list --queue {QUEUE} --url {masked(url)}"
-        )
+    if url and not isinstance(app.store, MemoryStore):
+        listing = f"{program()} actions list --queue {QUEUE} --url {shlex.quote(masked(url))}"
+        typer.echo(f"its actions are kept: {listing}")
 
 
 @contextmanager

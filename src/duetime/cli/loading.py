@@ -6,7 +6,10 @@ import importlib
 import os
 import sys
 import traceback
+from inspect import isroutine
 from types import ModuleType
+
+import typer
 
 from duetime.app import Duetime
 from duetime.cli.failures import Mistake
@@ -17,30 +20,41 @@ def load_app(name: str) -> Duetime:
     """The Duetime at `module:app`; the current directory counts as a place for modules."""
     module_name, colon, path = name.partition(":")
     if not colon or not module_name or not path:
-        raise Mistake(f"{name!r} names no app: write module:app, as myshop.main:app")
+        raise typer.BadParameter(f"{name!r} names no app: write module:app, as myshop.main:app")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
-    return _app_in(_module(module_name), path)
+    return _app_in(_module(module_name, path), path)
 
 
-def _module(name: str) -> ModuleType:
+def _module(name: str, path: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a module may raise anything, SystemExit too
-        raise _broken(name, error) from None
+        raise _broken(name, path, error) from None
 
 
-def _broken(name: str, error: BaseException) -> Mistake:
+def _broken(name: str, path: str, error: BaseException) -> Mistake:
     if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
         return Mistake(
             f"there is no module {error.name!r} in {os.getcwd()} or among installed packages"
+            f"{_file_hint(name, path)}"
         )
     if isinstance(error, TypeError | ValueError) and name.startswith("."):
-        return Mistake(f"{name!r} is relative: write the module's full name")
+        return Mistake(
+            f"{name!r} is relative: write the module's full name{_file_hint(name, path)}"
+        )
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return Mistake(f"importing {name!r} failed: {said}{_where(error)}")
+
+
+def _file_hint(name: str, path: str) -> str:
+    """A file is named as Python names its module."""
+    if not name.endswith(".py"):
+        return ""
+    module = name.removesuffix(".py").removeprefix("./").replace("/", ".")
+    return f"; did you mean {module}:{path}?"
 
 
 def _where(error: BaseException) -> str:
@@ -68,10 +82,16 @@ def _app_in(module: ModuleType, path: str) -> Duetime:
             raise Mistake(f"module {module.__name__!r} has no {path!r}{_hint(module, path)}")
         found = getattr(found, part)
     if not isinstance(found, Duetime):
-        kind = type(found).__name__
-        hint = _hint(module, path)
-        raise Mistake(f"{module.__name__}:{path} is of type {kind}, not a Duetime{hint}")
+        raise Mistake(f"{module.__name__}:{path} {_other(found, module, path)}")
     return found
+
+
+def _other(found: object, module: ModuleType, path: str) -> str:
+    hint = _hint(module, path)
+    if not isroutine(found):
+        return f"is of type {type(found).__name__}, not a Duetime{hint}"
+    call = f"; write a module-level app = {path}(), and name {module.__name__}:app"
+    return f"is a function, not a Duetime{hint or call}"
 
 
 def _hint(module: ModuleType, path: str) -> str:

@@ -10,11 +10,11 @@ import typer
 from duetime.app import Duetime
 from duetime.cli.failures import Mistake
 from duetime.cli.loading import load_app
-from duetime.cli.opening import refuse_memory, refuse_missing_file
+from duetime.cli.opening import migrating, refuse_memory, refuse_missing_file
 from duetime.cli.options import App, Url
 from duetime.store.sql.loader import Dialect, Migration
 from duetime.store.sql.migrate import render_migrations
-from duetime.stores import masked
+from duetime.store.sql.remedy import masked
 
 
 @runtime_checkable
@@ -49,7 +49,7 @@ def migrate(
         typer.echo(_script(target), nl=False)
         return
     try:
-        _check(target) if check else _apply(target)
+        _check(target, migrating(target, app, url)) if check else _apply(target)
     finally:
         target.sync.close()
 
@@ -60,11 +60,11 @@ def _script(app: Duetime) -> str:
     return render_migrations(dialect, settings.prefix, settings.schema)
 
 
-def _check(app: Duetime) -> None:
-    refuse_missing_file(app)
+def _check(app: Duetime, command: str) -> None:
+    refuse_missing_file(app, command)
     missing = _store(app).pending()
     if missing:
-        raise Mistake(f"{_place(app)} lacks {_names(missing)}: run `duetime migrate`")
+        raise Mistake(f"{_place(app)} lacks {_names(missing)}: run `{command}`")
     typer.echo(f"{_place(app)} is up to date")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
@@ -21,10 +22,23 @@ def os_user() -> str:
         return "system"
 
 
+def refuse_both(at: datetime | None, delay: float | None) -> None:
+    if at is not None and delay is not None:
+        raise typer.BadParameter("give --at or --delay, not both")
+
+
 def scope(tenant: str | None, any_tenant: bool) -> Scope | Ambient:
     if tenant is not None and any_tenant:
         raise typer.BadParameter("give --tenant or --any-tenant, not both")
     return ANY if any_tenant else AMBIENT if tenant is None else tenant
+
+
+class KeyHeld(StrEnum):
+    """What to do about an unfinished action that holds the key: `model.key.IfExists`."""
+
+    return_ = "return"
+    replace_ = "replace"
+    raise_ = "raise"
 
 
 App = Annotated[

@@ -85,6 +85,9 @@ def field_table(action: Action, payload: object, at: datetime) -> Table:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     values = {name: getattr(action, name) for name in FIELDS} | {"payload": payload}
+    if action.state is not State.running:
+        # Nobody holds it any more, whatever was left of the last lease.
+        del values["lease_expires_at"]
     for name, value in values.items():
         if value is not None and not (name == "losses" and value == 0):
             table.add_row(name, _value(value, at))

@@ -13,8 +13,9 @@ import typer
 
 from duetime.app import Duetime
 from duetime.cli.loading import load_app
+from duetime.cli.opening import migrating, tables_needed
 from duetime.store.memory import MemoryStore
-from duetime.stores import masked
+from duetime.store.sql.remedy import masked
 from duetime.worker.slots import Queues
 
 
@@ -51,7 +52,8 @@ def worker(
     typer.echo(start_line(target, concurrency, queues))
     for warning in warnings(target):
         typer.echo(f"warning: {warning}", err=True)
-    run_loop(target.run(concurrency=concurrency, queues=queues))
+    with tables_needed(target, migrating(target, app, None)):
+        run_loop(target.run(concurrency=concurrency, queues=queues))
 
 
 def parse_queues(given: list[str]) -> Queues:

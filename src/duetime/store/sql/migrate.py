@@ -9,6 +9,19 @@ from duetime.errors import ConfigError
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps
 from duetime.store.sql.loader import Dialect, Loader, Migration
 from duetime.store.sql.names import WRITTEN, Names
+from duetime.store.sql.remedy import migrate_command
+
+
+class TablesMissing(ConfigError):
+    """The database lacks migrations that `migrate=False` forbids to apply."""
+
+    def __init__(self, missing: Sequence[Migration], names: Names, url: str) -> None:
+        self.listed = ", ".join(one.name for one in missing)
+        super().__init__(
+            f"the database lacks {self.listed} (tables {names.of('duetime_actions')} and others), "
+            "and migrate=False forbids to add them: run "
+            f"`{migrate_command(url, names.prefix, names.schema)}`, or pass migrate=True"
+        )
 
 
 def render_migrations(dialect: Dialect, prefix: str = WRITTEN, schema: str | None = None) -> str:
@@ -30,14 +43,10 @@ def apply(loader: Loader) -> Flow[None]:
     return Flow(lambda: _apply(loader), Mode.write)
 
 
-def refuse(missing: Sequence[Migration], names: Names) -> None:
+def refuse(missing: Sequence[Migration], names: Names, url: str) -> None:
     """What `migrate=False` says instead of migrating."""
     if missing:
-        listed = ", ".join(one.name for one in missing)
-        raise ConfigError(
-            f"the database lacks {listed} (tables {names.of('duetime_actions')} and others), and "
-            "migrate=False forbids to add them: run `duetime migrate`, or pass migrate=True"
-        )
+        raise TablesMissing(missing, names, url)
 
 
 def _pending(loader: Loader) -> Steps[list[Migration]]:

@@ -10,6 +10,8 @@ from duetime.errors import ConfigError
 
 WRITTEN = "duetime_"
 SCHEMA = "duetime_schema"
+# PostgreSQL cuts names after 63 bytes, and those of our indexes begin with the prefix.
+LONGEST = {"prefix": 30, "schema": 63}
 TABLES = frozenset(
     WRITTEN + table
     for table in ("actions", "history", "runs", "audit", "workers", "migrations", "store")
@@ -24,9 +26,9 @@ class Names:
     schema: str | None = None
 
     def __post_init__(self) -> None:
-        _check("prefix", self.prefix, most=30)
+        _check("prefix", self.prefix)
         if self.schema is not None:
-            _check("schema", self.schema, most=63)
+            _check("schema", self.schema)
 
     def of(self, written: str) -> str:
         """The quoted name of what `.sql` files call `duetime_…`.
@@ -57,9 +59,15 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _check(argument: str, value: str, most: int) -> None:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) or len(value) > most:
-        raise ConfigError(
-            f"{argument}={value!r} is not valid: give letters, digits and underscores, "
-            f"no digit first, at most {most} characters"
-        )
+def wanted_instead(argument: str, value: str) -> str | None:
+    """What a prefix or a schema must be, if this is none."""
+    most = LONGEST[argument]
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and len(value) <= most:
+        return None
+    return f"letters, digits and underscores, no digit first, at most {most} characters"
+
+
+def _check(argument: str, value: str) -> None:
+    wanted = wanted_instead(argument, value)
+    if wanted is not None:
+        raise ConfigError(f"{argument}={value!r} is not valid: give {wanted}")

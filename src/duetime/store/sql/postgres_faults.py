@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 
 from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
@@ -11,6 +13,9 @@ FAULTS = (psycopg.Error, UnicodeError)
 
 # Two transactions met; whoever lost tries again.
 CONFLICTS = {"40001", "40P01", "55P03"}
+NO_DATABASE = "3D000"
+# A refused connection carries no code: the server's words are all there is.
+NO_DATABASE_SAID = re.compile(r'FATAL: +database ".*" does not exist')
 SHUTTING_DOWN = {"57P01", "57P02", "57P03"}
 
 
@@ -52,6 +57,10 @@ def explain(error: Exception, where: str) -> DuetimeError:
             return StoreUnavailable(f"{where}: too many connections ({said}); allow more")
         case _, "25006":
             return StoreUnavailable(f"{where} is read-only ({said}); connect to the primary")
+        case _ if state == NO_DATABASE or NO_DATABASE_SAID.search(str(error)):
+            return StoreUnavailable(
+                f"{where} does not exist: create it, or check its name in the URL"
+            )
         case _ if is_lost(error):
             return StoreUnavailable(
                 f"{where} cannot be reached: {said}; check that it runs and that the URL is right"

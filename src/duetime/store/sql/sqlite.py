@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from os import PathLike, fspath
@@ -20,7 +19,7 @@ from duetime.store.sql import migrate as migrations
 from duetime.store.sql.drive import drive, statements
 from duetime.store.sql.loader import Loader, Migration
 from duetime.store.sql.names import WRITTEN, Names
-from duetime.store.sql.sqlite_faults import FAULTS, explain
+from duetime.store.sql.sqlite_faults import FAULTS, explain, is_missing
 from duetime.store.sql.sqlite_flows import SqliteFlows
 from duetime.store.sql.wal import WalWatch
 from duetime.store.sql.writer import Job, Writer
@@ -116,9 +115,9 @@ class SqliteStore(SqliteFlows):
     # -- on the writer's thread ------------------------------------------------------
 
     def _connect(self) -> sqlite3.Connection:
-        if not self._migrate and not os.path.exists(self._path):
+        if not self._migrate and is_missing(self._path):
             # To open it would make it.
-            migrations.refuse(self._loader.migrations(), self._loader.names)
+            self._refuse(self._loader.migrations())
         connection = self._open()
         try:
             if not self._ready:
@@ -144,9 +143,12 @@ class SqliteStore(SqliteFlows):
     def _prepare(self, connection: sqlite3.Connection) -> None:
         missing, _ = self._drive(connection, migrations.pending(self._loader))
         if not self._migrate:
-            migrations.refuse(missing, self._loader.names)
+            self._refuse(missing)
         elif missing:
             self._apply(connection)
+
+    def _refuse(self, missing: Sequence[Migration]) -> None:
+        migrations.refuse(missing, self._loader.names, f"sqlite:///{self._path}")
 
     def _apply(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 
 from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
@@ -29,10 +30,7 @@ def explain(error: Exception, path: str) -> DuetimeError:
         case sqlite3.SQLITE_READONLY:
             return _unavailable(path, "cannot be written: make the file and its directory writable")
         case sqlite3.SQLITE_CANTOPEN:
-            return ConfigError(
-                f"cannot open the SQLite database {path}: its directory must exist and be "
-                "writable, since SQLite keeps files beside the database"
-            )
+            return ConfigError(f"cannot open the SQLite database {path}: {_closed(path)}")
         case sqlite3.SQLITE_NOTADB:
             return ConfigError(
                 f"{path} is not a SQLite database: name another file, or move this one away"
@@ -45,6 +43,34 @@ def explain(error: Exception, path: str) -> DuetimeError:
             return InvalidArgument("value", str(error), "SQLite cannot store it")
         case _:
             return _unavailable(path, f"failed: {error}")
+
+
+def is_missing(path: str) -> bool:
+    """Is no file there? One that may not even be looked at is left to SQLite to complain of."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _closed(path: str) -> str:
+    """Why a file cannot be opened, of which SQLite says only that it cannot."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path):
+        return "it is a directory; name a file"
+    if is_missing(folder):
+        return f"there is no directory {folder}; make it, or name another"
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return (
+            f"no permission to write in {folder}, where SQLite keeps files beside the database; "
+            "grant it, or name another directory"
+        )
+    if not os.access(path, os.R_OK | os.W_OK) and not is_missing(path):
+        return "no permission to read and write it; grant it, or name another file"
+    return "its directory must be writable, since SQLite keeps files beside the database"
 
 
 def _unavailable(path: str, what: str) -> StoreUnavailable:

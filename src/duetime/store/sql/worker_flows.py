@@ -102,7 +102,7 @@ class WorkerFlows(Store, ABC):
 
     def renew(self, leases: Sequence[Lease], lease: int) -> Flow[Renewed]:
         # Another try must come in time, over another connection.
-        within = lease / 1_000_000 / RENEWALS_IN_A_LEASE
+        within = max(lease / 1_000_000 / RENEWALS_IN_A_LEASE, 1.0)
         return Flow(lambda: self._renew(leases, lease), Mode.hot, resend=True, within=within)
 
     def _renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:

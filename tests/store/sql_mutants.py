@@ -1,0 +1,140 @@
+"""Faults planted in the SQL, one at a time: whoever checks the stores must notice each."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from unittest.mock import patch
+
+from duetime.store.sql import loader
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A file of `duetime.store.sql`, a text that it holds once, and what stands there instead."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+
+
+def copy_sql(target: Path) -> None:
+    """All that the loader reads, to plant faults in."""
+    with as_file(files("duetime.store.sql")) as source:
+        for folder in ("queries", "migrations"):
+            shutil.copytree(source / folder, target / folder)
+
+
+@contextmanager
+def planted(mutant: Mutant, copied: Path) -> Iterator[None]:
+    """Stores made in this context read the copied files, with this one fault."""
+    file = copied / mutant.file
+    healthy = file.read_text("utf-8")
+    assert healthy.count(mutant.right) == 1, f"{mutant.file} holds this not once: {mutant.right}"
+    file.write_text(healthy.replace(mutant.right, mutant.wrong), "utf-8")
+    _forget_what_was_read()
+    try:
+        with patch.object(loader, "_HERE", copied):
+            yield
+    finally:
+        file.write_text(healthy, "utf-8")
+        _forget_what_was_read()
+
+
+def _forget_what_was_read() -> None:
+    loader.template_of.cache_clear()
+    loader._migration_parts.cache_clear()
+
+
+def _common(name: str, statement: str, right: str, wrong: str) -> Mutant:
+    return Mutant(name, f"queries/common/{statement}.sql", right, wrong)
+
+
+def _sqlite(name: str, statement: str, right: str, wrong: str) -> Mutant:
+    return Mutant(name, f"queries/sqlite/{statement}.sql", right, wrong)
+
+
+def _postgres(name: str, statement: str, right: str, wrong: str) -> Mutant:
+    return Mutant(name, f"queries/postgres/{statement}.sql", right, wrong)
+
+
+# Found on SQLite. What stands in `common` is the same text on PostgreSQL.
+SQLITE = (
+    _sqlite("claim_before_since", "claim", "a.due_at >= :since AND ", ""),
+    _sqlite("claim_running_ones", "claim", "AND a.token IS NULL", ""),
+    _sqlite("claim_newest_first", "claim", "ORDER BY a.due_at", "ORDER BY a.due_at DESC"),
+    _sqlite("claim_a_moment_late", "claim", "a.due_at <= :now", "a.due_at < :now"),
+    _sqlite("claim_starts_early", "claim", "max(:now, due_at)", ":now"),
+    _sqlite(
+        "finish_for_anyone",
+        "finish",
+        "(id, token) IN (SELECT e.ending_id, e.ending_token",
+        "id IN (SELECT e.ending_id",
+    ),
+    _sqlite("finish_no_losses", "finish_history", "losses + ending_lost", "losses"),
+    _sqlite("again_keeps_progress", "again", "    progress = NULL,\n", ""),
+    _sqlite("again_keeps_stop", "again", "    stop_by = NULL,\n", ""),
+    _sqlite("again_no_refund", "again", "attempt - ending_refund", "attempt"),
+    _sqlite(
+        "renew_for_anyone",
+        "renew",
+        "(id, token) IN (\n    SELECT value ->> 'held_id', value ->> 'held_token'",
+        "id IN (\n    SELECT value ->> 'held_id'",
+    ),
+    _sqlite("sweep_a_moment_late", "sweep", "a.lease_until <= :now", "a.lease_until < :now"),
+    _sqlite("prune_failed_too_soon", "prune", ":now - :keep_failed", ":now - :keep"),
+    _sqlite("prune_leaves_runs", "prune_runs", "WHERE ", "WHERE FALSE AND "),
+    _common("progress_for_anyone", "progress", " AND token = :token", ""),
+    _common("stop_by_the_first", "stop", "stop_by = :by", "stop_by = coalesce(stop_by, :by)"),
+    _common("retry_no_new_budget", "retry", "h.attempt, r.new_lane", "h.base_attempt, r.new_lane"),
+    _common("replace_running_ones", "replace", " AND token IS NULL", ""),
+    _common("replace_keeps_attempts", "replace", "    attempt = 0,\n", ""),
+    _common(
+        "find_of_other_tenants",
+        "_action_matches",
+        "a.tenant = :tenant",
+        "(a.tenant = :tenant OR a.tenant IS NULL)",
+    ),
+    _common(
+        "find_due_too_late", "_action_matches", "a.due_at < :due_before", "a.due_at <= :due_before"
+    ),
+    _common("look_at_running_ones", "_heads", " AND a.token IS NULL", ""),
+    _common("runs_newest_first", "runs", "ORDER BY r.seq", "ORDER BY r.seq DESC"),
+    _common("audit_oldest_first", "audit", "u.at DESC, u.id DESC", "u.at, u.id"),
+    _common("ended_in_any_way", "ended", " AND h.outcome = e.ending_outcome", ""),
+    Mutant(
+        "key_held_twice",
+        "migrations/sqlite/0001_actions.sql",
+        "(coalesce(tenant, ''), kind",
+        "(tenant, kind",
+    ),
+)
+
+POSTGRES = (
+    _postgres("claim_above_limit", "claim", "    ) AS x\n    LIMIT :limit\n", "    ) AS x\n"),
+    _postgres("claim_newest_first", "claim", "ORDER BY a.due_at", "ORDER BY a.due_at DESC"),
+    _postgres(
+        "claim_before_since",
+        "claim",
+        "s.lane, s.since, (SELECT",
+        "s.lane, CAST(-1e15 AS bigint) AS since, (SELECT",
+    ),
+    _postgres("claim_not_ahead", "claim", " + s.ahead AS until", " AS until"),
+    _postgres("again_no_refund", "again", "h.attempt - h.ending_refund", "h.attempt"),
+    _postgres("again_keeps_stop", "again", "    stop_by = NULL,\n", ""),
+    _postgres("finish_for_anyone", "finish", " AND a.token = e.ending_token", ""),
+    _postgres(
+        "renew_tells_no_stop",
+        "renew",
+        "1 AS ours, kept.stop_by",
+        "1 AS ours, CAST(NULL AS text) AS stop_by",
+    ),
+    _postgres(
+        "prune_leaves_runs", "prune", "r.action_id = old.id", "r.action_id = old.id AND FALSE"
+    ),
+)
