@@ -13,8 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import settings
-
 from duetime.store.base import Store
 from duetime.store.sql.postgres import PostgresStore
 from duetime.store.sql.sqlite import SqliteStore
@@ -22,11 +20,12 @@ from duetime.testing import FakeClock
 from servers import NoServer, open_server
 from simulation.campaign import Verdict, campaign
 from store.empty import empty_postgres, empty_sqlite
-from store.machine import play
+from store.machine import LONGER, ROUND, play_rounds
 
 SEEDS = 100_000
 # Beyond those that every test run lives through.
 FIRST = 1_000_000
+ROUNDS = range(1_000, 1_220)
 
 
 def histories(seeds: range) -> Verdict:
@@ -77,13 +76,18 @@ def postgres() -> None:
 
 def compare(clock: FakeClock, store: Store, empty: Callable[[], None]) -> None:
     """Raises the shortest life in which the store and the specification differ."""
-    print(f"{type(store).__name__} against the specification", flush=True)
+    print(
+        f"{type(store).__name__} against the specification, {ROUND * len(ROUNDS)} lives", flush=True
+    )
 
     def emptied() -> Store:
         empty()
         return store
 
-    play(clock, emptied, settings.get_profile("soak"))
+    for number in ROUNDS:
+        play_rounds(clock, emptied, [number], LONGER)
+        print(f"\r{number - ROUNDS.start + 1} of {len(ROUNDS)} rounds ", end="", flush=True)
+    print()
     store.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from hypothesis import HealthCheck, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -13,7 +13,7 @@ from store.rules import StoreMachine
 
 # From the tenth life of a round on, Hypothesis varies old lives more than it makes new ones.
 ROUND = 9
-ROUNDS = 6
+ROUNDS = range(6)
 # The same lives every time: what is new is found by the soak, not by somebody else's change.
 NORMAL = settings(
     max_examples=ROUND,
@@ -22,14 +22,17 @@ NORMAL = settings(
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
-# For long runs: play(clock, empty_store, settings.get_profile("soak")).
-settings.register_profile(
-    "soak", NORMAL, max_examples=2_000, stateful_step_count=80, derandomize=False
-)
+# For long runs.
+LONGER = settings(NORMAL, stateful_step_count=80)
 
 
-def play_rounds(clock: FakeClock, empty_store: Callable[[], Store], how: settings = NORMAL) -> None:
-    for number in range(ROUNDS):
+def play_rounds(
+    clock: FakeClock,
+    empty_store: Callable[[], Store],
+    rounds: Iterable[int] = ROUNDS,
+    how: settings = NORMAL,
+) -> None:
+    for number in rounds:
         play(clock, empty_store, how, seed(number))
 
 

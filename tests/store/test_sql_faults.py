@@ -102,6 +102,19 @@ class TestLostConnections:
             assert time.monotonic() - before < 4
         await store.aclose()
 
+    async def test_connections_as_old_as_one_that_fell_silent_are_not_used_again(
+        self, private_postgres: Callable[..., OwnServer]
+    ) -> None:
+        server = private_postgres()
+        store = PostgresStore(server.url, timeout=1)
+        await asyncio.gather(*(add(store) for _ in range(4)))
+        assert sessions(server.url) == 4
+        with frozen(server), pytest.raises(StoreUnavailable):
+            await store.perform(store.find(Filter()))
+        await until(lambda: sessions(server.url) == 0)
+        assert await find(store) == 4
+        await store.aclose()
+
     async def test_a_frozen_server_is_given_up_in_time(
         self, private_postgres: Callable[..., OwnServer]
     ) -> None:

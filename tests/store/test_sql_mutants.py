@@ -52,5 +52,5 @@ def notice(clock: FakeClock, store: Store, empty: Callable[[], None]) -> None:
         return store
 
     with pytest.raises(AssertionError):
-        play_rounds(clock, emptied, ONCE)
+        play_rounds(clock, emptied, how=ONCE)
     store.close()

@@ -76,11 +76,11 @@ class Attempt(Generic[T]):
         self._settings = settings
         self._notify = notify
         self._uncertain = False
-        self._overdue = False
+        self.overdue = False
 
     def is_overdue(self) -> None:
         """Its deadline has passed, and its connection was cut."""
-        self._overdue = True
+        self.overdue = True
 
     def steps(self) -> Driven[Sent, T]:
         if self._settings is None:
@@ -122,7 +122,7 @@ class Attempt(Generic[T]):
 
     def pause(self, error: Exception, tries: int, where: str) -> float:
         """Seconds until it is worth trying again, or what to raise instead."""
-        if self._overdue:
+        if self.overdue:
             raise _overdue(where) from error
         if is_conflict(error) and tries < MOST_CONFLICTS:
             return random.uniform(0, PAUSE * 2**tries)  # noqa: S311 - it keeps nothing secret

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from duetime.errors import ConfigError
@@ -34,7 +34,7 @@ from duetime.store.sql.attempt import Attempt, Command, Pinned, Sent, settings
 from duetime.store.sql.deadline import loop_deadline, thread_deadline
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
-from duetime.store.sql.pools import AsyncCursor, Cursor, Pools
+from duetime.store.sql.pools import AsyncCursor, Cursor, Pools, Shelf
 from duetime.store.sql.postgres_faults import FAULTS
 from duetime.store.sql.server import Server
 
@@ -101,6 +101,7 @@ class PostgresStore(SqlFlows):
             try:
                 return await self._try(attempt)
             except FAULTS as error:
+                self._distrust(attempt, self._pools.of_loop().shelf)
                 await asyncio.sleep(attempt.pause(error, tries, self._server.name))
                 flow = flow.resent or flow
         raise AssertionError("unreachable")
@@ -111,6 +112,7 @@ class PostgresStore(SqlFlows):
             try:
                 return self._try_blocking(attempt)
             except FAULTS as error:
+                self._distrust(attempt, self._pools.of_threads().shelf)
                 time.sleep(attempt.pause(error, tries, self._server.name))
                 flow = flow.resent or flow
         raise AssertionError("unreachable")
@@ -150,6 +152,12 @@ class PostgresStore(SqlFlows):
 
             with thread_deadline(connection, self._patience(attempt), attempt.is_overdue):
                 return drive(attempt.steps(), fetch)
+
+    def _distrust(self, attempt: Attempt[T], shelf: Shelf[Any]) -> None:
+        """Where one connection fell silent, the idle ones of its age may be dead too: to find
+        out one by one would take a deadline each."""
+        if attempt.overdue:
+            shelf.close()
 
     def _patience(self, attempt: Attempt[T]) -> float:
         within = attempt.flow.within
