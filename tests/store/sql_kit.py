@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from uuid import UUID
 
 import psycopg
@@ -105,13 +105,17 @@ async def until(condition: Callable[[], object]) -> None:
 def frozen(server: OwnServer) -> Iterator[None]:
     """Every process of the server stands still, as on a machine that swaps or lost its disk."""
     family = [server.pid, *_children(server.pid)]
-    for pid in family:
-        os.kill(pid, signal.SIGSTOP)
+    _signal(family, signal.SIGSTOP)
     try:
         yield
     finally:
-        for pid in family:
-            os.kill(pid, signal.SIGCONT)
+        _signal(family, signal.SIGCONT)
+
+
+def _signal(family: Sequence[int], number: signal.Signals) -> None:
+    for pid in family:
+        with suppress(ProcessLookupError):  # some of them come and go
+            os.kill(pid, number)
 
 
 def _children(parent: int) -> list[int]:

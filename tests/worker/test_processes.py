@@ -228,8 +228,11 @@ def test_run_stops_in_order_on_a_signal(
 def test_a_second_signal_does_not_wait_for_handlers(durable_url: str, tmp_path: Path) -> None:
     code = """
 @app.handler(kind="forever")
-async def forever(payload: Stuck) -> None:
+async def forever(payload: Stuck, ctx: Context) -> None:
     print("running", flush=True)
+    while not ctx.cancelled:
+        await asyncio.sleep(0.01)
+    print("asked to stop", flush=True)
     try:
         await asyncio.Event().wait()
     finally:
@@ -253,8 +256,8 @@ asyncio.run(main())
     try:
         assert process.stdout.readline() == "running\n"
         os.kill(process.pid, signal.SIGTERM)
-        while process.poll() is None:
-            os.kill(process.pid, signal.SIGTERM)
+        assert process.stdout.readline() == "asked to stop\n"
+        os.kill(process.pid, signal.SIGTERM)
         out, err = process.communicate(timeout=30)
     finally:
         process.kill()
