@@ -75,11 +75,15 @@ class Node:
         self.line = network.line(self.process)
         self.beat_line = network.line(self.beat)
         skew = dice.uniform(-HOUR, HOUR)
-        self._offset = offset = dice.uniform(0, HOUR)
+        self._offset = dice.uniform(0, HOUR)
+        ports = self._ports(name, truth, dice)
+        self.worker = Worker(self._parts(truth, skew, told), scenario.settings, ports)
+
+    def _parts(self, truth: Truth, skew: float, told: Callable[[Event], None]) -> Parts:
         events = Events()
         for event in (ActionSucceeded, ActionFailed, ActionCancelled):
             events.on(event, told)
-        parts = Parts(
+        return Parts(
             FaultyStore(truth, self.line),
             PAYLOADS,
             ALL if self.knows_all else FEWER,
@@ -87,15 +91,16 @@ class Node:
             METERS,
             LoopClock(self._loop, skew),
         )
-        ports = Ports(
-            monotonic=lambda: self._loop.time() + offset,
+
+    def _ports(self, name: str, truth: Truth, dice: Random) -> Ports:
+        return Ports(
+            monotonic=lambda: self._loop.time() + self._offset,
             dice=dice.random,
             name=lambda: name,
             heartbeat=lambda _, renewal: OwnBeat(
                 FaultyStore(truth, self.beat_line), renewal, self._loop, self.beat, self.process
             ),
         )
-        self.worker = Worker(parts, scenario.settings, ports)
 
     @property
     def alive(self) -> bool:

@@ -2,11 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
-import pytest_asyncio
 
 from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable
 from duetime.model.claim import Claim, Lease
@@ -30,13 +29,6 @@ from store.sql_kit import (
     until,
     waiting,
 )
-
-
-@pytest_asyncio.fixture
-async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
-    store = PostgresStore(postgres_url, timeout=5)
-    yield store
-    await store.aclose()
 
 
 class TestLostConnections:

@@ -18,13 +18,6 @@ from store.sql_kit import another, end_others, new, until
 Heard = tuple[asyncio.Queue[Sequence[Wake]], PostgresStore, PostgresListener]
 
 
-@pytest_asyncio.fixture
-async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
-    store = PostgresStore(postgres_url, timeout=5)
-    yield store
-    await store.aclose()
-
-
 class TestListening:
     @pytest_asyncio.fixture
     async def heard(self, postgres_url: str) -> AsyncIterator[Heard]:

@@ -4,11 +4,9 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import AsyncIterator
 from uuid import UUID
 
 import pytest
-import pytest_asyncio
 
 from duetime.errors import StoreUnavailable
 from duetime.model.claim import ClaimOrder, Lease, Presence, Span
@@ -32,13 +30,6 @@ from store.sql_kit import (
     until,
     waiting,
 )
-
-
-@pytest_asyncio.fixture
-async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
-    store = PostgresStore(postgres_url, timeout=5)
-    yield store
-    await store.aclose()
 
 
 class TestLocks:

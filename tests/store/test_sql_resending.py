@@ -1,10 +1,8 @@
 """What is sent again after a lost reply is stored once, whoever finishes it meanwhile."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from duetime.model.action import Added, NewAction
 from duetime.model.state import State
@@ -24,13 +22,6 @@ FINISH = """
         kind, 'succeeded', queue, created_by, payload
     FROM gone
 """
-
-
-@pytest_asyncio.fixture
-async def store(postgres_url: str) -> AsyncIterator[PostgresStore]:
-    store = PostgresStore(postgres_url, timeout=20)
-    yield store
-    await store.aclose()
 
 
 def again(store: PostgresStore, sent: list[NewAction]) -> Flow[list[Added]]:

@@ -45,9 +45,9 @@ class Renewal:
         self.renewed = renewed
         self.lease = lease
 
-    @property
-    def interval(self) -> float:
-        return self.lease / 3
+    def pause(self, *, answered: bool = True) -> float:
+        """Until the next beat: a third of the lease, or soon if the last one failed."""
+        return self.lease / 3 if answered else self.lease / 30
 
     def due(self) -> tuple[list[Held], float]:
         """What to renew, and the moment it was asked: the new lease counts from there. What
@@ -99,9 +99,9 @@ class ThreadBeat:
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        pause = self._renewal.interval
+        pause = self._renewal.pause()
         while not self._stopping.wait(pause):
-            pause = self._renewal.interval if self._try() else self._renewal.interval / 10
+            pause = self._renewal.pause(answered=self._try())
 
     def _try(self) -> bool:
         try:
@@ -143,10 +143,10 @@ class TaskBeat:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        pause = self._renewal.interval
+        pause = self._renewal.pause()
         while True:
             await asyncio.sleep(pause)
-            pause = self._renewal.interval if await self._try() else self._renewal.interval / 10
+            pause = self._renewal.pause(answered=await self._try())
 
     async def _try(self) -> bool:
         try:

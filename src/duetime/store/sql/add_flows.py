@@ -32,8 +32,9 @@ class AddFlows(Store, ABC):
         if keyed or len(new) > 1:
             return whole
         # Nothing can be in the way but the same action, sent before: one statement.
-        alone = lambda: _add_all(new, "return", alone=True)  # noqa: E731
-        return Flow(alone, Mode.single, resend=True, resent=whole)
+        return Flow(
+            lambda: _add_all(new, "return", alone=True), Mode.single, resend=True, resent=whole
+        )
 
 
 def _add_all(

@@ -52,7 +52,7 @@ class Pinned:
 
 Sent = Statement | Command | Pinned
 
-BEGIN, COMMIT, ROLLBACK = Command("BEGIN"), Command("COMMIT"), Command("ROLLBACK")
+COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
 
 
 def settings(lock_timeout: float) -> Mapping[Mode, Command]:
@@ -109,7 +109,7 @@ class Attempt(Generic[T]):
             return cast("tuple[T, list[Wake]]", end.value)
 
     def _transaction(self, settings: Command) -> Driven[Sent, tuple[T, list[Wake]]]:
-        yield Command(f"{BEGIN.text}; {settings.text}")
+        yield Command(f"BEGIN; {settings.text}")
         try:
             result = yield from statements(self.flow.start())
         except Exception:
