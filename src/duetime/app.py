@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from duetime.arguments import Delay, Request, TenantArgument
-from duetime.client import Client, Plan
+from duetime.client import Client
 from duetime.config import Settings, load, whole
 from duetime.errors import ConfigError, shown
 from duetime.events import Event, Events, Subscriber
@@ -30,6 +30,7 @@ from duetime.model.lane import Priority
 from duetime.model.payload import Payloads, Upgrade
 from duetime.model.retry import Retry
 from duetime.model.tenant import AMBIENT, Ambient, acting
+from duetime.plan import Plan
 from duetime.store.base import Store
 from duetime.stores import open_store
 from duetime.sync import SyncDuetime, pauses
@@ -51,13 +52,20 @@ E = TypeVar("E", bound=Event)
 def awaited(
     verb: Callable[Concatenate[Client, P], Plan[T]],
 ) -> Callable[Concatenate[Duetime, P], Coroutine[Any, Any, T]]:
-    """A planned verb as a coroutine that returns when it is committed."""
+    """A planned verb as a coroutine that returns when it is committed, or, on a connection of
+    the caller's, performed."""
 
     @wraps(verb)
     async def call(self: Duetime, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        plan = verb(self._client, *args, **kwargs)
-        stored = await self.store.perform(plan.flow)
-        await self.parts.events.emit(plan.tell(stored))
+        plan, events = verb(self._client, *args, **kwargs), self.parts.events
+        joined = plan.joined(self.store)
+        if joined is None:
+            stored = await self.store.perform(plan.flow)
+            plan.count(stored)
+            await events.emit(plan.tell(stored))
+        else:
+            stored = await joined.perform(plan.flow)
+            plan.after_commit(joined, stored, events.emit_soon)
         return plan.then(stored)
 
     return call

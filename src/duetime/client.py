@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any
 from uuid import UUID
 
 from duetime.arguments import (
@@ -55,20 +55,8 @@ from duetime.model.tenant import (
     Ambient,
     current_tenant,
 )
-from duetime.store.flow import Flow
+from duetime.plan import Plan
 from duetime.worker.parts import Parts
-
-S = TypeVar("S")
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Plan(Generic[T]):
-    """A verb ready to be performed: the flow, what to make of its value, whom to tell."""
-
-    flow: Flow[Any]
-    then: Callable[[Any], T]
-    tell: Callable[[Any], Iterable[Event]] = lambda _: ()
 
 
 class Client:
@@ -96,12 +84,16 @@ class Client:
         queue: str | None = None,
         tenant: str | Ambient | None = AMBIENT,
         by: str | None = None,
+        connection: object = None,
     ) -> Plan[Action]:
         """Schedule a payload for an instant, after a delay, or now.
 
         `key` makes it unique among the unfinished actions of its tenant and kind: if one
         holds the key, `if_exists` says whether to "return" or "replace" it or to "raise"
         DuplicateKey. Returns the action; its `created` tells whether it is new.
+
+        `connection` is a session or connection of yours to the same database: the action
+        exists if and only if you commit its transaction.
         """
         request = Request(
             payload=payload,
@@ -115,13 +107,19 @@ class Client:
             by=by,
         )
         flow = self._store.add([self._new(request)], to_if_exists(if_exists))
-        return Plan(flow, lambda added: self._added(added, [payload])[0])
+        return Plan(
+            flow,
+            lambda added: self._one_added(added[0], payload),
+            self._count_added,
+            connection=connection,
+        )
 
     def schedule_many(
         self,
         requests: Iterable[tuple[object, datetime] | Request],
         *,
         if_exists: IfExists = "return",
+        connection: object = None,
     ) -> Plan[list[Action]]:
         """Schedule many at once, all or none; returns the actions in the order given.
 
@@ -129,7 +127,12 @@ class Client:
         """
         asked = [to_request(item) for item in requests]
         flow = self._store.add([self._new(request) for request in asked], to_if_exists(if_exists))
-        return Plan(flow, lambda added: self._added(added, [r.payload for r in asked]))
+        return Plan(
+            flow,
+            lambda added: self._added(added, [r.payload for r in asked]),
+            self._count_added,
+            connection=connection,
+        )
 
     def cancel(
         self,
@@ -138,6 +141,7 @@ class Client:
         running: bool = False,
         tenant: TenantArgument = AMBIENT,
         by: str | None = None,
+        connection: object = None,
     ) -> Plan[Action]:
         """Cancel a scheduled action; IllegalState if it is anything else.
 
@@ -146,8 +150,10 @@ class Client:
         """
         return Plan(
             self._store.cancel(to_id(action_id), to_scope(tenant), to_actor(by), running=running),
-            lambda record: self._cancelled([record])[0],
+            self._shown,
+            lambda record: self._count_cancelled([record]),
             _cancellations,
+            connection,
         )
 
     def reschedule(
@@ -158,6 +164,7 @@ class Client:
         delay: Delay | None = None,
         tenant: TenantArgument = AMBIENT,
         by: str | None = None,
+        connection: object = None,
     ) -> Plan[Action]:
         """Move a scheduled action, earlier or later; the old time never fires."""
         due_at, pause = to_when(at, delay)
@@ -166,14 +173,24 @@ class Client:
         flow = self._store.reschedule(
             to_id(action_id), to_scope(tenant), to_actor(by), due_at=due_at, delay=pause
         )
-        return Plan(flow, self._rescheduled, _reschedulings)
+        return Plan(flow, self._shown, self._count_rescheduled, _reschedulings, connection)
 
     def retry(
-        self, action_id: UUID, *, tenant: TenantArgument = AMBIENT, by: str | None = None
+        self,
+        action_id: UUID,
+        *,
+        tenant: TenantArgument = AMBIENT,
+        by: str | None = None,
+        connection: object = None,
     ) -> Plan[Action]:
         """Schedule a failed action again, now, with its retry budget renewed."""
         flow = self._store.retry(to_id(action_id), to_scope(tenant), to_actor(by))
-        return Plan(flow, lambda record: self._retried([record])[0])
+        return Plan(
+            flow,
+            self._shown,
+            lambda record: self._count_retried([record]),
+            connection=connection,
+        )
 
     def cancel_many(
         self,
@@ -183,14 +200,17 @@ class Client:
         state: State | str | None = None,
         tenant: TenantArgument = AMBIENT,
         by: str | None = None,
+        connection: object = None,
     ) -> Plan[int]:
         """Cancel every scheduled action that matches; returns how many. Those running are
         left alone. At least one of correlation_id, kind and state must be given."""
         wanted = to_filter(correlation_id, kind, state, tenant, State.scheduled)
         return Plan(
             self._store.cancel_many(wanted, to_actor(by)),
-            lambda records: len(self._cancelled(records)),
+            len,
+            self._count_cancelled,
             lambda records: [e for record in records for e in _cancellations(record)],
+            connection,
         )
 
     def retry_many(
@@ -201,12 +221,13 @@ class Client:
         state: State | str | None = None,
         tenant: TenantArgument = AMBIENT,
         by: str | None = None,
+        connection: object = None,
     ) -> Plan[int]:
         """Retry every failed action that matches; returns how many. At least one of
         correlation_id, kind and state must be given."""
         wanted = to_filter(correlation_id, kind, state, tenant, State.failed)
         flow = self._store.retry_many(wanted, to_actor(by))
-        return Plan(flow, lambda records: len(self._retried(records)))
+        return Plan(flow, len, self._count_retried, connection=connection)
 
     # -- reading ---------------------------------------------------------------------
 
@@ -281,26 +302,10 @@ class Client:
     def _one_added(self, added: Added, payload: object) -> Action:
         if not added.created:
             return self._shown(added.record)
-        self._meters.scheduled(added.record.kind, added.record.tenant)
         if added.record.modified_at is not None:
             # A later one of the same call replaced it.
             return replace(self._shown(added.record), created=True)
         return as_action(added.record, payload, None, None, created=True)
-
-    def _cancelled(self, records: Sequence[Record]) -> list[Action]:
-        for record in records:
-            if record.state is State.cancelled:
-                self._meters.finished(record.kind, record.tenant, State.cancelled)
-        return [self._shown(record) for record in records]
-
-    def _rescheduled(self, record: Record) -> Action:
-        self._meters.rescheduled(record.kind, record.tenant)
-        return self._shown(record)
-
-    def _retried(self, records: Sequence[Record]) -> list[Action]:
-        for record in records:
-            self._meters.scheduled(record.kind, record.tenant)
-        return [self._shown(record) for record in records]
 
     def _page(self, records: Sequence[Record], size: int) -> Page[Action]:
         more = len(records) > size
@@ -310,6 +315,25 @@ class Client:
     def _shown(self, record: Record) -> Action:
         payload = self._payloads.shown(record.kind, record.version, record.payload)
         return as_action(record, payload, _data(record.result), _data(record.progress))
+
+    # -- what is counted once it is committed ----------------------------------------
+
+    def _count_added(self, added: Sequence[Added]) -> None:
+        for one in added:
+            if one.created:
+                self._meters.scheduled(one.record.kind, one.record.tenant)
+
+    def _count_cancelled(self, records: Sequence[Record]) -> None:
+        for record in records:
+            if record.state is State.cancelled:
+                self._meters.finished(record.kind, record.tenant, State.cancelled)
+
+    def _count_rescheduled(self, record: Record) -> None:
+        self._meters.rescheduled(record.kind, record.tenant)
+
+    def _count_retried(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self._meters.scheduled(record.kind, record.tenant)
 
 
 def _runs(stored: Sequence[StoredRun]) -> list[Run]:

@@ -56,6 +56,8 @@ class Events:
 
     def __init__(self) -> None:
         self._subscribers: dict[type[Event], list[Subscriber[Any]]] = {}
+        # Kept: a loop alone does not keep its tasks.
+        self._telling: set[asyncio.Task[None]] = set()
 
     def on(self, type_: type[E], subscriber: Subscriber[E]) -> None:
         self._subscribers.setdefault(type_, []).append(subscriber)
@@ -74,6 +76,20 @@ class Events:
                 except Exception:
                     name = type(event).__name__
                     log.exception("%s of %s: %r failed", name, event.action_id, subscriber)
+
+    def emit_soon(self, events: Iterable[Event]) -> None:
+        """From a hook of the caller's connection, which cannot await: on the loop that runs
+        here, if one does."""
+        told = [e for e in events if self.wanted(type(e))]
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self.emit_blocking(told)
+            return
+        if told:
+            task = loop.create_task(self.emit(told))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
 
     def emit_blocking(self, events: Iterable[Event]) -> None:
         """The same without a loop of ours; the caller's thread may have one running."""

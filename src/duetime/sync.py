@@ -10,12 +10,13 @@ from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from duetime.arguments import Delay, TenantArgument
-from duetime.client import Client, Plan
+from duetime.client import Client
 from duetime.errors import WaitTimeout
 from duetime.model.action import Action
 from duetime.model.clock import monotonic
 from duetime.model.duration import seconds
 from duetime.model.tenant import AMBIENT
+from duetime.plan import Plan
 from duetime.worker.parts import Parts
 
 P = ParamSpec("P")
@@ -25,13 +26,20 @@ T = TypeVar("T")
 def blocking(
     verb: Callable[Concatenate[Client, P], Plan[T]],
 ) -> Callable[Concatenate[SyncDuetime, P], T]:
-    """A planned verb as a method that returns when it is committed."""
+    """A planned verb as a method that returns when it is committed, or, on a connection of the
+    caller's, performed."""
 
     @wraps(verb)
     def call(self: SyncDuetime, /, *args: P.args, **kwargs: P.kwargs) -> T:
         plan = verb(self._client, *args, **kwargs)
-        stored = self._store.perform_blocking(plan.flow)
-        self._events.emit_blocking(plan.tell(stored))
+        joined = plan.joined(self._store)
+        if joined is None:
+            stored = self._store.perform_blocking(plan.flow)
+            plan.count(stored)
+            self._events.emit_blocking(plan.tell(stored))
+        else:
+            stored = joined.perform_blocking(plan.flow)
+            plan.after_commit(joined, stored, self._events.emit_blocking)
         return plan.then(stored)
 
     return call

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from duetime.client import Client, Plan
+from duetime.client import Client
 from duetime.errors import DuetimeError, StoreUnavailable
 from duetime.events import Events
 from duetime.model.action import Action
@@ -18,6 +18,7 @@ from duetime.model.key import IfExists
 from duetime.model.lane import Priority
 from duetime.model.state import State
 from duetime.model.tenant import ANY
+from duetime.plan import Plan
 from duetime.worker.parts import Parts
 from simulation.clocks import LoopClock
 from simulation.faulty import FaultyStore

@@ -84,7 +84,7 @@ class Network:
             back=self._delay(),
             lost_request=dice.random() < faults.lost_request,
             lost_reply=dice.random() < faults.lost_reply,
-            noticed=dice.random() * self.patience,
+            noticed=dice.random(),
         )
 
     def _delay(self) -> float:
@@ -167,16 +167,20 @@ class ProcessLine:
             self._network.trace.violation(f"G6 rescues {since:.3f} s after being cut off", name)
 
     def _send(self, call: Call[T], fate: Fate, reply: asyncio.Future[T]) -> None:
-        later = self._loop.world_later
+        later, patience = self._loop.world_later, self._patience(call)
         if fate.there + fate.back > self._network.lease / 6:
             self.troubled_at = self._loop.time()
         if fate.lost_request:
             self._network.trace.count("requests lost")
-            later(fate.noticed, self._fail, call, reply, "request lost")
+            later(fate.noticed * patience, self._fail, call, reply, "request lost")
             return
-        if fate.there + fate.back > self._network.patience:
-            later(self._network.patience, self._fail, call, reply, "no answer in time")
+        if fate.there + fate.back > patience:
+            later(patience, self._fail, call, reply, "no answer in time")
         later(fate.there, self._arrive, call, fate, reply)
+
+    def _patience(self, call: Call[Any]) -> float:
+        longest = self._network.patience
+        return longest if call.within is None else min(call.within, longest)
 
     def _arrive(self, call: Call[T], fate: Fate, reply: asyncio.Future[T]) -> None:
         if not self._network.reaches(self):
@@ -186,7 +190,8 @@ class ProcessLine:
         value = self._network.execute(self.process, call)
         if fate.lost_reply:
             self._network.trace.count("replies lost")
-            self._loop.world_later(fate.noticed, self._fail, call, reply, "reply lost")
+            noticed = fate.noticed * self._patience(call)
+            self._loop.world_later(noticed, self._fail, call, reply, "reply lost")
             return
         self._loop.world_later(fate.back, self._deliver, call, value, reply)
 

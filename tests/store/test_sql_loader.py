@@ -9,7 +9,7 @@ import pytest
 
 from duetime.errors import ConfigError
 from duetime.store.flow import Statement
-from duetime.store.sql.loader import Dialect, Loader, Template, template_of
+from duetime.store.sql.loader import Dialect, Loader, Style, Template, template_of
 from duetime.store.sql.names import Names
 from duetime.store.sql.tokens import Token, tokenize
 
@@ -27,9 +27,14 @@ def pieces(sql: str) -> list[tuple[str, str]]:
     return [(token.kind, token.text) for token in tokenize(sql) if token.text.strip()]
 
 
-def rendered(sql: str, dialect: Dialect = "postgres", names: Names | None = None) -> str:
-    loader = Loader(dialect, names or Names())
-    return loader._render(Template.of(tokenize(sql)).kept(frozenset()), parameters=True)
+def rendered(
+    sql: str,
+    dialect: Dialect = "postgres",
+    names: Names | None = None,
+    style: Style | None = None,
+) -> str:
+    loader = Loader(dialect, names or Names(), style)
+    return loader._compile(list(Template.of(tokenize(sql)).kept(frozenset()))).text
 
 
 def kept(sql: str, *given: str) -> str:

@@ -24,6 +24,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeVar
 from uuid import UUID
 
+from duetime.errors import ConfigError, shown
 from duetime.model.action import Added, NewAction, Record, StoredRun
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
@@ -44,6 +45,26 @@ class Listener(Protocol):
     def alive(self) -> bool:
         """False while wakes from other processes may be missed: poll faster."""
         ...
+
+
+class Joined(ABC):
+    """The store, reached over a connection of the caller's: what it performs exists if and only
+    if the caller's transaction is committed."""
+
+    @abstractmethod
+    async def perform(self, flow: Flow[T]) -> T:
+        """Run a flow whole within the transaction, and leave the commit to its owner; errors
+        of the connection pass through as its owner knows them. Where no transaction is open
+        and the connection commits each statement, it is committed like any other flow."""
+
+    @abstractmethod
+    def perform_blocking(self, flow: Flow[T]) -> T:
+        """The same without an event loop."""
+
+    @abstractmethod
+    def after_commit(self, call: Callable[[], None]) -> bool:
+        """Call it once what was performed is committed, never if it is rolled back. False if
+        this connection tells nobody of its commits: then it is never called."""
 
 
 class Store(ABC):
@@ -72,6 +93,13 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """The same, blocking."""
+
+    def join(self, connection: object) -> Joined:
+        """Perform on a connection of the caller's. ConfigError if this store cannot join it."""
+        raise ConfigError(
+            f"{type(self).__name__} cannot join the transaction of connection="
+            f"{shown(connection)}: that takes a SQLite or PostgreSQL store in the same database"
+        )
 
     @abstractmethod
     def listen(self, on_wake: OnWake) -> AbstractAsyncContextManager[Listener]:

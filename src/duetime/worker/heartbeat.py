@@ -6,15 +6,20 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from duetime.errors import DuetimeError
 from duetime.model.claim import Lease, Renewed
 from duetime.store.base import Store
+from duetime.store.flow import Flow
 from duetime.worker.held import Held, Holdings, lease_of
 from duetime.worker.storetime import StoreTime
 
 log = logging.getLogger("duetime.worker")
+
+
+TRIES_IN_A_LEASE = 5
 
 
 class LoopGone(Exception):
@@ -58,6 +63,12 @@ class Renewal:
                 held.stop.asked = True
         return self._holdings.renewable(now), now
 
+    def flow(self, store: Store, asked: list[Held]) -> Flow[Renewed]:
+        """What is not answered soon is given up: another try must come in time, over another
+        connection."""
+        renewing = store.renew(leases_of(asked), int(self.lease * 1_000_000))
+        return replace(renewing, within=max(self.lease / TRIES_IN_A_LEASE, 1.0))
+
     def heard(self, asked: list[Held], sent: float, renewed: Renewed) -> None:
         for held in asked:
             if held.claim.id in renewed.kept:
@@ -70,9 +81,6 @@ class Renewal:
     def _ask(self, held: Held, by: str | None) -> None:
         if by is not None:
             held.stop.asked, held.stop.by = True, by
-
-    def micros(self) -> int:
-        return int(self.lease * 1_000_000)
 
 
 def leases_of(asked: list[Held]) -> list[Lease]:
@@ -118,7 +126,7 @@ class ThreadBeat:
     def beat(self) -> None:
         asked, sent = self._renewal.due()
         if asked:
-            flow = self._store.renew(leases_of(asked), self._renewal.micros())
+            flow = self._renewal.flow(self._store, asked)
             self._renewal.heard(asked, sent, self._store.perform_blocking(flow))
 
 
@@ -159,5 +167,5 @@ class TaskBeat:
     async def beat(self) -> None:
         asked, sent = self._renewal.due()
         if asked:
-            flow = self._store.renew(leases_of(asked), self._renewal.micros())
+            flow = self._renewal.flow(self._store, asked)
             self._renewal.heard(asked, sent, await self._store.perform(flow))

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar, cast
 
 from duetime.errors import StoreUnavailable
 from duetime.store.flow import Flow, Mode, Statement, Wake
-from duetime.store.sql.drive import Driven, statements
+from duetime.store.sql.drive import Command, Driven, statements
 from duetime.store.sql.postgres_faults import FAULTS, explain, is_conflict, is_lost
 
 T = TypeVar("T")
@@ -32,13 +32,6 @@ _OFF = {
 }
 
 Notify = Callable[[Sequence[Wake]], Statement | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """Text for the server as it is."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from duetime.errors import DuetimeError
 from duetime.model.clock import monotonic
@@ -45,6 +46,18 @@ class Bell:
             self._gather(wakes)
             return ()
 
+    def ring_later(self, wakes: Sequence[Wake]) -> Sequence[Wake]:
+        """Send them from the loop that runs here; without one, those the caller shall send."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return wakes
+        with self._lock:
+            if wakes and not self._gathered:
+                loop.call_later(0 if self._has_stroke() else 1 / PER_SECOND, self._send_gathered)
+            self._gather(wakes)
+        return ()
+
     async def flush(self) -> None:
         """Send what was gathered, and wait for what is on its way."""
         self._send_gathered()
@@ -76,8 +89,14 @@ class Bell:
             task.add_done_callback(self._sending.discard)
 
     async def _send_quietly(self, wakes: Sequence[Wake]) -> None:
-        try:
+        with told_quietly():
             await self._send(wakes)
-        except DuetimeError as error:
-            # It is committed, and only a hint: the next poll finds it.
-            log.warning("other processes were not woken, their next poll finds it: %s", error)
+
+
+@contextmanager
+def told_quietly() -> Iterator[None]:
+    """It is committed, and to tell of it only a hint: the next poll finds it."""
+    try:
+        yield
+    except DuetimeError as error:
+        log.warning("other processes were not woken, their next poll finds it: %s", error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
+from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from duetime.store.flow import Rows, Statement, Steps, Wake
@@ -10,6 +11,13 @@ from duetime.store.flow import Rows, Statement, Steps, Wake
 T = TypeVar("T")
 S = TypeVar("S")
 Driven = Generator[S, Rows, T]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Text for the database as it is."""
+
+    text: str
 
 
 def statements(steps: Steps[T]) -> Driven[Statement, tuple[T, list[Wake]]]:

@@ -13,8 +13,8 @@ A file in `queries/<dialect>` overrides one of the same name in `queries/common`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -24,11 +24,13 @@ from duetime.store.sql.names import WRITTEN, Names
 from duetime.store.sql.tokens import Token, tokenize
 
 Dialect = Literal["sqlite", "postgres"]
+# How a driver writes a parameter: `:name`, `%(name)s`, or `$1`.
+Style = Literal["named", "pyformat", "dollar"]
 
 # Stable within a statement, so the planner may use it as an index condition, and real also
 # in a transaction that began long ago.
 POSTGRES_NOW = (
-    "coalesce(CAST(%(now)s AS bigint), "
+    "coalesce(CAST({} AS bigint), "
     "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint))"
 )
 
@@ -48,6 +50,9 @@ PARAM_TYPES: Mapping[str, str] = {
     "rescuing": "boolean",
 }
 
+# Other drivers, or their users, may have ideas of their own about these; all agree on text.
+_FOREIGN = frozenset({"uuid", "json", "boolean"})
+
 _CONDITION = re.compile(r"--\s*if\s+:(\w+)\s*$")
 _HERE = files("duetime.store.sql")
 
@@ -65,25 +70,47 @@ class Migration:
         return [Statement(f"{self.name}:{part}", {}) for part in range(len(self.statements))]
 
 
-class Loader:
-    """The statements of one store."""
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A statement's text, and its parameters in the order in which `$1`, `$2` name them."""
 
-    def __init__(self, dialect: Dialect, names: Names) -> None:
+    text: str
+    names: tuple[str, ...]
+
+
+class Loader:
+    """The statements of one store, in the way one driver writes parameters."""
+
+    def __init__(self, dialect: Dialect, names: Names, style: Style | None = None) -> None:
         self.dialect = dialect
         self.names = names
-        self._compiled: dict[tuple[str, frozenset[str]], str] = {}
+        self._foreign = style is not None
+        self._style: Style = style or ("named" if dialect == "sqlite" else "pyformat")
+        self._compiled: dict[tuple[str, frozenset[str]], Compiled] = {}
+        self._for_callers: dict[Style, Loader] = {}
+
+    def for_caller(self, style: Style, located: str | None = None) -> Loader:
+        """The same statements for a connection of the caller's."""
+        known = self._for_callers.get(style)
+        if known is None or known.names.located != located:
+            names = replace(self.names, located=located)
+            known = self._for_callers[style] = Loader(self.dialect, names, style)
+        return known
 
     def sql(self, statement: Statement) -> str:
         """The text for this statement with the parameters that it gives."""
+        return self.compiled(statement).text
+
+    def compiled(self, statement: Statement) -> Compiled:
         template = template_of(self.dialect, statement.name)
         given = frozenset(
             name for name in template.optional if statement.params.get(name) is not None
         )
         key = (statement.name, given)
-        text = self._compiled.get(key)
-        if text is None:
-            text = self._compiled[key] = self._render(template.kept(given), parameters=True)
-        return text
+        found = self._compiled.get(key)
+        if found is None:
+            found = self._compiled[key] = self._compile(list(template.kept(given)))
+        return found
 
     def migrations(self) -> list[Migration]:
         """Every migration, oldest first."""
@@ -94,24 +121,44 @@ class Loader:
 
     def _migration(self, name: str) -> Migration:
         parts = _migration_parts(self.dialect, name)
-        statements = tuple(self._render(part, parameters=False) for part in parts)
+        statements = tuple(self._render(part, None) for part in parts)
         return Migration(int(name.split("_")[0]), name, statements)
 
-    def _render(self, tokens: Iterable[Token], *, parameters: bool) -> str:
-        text = "".join(self._piece(token, parameters) for token in tokens)
+    def _compile(self, tokens: Sequence[Token]) -> Compiled:
+        names = _parameters(tokens)
+        return Compiled(self._render(tokens, names), names)
+
+    def _render(self, tokens: Iterable[Token], names: tuple[str, ...] | None) -> str:
+        """Without names there are no parameters, and what stands there is for people to read."""
+        text = "".join(self._piece(token, names) for token in tokens)
         return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
 
-    def _piece(self, token: Token, parameters: bool) -> str:
+    def _piece(self, token: Token, names: tuple[str, ...] | None) -> str:
         if token.kind == "comment":
             return ""
         if token.kind == "word" and token.text.startswith(WRITTEN):
             return self.names.of(token.text)
-        if self.dialect == "sqlite" or not parameters:
+        if names is None:
             return token.text
         if token.kind == "parameter":
-            return _postgres_parameter(token.text[1:])
-        # With parameters, psycopg reads a bare percent sign as the start of one.
-        return token.text.replace("%", "%%")
+            return self._parameter(token.text[1:], names)
+        # Such drivers read a bare percent sign as the start of a parameter.
+        return token.text.replace("%", "%%") if self._style == "pyformat" else token.text
+
+    def _parameter(self, name: str, names: tuple[str, ...]) -> str:
+        written = {
+            "named": f":{name}",
+            "pyformat": f"%({name})s",
+            "dollar": f"${names.index(name) + 1}",
+        }[self._style]
+        if self.dialect == "sqlite":
+            return written
+        if name == "now":
+            return POSTGRES_NOW.format(written)
+        type_ = PARAM_TYPES.get(name, "text")
+        if self._foreign and type_ in _FOREIGN:
+            return f"CAST(CAST({written} AS text) AS {type_})"
+        return f"CAST({written} AS {type_})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +240,6 @@ def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:
         yield part
 
 
-def _postgres_parameter(name: str) -> str:
-    if name == "now":
-        return POSTGRES_NOW
-    return f"CAST(%({name})s AS {PARAM_TYPES.get(name, 'text')})"
+def _parameters(tokens: Iterable[Token]) -> tuple[str, ...]:
+    named = (token.text[1:] for token in tokens if token.kind == "parameter")
+    return tuple(dict.fromkeys(named))

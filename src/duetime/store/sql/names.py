@@ -20,10 +20,15 @@ TABLES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The prefix of every table and index, and the schema they live in (PostgreSQL only)."""
+    """The prefix of every table and index, and the schema they live in (PostgreSQL only).
+
+    `located` is where they were found without a schema given: on a connection of the caller's,
+    whose search path may be another, they are named in full.
+    """
 
     prefix: str = WRITTEN
     schema: str | None = None
+    located: str | None = None
 
     def __post_init__(self) -> None:
         _check("prefix", self.prefix)
@@ -39,9 +44,10 @@ class Names:
         if written == SCHEMA and self.schema is not None:
             return quoted(self.schema)
         name = quoted(self.prefix + written.removeprefix(WRITTEN))
-        if self.schema is None or written not in TABLES:
+        home = self.schema or self.located
+        if home is None or written not in TABLES:
             return name
-        return f"{quoted(self.schema)}.{name}"
+        return f"{quoted(home)}.{name}"
 
     @property
     def channel(self) -> str:

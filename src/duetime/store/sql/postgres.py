@@ -13,13 +13,15 @@ from uuid import uuid4
 from duetime.errors import ConfigError
 from duetime.model.clock import Clock, SettableClock, SystemClock, to_micros
 from duetime.model.ids import TimeOrderedIds
-from duetime.store.base import Listener, OnWake
+from duetime.store.base import Joined, Listener, OnWake
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, Wake
 from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
-from duetime.store.sql.bell import Bell
-from duetime.store.sql.drive import adrive, drive
+from duetime.store.sql.bell import Bell, told_quietly
+from duetime.store.sql.callers.recognise import recognise
+from duetime.store.sql.drive import Command, adrive, drive
 from duetime.store.sql.flows import SqlFlows
+from duetime.store.sql.joined import SqlJoined
 from duetime.store.sql.loader import Loader, Migration
 from duetime.store.sql.names import WRITTEN, Names
 
@@ -30,12 +32,13 @@ except ImportError as missing:
         "a postgresql:// URL needs psycopg: pip install 'duetime[postgres]'"
     ) from missing
 
-from duetime.store.sql.attempt import Attempt, Command, Pinned, Sent, settings
+from duetime.store.sql.attempt import Attempt, Pinned, Sent, settings
 from duetime.store.sql.deadline import loop_deadline, thread_deadline
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
 from duetime.store.sql.pools import AsyncCursor, Cursor, Pools, Shelf
 from duetime.store.sql.postgres_faults import FAULTS
+from duetime.store.sql.postgres_host import PostgresHost
 from duetime.store.sql.server import Server
 
 T = TypeVar("T")
@@ -75,6 +78,14 @@ class PostgresStore(SqlFlows):
         self._sender = uuid4().hex
         self._pings = count(1)
         self._ready = False
+        self._host = PostgresHost(
+            self._server.name,
+            self,
+            self._loader,
+            self._clock,
+            soon=self._soon,
+            wake=self._wake_after_caller,
+        )
 
     # -- performing ------------------------------------------------------------------
 
@@ -172,6 +183,9 @@ class PostgresStore(SqlFlows):
         now = None if self._clock is None else to_micros(self._clock.now())
         return self._loader.sql(step).encode(), {"now": now, **step.params}
 
+    def join(self, connection: object) -> Joined:
+        return SqlJoined(self._host, recognise(connection))
+
     # -- waking ----------------------------------------------------------------------
 
     @asynccontextmanager
@@ -195,19 +209,32 @@ class PostgresStore(SqlFlows):
     def _tell(self, wakes: Sequence[Wake]) -> Statement | None:
         """Wake those of our process; what to send to the others, if it is soon enough."""
         self._listeners.tell(wakes)
-        soon = [wake for wake in wakes if wake.due_at < wake.now + self._notify_within]
-        now = self._bell.ring(soon)
+        now = self._bell.ring(self._soon(wakes))
         return self._notice(now) if now else None
+
+    def _soon(self, wakes: Sequence[Wake]) -> list[Wake]:
+        return [wake for wake in wakes if wake.due_at < wake.now + self._notify_within]
+
+    def _wake_after_caller(self, wakes: Sequence[Wake]) -> None:
+        """A transaction of a caller's was committed; its connection is not ours to use now."""
+        self._listeners.tell(wakes)
+        left = self._bell.ring_later(self._soon(wakes))
+        if left:
+            with told_quietly():
+                self._perform_blocking(self._notifying(left))
 
     def _notice(self, wakes: Sequence[Wake]) -> Statement:
         message = wake_message(self._sender, wakes)
         return Statement("notify", {"channel": self._loader.names.channel, "message": message})
 
     async def _send(self, wakes: Sequence[Wake]) -> None:
+        await self._perform(self._notifying(wakes))
+
+    def _notifying(self, wakes: Sequence[Wake]) -> Flow[None]:
         def steps() -> Steps[None]:
             yield self._notice(wakes)
 
-        await self._perform(Flow(steps, Mode.single))
+        return Flow(steps, Mode.single)
 
     def _ping(self) -> dict[str, object]:
         if not self._remote:

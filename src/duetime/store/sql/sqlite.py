@@ -12,15 +12,18 @@ from typing import TypeVar
 
 from duetime.model.clock import Clock, SystemClock, to_micros
 from duetime.model.ids import TimeOrderedIds
-from duetime.store.base import Listener, OnWake
+from duetime.store.base import Joined, Listener, OnWake
 from duetime.store.flow import Flow, Rows, Statement, Wake
 from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
+from duetime.store.sql.callers.recognise import recognise
 from duetime.store.sql.drive import drive, statements
+from duetime.store.sql.joined import SqlJoined
 from duetime.store.sql.loader import Loader, Migration
 from duetime.store.sql.names import WRITTEN, Names
 from duetime.store.sql.sqlite_faults import FAULTS, explain, is_missing
 from duetime.store.sql.sqlite_flows import SqliteFlows
+from duetime.store.sql.sqlite_host import SqliteHost
 from duetime.store.sql.wal import WalWatch
 from duetime.store.sql.writer import Job, Writer
 
@@ -48,6 +51,14 @@ class SqliteStore(SqliteFlows):
         self._listeners = Listeners()
         self._ready = False
         self._writer = Writer(self._path, self._connect, self._drive)
+        self._host = SqliteHost(
+            self._path,
+            self._loader,
+            self._clock,
+            ready=lambda: self._ready,
+            refuse=self._refuse,
+            wake=self._listeners.tell,
+        )
 
     # -- performing ------------------------------------------------------------------
 
@@ -79,6 +90,9 @@ class SqliteStore(SqliteFlows):
 
     def close(self) -> None:
         self._writer.stop()
+
+    def join(self, connection: object) -> Joined:
+        return SqlJoined(self._host, recognise(connection))
 
     @asynccontextmanager
     async def listen(self, on_wake: OnWake) -> AsyncIterator[Listener]:
@@ -142,13 +156,13 @@ class SqliteStore(SqliteFlows):
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         missing, _ = self._drive(connection, migrations.pending(self._loader))
-        if not self._migrate:
-            self._refuse(missing)
-        elif missing:
+        self._refuse(missing)
+        if missing:
             self._apply(connection)
 
     def _refuse(self, missing: Sequence[Migration]) -> None:
-        migrations.refuse(missing, self._loader.names, f"sqlite:///{self._path}")
+        if not self._migrate:
+            migrations.refuse(missing, self._loader.names, f"sqlite:///{self._path}")
 
     def _apply(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")

@@ -23,7 +23,8 @@ def explain(error: Exception, path: str) -> DuetimeError:
             return _unavailable(
                 path,
                 "stayed locked: another process, or a transaction of your own that is still "
-                "open, holds the write lock; end it before you call duetime",
+                "open, holds the write lock; end it first, or pass it as connection= to "
+                "join it",
             )
         case sqlite3.SQLITE_FULL:
             return _unavailable(path, "cannot grow: the disk is full; make room")

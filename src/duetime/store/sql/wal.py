@@ -7,6 +7,9 @@ import os
 from collections.abc import Callable
 
 EVERY = 0.05
+# A commit is written to the log, then the disk is waited for, and only then do others see it:
+# so many rounds after the last change they are told to look again.
+AGAIN = (1, 3, 7, 15)
 
 
 class WalWatch:
@@ -23,10 +26,12 @@ class WalWatch:
         self._seen = self._look()
 
     async def run(self) -> None:
+        quiet = AGAIN[-1]
         while True:
             now = self._look()
-            if now != self._seen:
-                self._seen = now
+            quiet = quiet + 1 if now == self._seen else 0
+            self._seen = now
+            if quiet == 0 or quiet in AGAIN:
                 self._changed()
             await asyncio.sleep(self._every)
 

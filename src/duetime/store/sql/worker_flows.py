@@ -34,9 +34,6 @@ FRONT = 100
 # All actions are asked as often as it costs a worker two percent of its time.
 DEEP_LOOK_SHARE = 50
 
-# A renewal that is not answered within this part of the lease is given up, and sent anew.
-RENEWALS_IN_A_LEASE = 5
-
 # The columns by which the rows of `claim.sql` are put in order.
 TURN_AND_DUE = itemgetter(1, 10)
 
@@ -101,9 +98,7 @@ class WorkerFlows(Store, ABC):
         return (yield Statement(name, params))
 
     def renew(self, leases: Sequence[Lease], lease: int) -> Flow[Renewed]:
-        # Another try must come in time, over another connection.
-        within = max(lease / 1_000_000 / RENEWALS_IN_A_LEASE, 1.0)
-        return Flow(lambda: self._renew(leases, lease), Mode.hot, resend=True, within=within)
+        return Flow(lambda: self._renew(leases, lease), Mode.hot, resend=True)
 
     def _renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:
         params = {"leases": rows.lease_rows(leases), "lease": lease}

@@ -1,9 +1,14 @@
--- A record as rows.record() reads it, of an unfinished action.
-CAST(a.id AS text), a.kind, a.version, a.payload,
+-- A record as rows.record() reads it, of an unfinished action. All of it is cast: a connection of
+-- the caller's may convert what comes straight from a column by the type the column was declared.
+CAST(a.id AS text), CAST(a.kind AS text), CAST(a.version AS integer), CAST(a.payload AS text),
 CASE WHEN a.token IS NULL THEN 'scheduled' ELSE 'running' END,
-a.queue, a.priority, a.tenant, a.correlation_id, a.key,
-a.due_at, a.attempt, a.base_attempt, a.losses, CAST(a.token AS text), a.worker,
+CAST(a.queue AS text), CAST(a.priority AS integer), CAST(a.tenant AS text),
+CAST(a.correlation_id AS text), CAST(a.key AS text),
+CAST(a.due_at AS bigint), CAST(a.attempt AS integer), CAST(a.base_attempt AS integer),
+CAST(a.losses AS integer), CAST(a.token AS text), CAST(a.worker AS text),
 CASE WHEN a.token IS NOT NULL THEN a.lease_until END,
-a.started_at, a.progress, NULL, a.error, NULL,
-a.job, a.tick, a.triggered_by, CAST(a.after AS text), a.after_on,
-a.created_at, a.created_by, a.modified_at, a.modified_by, NULL, CAST(NULL AS bigint)
+CAST(a.started_at AS bigint), CAST(a.progress AS text), NULL, CAST(a.error AS text), NULL,
+CAST(a.job AS text), CAST(a.tick AS bigint), CAST(a.triggered_by AS text),
+CAST(a.after AS text), CAST(a.after_on AS text),
+CAST(a.created_at AS bigint), CAST(a.created_by AS text), CAST(a.modified_at AS bigint),
+CAST(a.modified_by AS text), NULL, CAST(NULL AS bigint)

@@ -1,7 +1,13 @@
--- A record as rows.record() reads it, of a finished action.
-CAST(h.id AS text), h.kind, h.version, h.payload, h.state,
-h.queue, h.priority, h.tenant, h.correlation_id, h.key,
-h.due_at, h.attempt, h.base_attempt, h.losses, CAST(h.token AS text), h.worker,
-h.lease_until, h.started_at, h.progress, h.result, h.error, h.outcome,
-h.job, h.tick, h.triggered_by, CAST(h.after AS text), h.after_on,
-h.created_at, h.created_by, h.modified_at, h.modified_by, h.cancelled_by, h.finished_at
+-- A record as rows.record() reads it, of a finished action; cast as in _action_columns.
+CAST(h.id AS text), CAST(h.kind AS text), CAST(h.version AS integer), CAST(h.payload AS text),
+CAST(h.state AS text),
+CAST(h.queue AS text), CAST(h.priority AS integer), CAST(h.tenant AS text),
+CAST(h.correlation_id AS text), CAST(h.key AS text),
+CAST(h.due_at AS bigint), CAST(h.attempt AS integer), CAST(h.base_attempt AS integer),
+CAST(h.losses AS integer), CAST(h.token AS text), CAST(h.worker AS text),
+CAST(h.lease_until AS bigint), CAST(h.started_at AS bigint), CAST(h.progress AS text),
+CAST(h.result AS text), CAST(h.error AS text), CAST(h.outcome AS text),
+CAST(h.job AS text), CAST(h.tick AS bigint), CAST(h.triggered_by AS text),
+CAST(h.after AS text), CAST(h.after_on AS text),
+CAST(h.created_at AS bigint), CAST(h.created_by AS text), CAST(h.modified_at AS bigint),
+CAST(h.modified_by AS text), CAST(h.cancelled_by AS text), CAST(h.finished_at AS bigint)

@@ -10,4 +10,4 @@ FROM {{new_rows}}
 WHERE (SELECT h.id FROM duetime_history AS h WHERE h.id = n.id) IS NULL -- if :alone
 ORDER BY n.position
 ON CONFLICT DO NOTHING
-RETURNING CAST(id AS text), due_at, created_at
+RETURNING CAST(id AS text), CAST(due_at AS bigint), CAST(created_at AS bigint)

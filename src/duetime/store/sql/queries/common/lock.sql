@@ -1,5 +1,5 @@
 -- An unfinished action, held until we commit. Index: primary key of actions.
-SELECT {{action_columns}}, :now, a.lane, a.stop_by
+SELECT {{action_columns}}, :now, CAST(a.lane AS text), CAST(a.stop_by AS text)
 FROM duetime_actions AS a
 WHERE a.id = :id
 {{for_update}}

@@ -1,5 +1,5 @@
 -- Every scheduled action that matches, held until we commit. Indexes: as find_unfinished.
-SELECT {{action_columns}}, :now, a.lane, a.stop_by
+SELECT {{action_columns}}, :now, CAST(a.lane AS text), CAST(a.stop_by AS text)
 FROM duetime_actions AS a
 WHERE
     a.token IS NULL

@@ -1,2 +1,2 @@
 -- What was applied, and the oldest code that may use it.
-SELECT m.version, m.oldest_code FROM duetime_migrations AS m
+SELECT CAST(m.version AS integer), CAST(m.oldest_code AS integer) FROM duetime_migrations AS m

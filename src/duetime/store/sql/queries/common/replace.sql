@@ -15,4 +15,4 @@ SET
     modified_at = :now,
     modified_by = :by
 WHERE id = :id AND token IS NULL
-RETURNING CAST(id AS text), due_at, modified_at
+RETURNING CAST(id AS text), CAST(due_at AS bigint), CAST(modified_at AS bigint)

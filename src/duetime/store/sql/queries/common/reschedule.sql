@@ -2,4 +2,4 @@
 UPDATE duetime_actions
 SET due_at = coalesce(:due_at, :now + :delay), modified_at = :now, modified_by = :by
 WHERE id = :id AND token IS NULL
-RETURNING due_at
+RETURNING CAST(due_at AS bigint)

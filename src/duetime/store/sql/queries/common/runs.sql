@@ -1,7 +1,9 @@
 -- The earlier runs of an action, oldest first. Index: runs_action.
 SELECT
-    CAST(r.id AS text), CAST(r.action_id AS text), r.attempt, r.worker, r.due_at, r.started_at,
-    r.finished_at, r.lease_until, r.outcome, r.result, r.error
+    CAST(r.id AS text), CAST(r.action_id AS text), CAST(r.attempt AS integer),
+    CAST(r.worker AS text), CAST(r.due_at AS bigint), CAST(r.started_at AS bigint),
+    CAST(r.finished_at AS bigint), CAST(r.lease_until AS bigint), CAST(r.outcome AS text),
+    CAST(r.result AS text), CAST(r.error AS text)
 FROM duetime_runs AS r
 WHERE r.action_id = :id
 ORDER BY r.seq

@@ -1,0 +1,42 @@
+"""A verb of the client that is ready to be performed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from duetime.events import Event
+from duetime.store.base import Joined, Store
+from duetime.store.flow import Flow
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Generic[T]):
+    """The flow, the caller's connection if it is to be part of a transaction there, what to make
+    of its value; and, once that is committed, what to count and to tell."""
+
+    flow: Flow[Any]
+    then: Callable[[Any], T]
+    count: Callable[[Any], None] = lambda _: None
+    tell: Callable[[Any], Iterable[Event]] = lambda _: ()
+    connection: object = None
+
+    def joined(self, store: Store) -> Joined | None:
+        """Where to perform it, if not on a connection of ours."""
+        return None if self.connection is None else store.join(self.connection)
+
+    def after_commit(
+        self, joined: Joined, stored: object, emit: Callable[[Iterable[Event]], None]
+    ) -> None:
+        """Count and tell when the caller has committed. Where we cannot know when, it counts
+        now, and nobody is told of what may yet be rolled back."""
+
+        def committed() -> None:
+            self.count(stored)
+            emit(self.tell(stored))
+
+        if not joined.after_commit(committed):
+            self.count(stored)

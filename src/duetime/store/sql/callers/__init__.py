@@ -1,0 +1,1 @@
+"""Connections that callers bring, each library in a file of its own."""

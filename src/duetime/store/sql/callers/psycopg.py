@@ -1,0 +1,79 @@
+"""psycopg 3, blocking and async."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.abc import AdaptContext
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+from psycopg.types.numeric import IntLoader
+from psycopg.types.string import StrDumper, TextLoader
+
+from duetime.store.flow import Rows
+from duetime.store.sql.callers.base import AsyncCaller, BlockingCaller, Params, Standing
+from duetime.store.sql.loader import Dialect, Style
+
+INTEGERS = ("int2", "int4", "int8")
+
+
+class PsycopgCaller(BlockingCaller):
+    dialect: Dialect = "postgres"
+    style: Style = "pyformat"
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
+
+    def source(self) -> object:
+        return self._connection
+
+    def standing(self) -> Standing:
+        return _standing(self._connection)
+
+    def fetch(self, text: str, params: Params) -> Rows:
+        # Neither the caller's kind of cursor nor the types registered for it are ours to meet.
+        with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:
+            _plain(cursor)
+            cursor.execute(text.encode(), params, prepare=False)
+            if self._connection.pgconn.pipeline_status:
+                # The caller gathers statements; we need the answer to ours now.
+                with self._connection.pipeline() as pipeline:
+                    pipeline.sync()
+            return cursor.fetchall() if cursor.description else ()
+
+
+class AsyncPsycopgCaller(AsyncCaller):
+    dialect: Dialect = "postgres"
+    style: Style = "pyformat"
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    def source(self) -> object:
+        return self._connection
+
+    def standing(self) -> Standing:
+        return _standing(self._connection)
+
+    async def afetch(self, text: str, params: Params) -> Rows:
+        async with psycopg.AsyncCursor(self._connection, row_factory=tuple_row) as cursor:
+            _plain(cursor)
+            await cursor.execute(text.encode(), params, prepare=False)
+            if self._connection.pgconn.pipeline_status:
+                async with self._connection.pipeline() as pipeline:
+                    await pipeline.sync()
+            return await cursor.fetchall() if cursor.description else ()
+
+
+def _standing(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> Standing:
+    idle = connection.info.transaction_status == TransactionStatus.IDLE
+    return Standing.alone if idle and connection.autocommit else Standing.open
+
+
+def _plain(cursor: AdaptContext) -> None:
+    """Text and integers as psycopg has them, whatever was registered."""
+    cursor.adapters.register_dumper(str, StrDumper)
+    cursor.adapters.register_loader("text", TextLoader)
+    for name in INTEGERS:
+        cursor.adapters.register_loader(name, IntLoader)

@@ -1,0 +1,138 @@
+"""Flows as part of the caller's transaction."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from duetime.store.base import Joined
+from duetime.store.flow import Flow, Mode, Statement, Steps, Wake
+from duetime.store.sql.callers.base import Caller, Params, Render, Standing, Step
+from duetime.store.sql.drive import Command, Driven, statements
+from duetime.store.sql.loader import Dialect, Loader, Style
+
+T = TypeVar("T")
+log = logging.getLogger("duetime.store")
+
+BEGIN: dict[Dialect, Command] = {
+    "postgres": Command("BEGIN"),
+    # A transaction that reads first and writes later is refused as soon as another has written.
+    "sqlite": Command("BEGIN IMMEDIATE"),
+}
+COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
+SAVE, KEEP = Command("SAVEPOINT duetime"), Command("RELEASE SAVEPOINT duetime")
+UNDO = Command("ROLLBACK TO SAVEPOINT duetime")
+
+
+class Host(Protocol):
+    """What a store lends to whoever joins it."""
+
+    async def ready_to_join(self) -> None:
+        """Our tables are there, as far as that can be done on a connection of ours."""
+        ...
+
+    def ready_to_join_blocking(self) -> None: ...
+
+    def admit(self, caller: Caller) -> Driven[Step, None]:
+        """ConfigError unless the connection leads to this store."""
+        ...
+
+    def loader_for(self, style: Style) -> Loader: ...
+
+    def now_for_callers(self) -> int | None:
+        """What to send as `now`; None where the database knows."""
+        ...
+
+    wake: Callable[[Sequence[Wake]], None]
+    """They are committed: tell whoever sleeps, here and elsewhere."""
+
+    def notice(self, wakes: Sequence[Wake]) -> Statement | None:
+        """What to send within the transaction, if nobody will tell us of its commit."""
+        ...
+
+
+class SqlJoined(Joined):
+    """One connection of a caller's, for as long as its transaction lasts."""
+
+    def __init__(self, host: Host, caller: Caller) -> None:
+        self._host = host
+        self._caller = caller
+        self._standing = Standing.open
+
+    async def perform(self, flow: Flow[T]) -> T:
+        await self._host.ready_to_join()
+        return await self._caller.run(self._steps(flow), self._render())
+
+    def perform_blocking(self, flow: Flow[T]) -> T:
+        self._host.ready_to_join_blocking()
+        return self._caller.run_blocking(self._steps(flow), self._render())
+
+    def after_commit(self, call: Callable[[], None]) -> bool:
+        if self._standing is Standing.alone:
+            call()
+            return True
+        return self._caller.after_commit(call)
+
+    def _steps(self, flow: Flow[T]) -> Driven[Step, T]:
+        yield from self._host.admit(self._caller)
+        self._standing = self._caller.standing()
+        value, wakes = yield from bracketed(flow, self._standing, self._caller.dialect)
+        if wakes and not self.after_commit(lambda: self._host.wake(wakes)):
+            notice = self._host.notice(wakes)
+            if notice is not None:
+                yield notice
+        return value
+
+    def _render(self) -> Render:
+        now = self._host.now_for_callers()
+
+        def render(step: Step) -> tuple[str, Params]:
+            if isinstance(step, Command):
+                return step.text, None
+            style = self._caller.style
+            compiled = self._host.loader_for(style).compiled(step)
+            given = {"now": now, **step.params}
+            if style == "dollar":
+                return compiled.text, tuple(given[name] for name in compiled.names)
+            return compiled.text, given
+
+        return render
+
+
+def bracketed(
+    flow: Flow[T], standing: Standing, dialect: Dialect
+) -> Driven[Step, tuple[T, list[Wake]]]:
+    """All of a flow or nothing, also if the caller goes on after an error."""
+    if standing is Standing.alone:
+        if flow.mode in (Mode.read, Mode.single):
+            return (yield from statements(flow.start()))
+        return (yield from _between(flow.start(), BEGIN[dialect], COMMIT, [ROLLBACK]))
+    if standing is Standing.unopened:
+        return (yield from _between(flow.start(), BEGIN[dialect], None, [ROLLBACK]))
+    if flow.mode in (Mode.write, Mode.pinned):
+        return (yield from _between(flow.start(), SAVE, KEEP, [UNDO, KEEP]))
+    return (yield from statements(flow.start()))
+
+
+def _between(
+    steps: Steps[T], before: Command, after: Command | None, undo: list[Command]
+) -> Driven[Step, tuple[T, list[Wake]]]:
+    yield before
+    try:
+        result = yield from statements(steps)
+    except Exception:
+        yield from _undone(undo)
+        raise
+    if after is not None:
+        yield after
+    return result
+
+
+def _undone(undo: list[Command]) -> Driven[Step, None]:
+    """If not even that can be done, the connection is broken, and the first error says it."""
+    try:
+        for command in undo:  # noqa: UP028 - a list takes no answers
+            yield command
+    except Exception:
+        log.debug("could not undo on the caller's connection", exc_info=True)

@@ -1,0 +1,171 @@
+"""Verbs in the caller's transaction: they happened if and only if the caller commits."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from api.apps import Note, Other
+from duetime import Duetime, Retry, State
+from duetime.errors import ActionNotFound, DuplicateKey, IllegalState
+from duetime.model.action import Action
+from joining.callers import COUNT, INSERT, Caller
+
+LATER = datetime(2099, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Doomed:
+    """Its handler fails."""
+
+
+class TestSchedule:
+    async def test_an_action_exists_once_the_caller_commits(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        await caller.execute(INSERT)
+        action: Action = await caller.call(app, "schedule", Note("joined"), at=LATER, key="k")
+        assert (action.state, action.due_at, action.created) == (State.scheduled, LATER, True)
+        with pytest.raises(ActionNotFound):
+            await app.get(action.id)
+        await caller.commit()
+        assert (await app.get(action.id)).payload == Note("joined")
+        assert await caller.execute(COUNT) == 1
+
+    async def test_a_rollback_leaves_nothing(self, app: Duetime, caller: Caller) -> None:
+        await caller.execute(INSERT)
+        await caller.call(app, "schedule", Note(), at=LATER)
+        await caller.call(app, "schedule", Note(), at=LATER, key="k")
+        await caller.call(app, "schedule_many", [(Note(), LATER), (Other(), LATER)])
+        await caller.rollback()
+        assert list(await app.find()) == []
+
+    async def test_the_first_statement_of_a_transaction_may_be_ours(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        action = await caller.call(app, "schedule", Note(), at=LATER)
+        await caller.rollback()
+        with pytest.raises(ActionNotFound):
+            await app.get(action.id)
+
+    async def test_an_error_of_ours_leaves_the_caller_their_transaction_and_nothing_half_done(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        held = await app.schedule(Note(), at=LATER, key="held")
+        await caller.execute(INSERT)
+        requests = [app.request(Note(), at=LATER, key=key) for key in ("free", "held")]
+        with pytest.raises(DuplicateKey):
+            await caller.call(app, "schedule_many", requests, if_exists="raise")
+        await caller.execute(INSERT)
+        await caller.commit()
+        assert await caller.execute(COUNT) == 2
+        assert [one.id for one in await app.find()] == [held.id]
+
+    async def test_a_key_is_held_across_the_transaction(self, app: Duetime, caller: Caller) -> None:
+        first = await caller.call(app, "schedule", Note("1"), at=LATER, key="k")
+        second = await caller.call(app, "schedule", Note("2"), at=LATER, key="k")
+        assert (second.id, second.created) == (first.id, False)
+        third = await caller.call(
+            app, "schedule", Note("3"), at=LATER, key="k", if_exists="replace"
+        )
+        await caller.commit()
+        assert third.id == first.id
+        assert (await app.get(first.id)).payload == Note("3")
+
+    async def test_a_savepoint_of_the_caller_takes_its_actions_with_it(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        kept = await caller.call(app, "schedule", Note("kept"), at=LATER)
+        await caller.execute("SAVEPOINT mine")
+        await caller.call(app, "schedule", Note("gone"), at=LATER)
+        await caller.call(app, "schedule", Note("gone"), at=LATER, key="k")
+        await caller.execute("ROLLBACK TO SAVEPOINT mine")
+        await caller.commit()
+        assert [one.id for one in await app.find()] == [kept.id]
+
+    async def test_without_a_transaction_it_is_committed_at_once(
+        self, app: Duetime, idle: Caller
+    ) -> None:
+        await idle.begin(autocommit=True)
+        alone = await idle.call(app, "schedule", Note(), at=LATER)
+        keyed = await idle.call(app, "schedule", Note(), at=LATER, key="k")
+        many = await idle.call(app, "schedule_many", [(Note(), LATER), (Other(), LATER)])
+        found = {one.id for one in await app.find()}
+        assert found == {alone.id, keyed.id, *(one.id for one in many)}
+
+
+class TestChange:
+    async def test_a_change_counts_once_the_caller_commits(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        cancelled, moved = await app.schedule_many([(Note(), LATER), (Note(), LATER)])
+        sooner = LATER - timedelta(days=1)
+        await caller.call(app, "cancel", cancelled.id, by="ann")
+        await caller.call(app, "reschedule", moved.id, at=sooner, by="ann")
+        assert (await app.get(cancelled.id)).state is State.scheduled
+        await caller.commit()
+        after = await app.get(cancelled.id)
+        assert (after.state, after.cancelled_by) == (State.cancelled, "ann")
+        assert (await app.get(moved.id)).due_at == sooner
+
+    async def test_a_change_rolled_back_never_was(self, app: Duetime, caller: Caller) -> None:
+        action = await app.schedule(Note(), at=LATER, correlation_id="c")
+        await caller.call(app, "reschedule", action.id, at=LATER - timedelta(days=1))
+        await caller.call(app, "cancel_many", correlation_id="c")
+        await caller.rollback()
+        after = await app.get(action.id)
+        assert (after.state, after.due_at, after.modified_at) == (State.scheduled, LATER, None)
+
+    async def test_a_failed_action_is_retried_with_the_commit(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        failed = await failed_action(app)
+        await caller.call(app, "retry", failed.id)
+        await caller.rollback()
+        assert (await app.get(failed.id)).state is State.failed
+        await caller.close()
+        await caller.begin()
+        await caller.call(app, "retry_many", kind="doomed")
+        await caller.commit()
+        assert (await app.get(failed.id)).state is State.scheduled
+
+    async def test_what_is_refused_is_refused_here_too(self, app: Duetime, caller: Caller) -> None:
+        failed = await failed_action(app)
+        await caller.execute(INSERT)
+        with pytest.raises(IllegalState):
+            await caller.call(app, "cancel", failed.id)
+        await caller.execute(INSERT)
+        await caller.commit()
+        assert await caller.execute(COUNT) == 2
+
+
+class TestWaking:
+    async def test_a_worker_starts_it_after_the_commit_and_not_before(
+        self, caller_url: str, app: Duetime, caller: Caller
+    ) -> None:
+        """The worker's next look at the store is an hour away: only a wake can be in time."""
+        ran = asyncio.Event()
+        other = Duetime(caller_url, poll=3600, sweep=3600, poll_unheard=3600)
+
+        @other.handler(kind="note")
+        async def handle(note: Note) -> None:
+            ran.set()
+
+        async with other, other.worker():
+            await caller.call(app, "schedule", Note())
+            assert list(await app.find()) == []
+            await caller.commit()
+            await asyncio.wait_for(ran.wait(), 10)
+
+
+async def failed_action(app: Duetime) -> Action:
+    @app.handler(kind="doomed", retry=Retry.none())
+    async def fail(doomed: Doomed) -> None:
+        raise RuntimeError("as it must")
+
+    action = await app.schedule(Doomed())
+    async with app.worker():
+        return await app.wait(action.id, timeout=10)
