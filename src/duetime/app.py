@@ -32,6 +32,7 @@ from duetime.model.retry import Retry
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.plan import Plan
 from duetime.store.base import Store
+from duetime.store.transaction import Opener
 from duetime.stores import open_store
 from duetime.sync import SyncDuetime, pauses
 from duetime.telemetry.meters import Meters
@@ -85,6 +86,7 @@ class Duetime:
         name: str | None = None,
         clock: Clock | None = None,
         store: Store | None = None,
+        sessions: Callable[[], Any] | None = None,
         migrate: bool | None = None,
         prefix: str | None = None,
         schema: str | None = None,
@@ -112,6 +114,7 @@ class Duetime:
         payloads = Payloads()
         self.parts = Parts(self.store, payloads, Handlers(payloads), Events(), Meters(), self.clock)
         self._providers: dict[type[Any], Callable[..., Any]] = {}
+        self._sessions = sessions
         self._client = Client(self.parts, TimeOrderedIds(), self.settings.max_payload)
         self.sync = SyncDuetime(self._client, self.parts)
 
@@ -129,6 +132,7 @@ class Duetime:
         queue: str | None = None,
         retry: Retry | None = None,
         timeout: Delay | None = None,
+        transactional: bool = False,
     ) -> Callable[[F], F]:
         """Declare the function that runs a kind of payload; returns it unchanged.
 
@@ -136,6 +140,10 @@ class Duetime:
         others are injected: Context, Clock, Annotated[Type, Depends(make_it)], or a type
         known from `provide`. `aliases` are older names of the kind, `upgrades` turn older
         versions of its data into the current one.
+
+        `transactional=True`: a parameter annotated Session, AsyncSession, psycopg's Connection
+        or AsyncConnection, or sqlite3.Connection arrives inside an open transaction whose
+        commit is also the completion. Verbs called inside are part of it.
         """
         _refuse_misplaced(misplaced)
         # Annotations may name what is local to the function that declares the handler.
@@ -157,11 +165,15 @@ class Duetime:
                 timeout=None if timeout is None else positive_seconds("timeout", timeout),
                 providers=self._providers,
                 scope=scope,
+                openers=self._openers if transactional else None,
             )
             self.parts.payloads.keep(entry)
             return function
 
         return declare
+
+    def _openers(self, annotation: Any) -> Opener | None:
+        return self.store.opener(annotation, self._sessions)
 
     def payload(
         self,
@@ -336,4 +348,4 @@ def _refuse_misplaced(misplaced: object) -> None:
         )
 
 
-_NOT_SETTINGS = frozenset({"self", "clock", "store", "unknown", "__class__"})
+_NOT_SETTINGS = frozenset({"self", "clock", "store", "sessions", "unknown", "__class__"})

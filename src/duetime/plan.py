@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from duetime.events import Event
-from duetime.store.base import Joined, Store
+from duetime.store.ambient import current_joined
+from duetime.store.base import Store
 from duetime.store.flow import Flow
+from duetime.store.transaction import Joined
 
 T = TypeVar("T")
 
@@ -25,8 +27,11 @@ class Plan(Generic[T]):
     connection: object = None
 
     def joined(self, store: Store) -> Joined | None:
-        """Where to perform it, if not on a connection of ours."""
-        return None if self.connection is None else store.join(self.connection)
+        """Where to perform it, if not on a connection of ours: the caller's, or that of the
+        handler which calls."""
+        if self.connection is None:
+            return current_joined(store)
+        return store.join(self.connection)
 
     def after_commit(
         self, joined: Joined, stored: object, emit: Callable[[Iterable[Event]], None]

@@ -8,10 +8,10 @@ from datetime import timedelta
 from pydantic_core import to_jsonable_python
 
 from duetime.errors import InvalidPayload
-from duetime.model.claim import Claim
+from duetime.model.claim import Claim, Expired
 from duetime.model.duration import seconds
-from duetime.model.ending import Again, Ending, Finish
-from duetime.model.lane import parking_lane
+from duetime.model.ending import Again, Ending, Finish, decide_loss
+from duetime.model.lane import parking_lane, parse_lane
 from duetime.model.payload import to_json
 from duetime.model.retry import Retry
 from duetime.model.state import Outcome, State
@@ -66,9 +66,18 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The worker gives the claim back: it stopped before the handler came to an end."""
+    """The worker gives the claim back: it stopped before the handler came to an end, or could
+    not let it begin, and tries again after `delay` seconds."""
 
     reason: str | None = None
+    delay: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """The connection of its transaction broke, and nothing of it remains."""
+
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,7 @@ class Parked:
     reason: str
 
 
-End = Returned | Raised | Undecodable | TimedOut | Released | Parked
+End = Returned | Raised | Undecodable | TimedOut | Released | Broken | Parked
 
 
 def decide(
@@ -107,15 +116,19 @@ def decide(
         case TimedOut(after):
             reason = f"TimeoutError: timed out after {after:g} s"
             return _retried(claim, reason, retry, chance, started_at)
-        case Released(reason):
+        case Released(reason, delay):
             return Again(
                 id=claim.id,
                 token=claim.token,
                 outcome=Outcome.released,
+                delay=None if delay is None else round(delay * 1_000_000),
                 refund=True,
-                error=reason,
+                error=None if reason is None else cut(reason),
                 started_at=started_at,
             )
+        case Broken(reason):
+            ending = decide_loss(_as_expired(claim))
+            return ending._replace(error=cut(f"{reason}; {ending.error}"), started_at=started_at)
         case Parked(reason):
             return Again(
                 id=claim.id,
@@ -126,6 +139,11 @@ def decide(
                 error=cut(reason),
                 started_at=started_at,
             )
+
+
+def _as_expired(claim: Claim) -> Expired:
+    lane = parse_lane(claim.lane)
+    return Expired(claim.id, claim.token, lane.queue, lane.priority, claim.tenant, claim.losses)
 
 
 def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None, by: str) -> Ending:

@@ -33,6 +33,7 @@ from duetime.model.filter import Filter
 from duetime.model.key import IfExists
 from duetime.model.tenant import Scope
 from duetime.store.flow import Flow, Wake
+from duetime.store.transaction import Joined, Opener
 
 T = TypeVar("T")
 OnWake = Callable[[Sequence[Wake]], None]
@@ -45,26 +46,6 @@ class Listener(Protocol):
     def alive(self) -> bool:
         """False while wakes from other processes may be missed: poll faster."""
         ...
-
-
-class Joined(ABC):
-    """The store, reached over a connection of the caller's: what it performs exists if and only
-    if the caller's transaction is committed."""
-
-    @abstractmethod
-    async def perform(self, flow: Flow[T]) -> T:
-        """Run a flow whole within the transaction, and leave the commit to its owner; errors
-        of the connection pass through as its owner knows them. Where no transaction is open
-        and the connection commits each statement, it is committed like any other flow."""
-
-    @abstractmethod
-    def perform_blocking(self, flow: Flow[T]) -> T:
-        """The same without an event loop."""
-
-    @abstractmethod
-    def after_commit(self, call: Callable[[], None]) -> bool:
-        """Call it once what was performed is committed, never if it is rolled back. False if
-        this connection tells nobody of its commits: then it is never called."""
 
 
 class Store(ABC):
@@ -99,6 +80,14 @@ class Store(ABC):
         raise ConfigError(
             f"{type(self).__name__} cannot join the transaction of connection="
             f"{shown(connection)}: that takes a SQLite or PostgreSQL store in the same database"
+        )
+
+    def opener(self, annotation: object, sessions: object) -> Opener | None:
+        """Transactions for a handler with a parameter of this annotation; None if it asks for
+        none. `sessions` makes sessions of SQLAlchemy. ConfigError if this store has none."""
+        raise ConfigError(
+            f"{type(self).__name__} has no transactions for handlers: transactional=True takes a "
+            "SQLite or PostgreSQL store"
         )
 
     @abstractmethod
@@ -190,6 +179,11 @@ class Store(ABC):
         attempt given back if `refund`; `lost` added; the run recorded under its token. Again
         wakes.
         """
+
+    def took_effect(self, ending: Ending) -> Flow[bool]:
+        """Whether this ending was applied, once no transaction is left that still may: for
+        whoever sent a commit and lost the reply. Asked only of stores that have an opener."""
+        raise NotImplementedError
 
     @abstractmethod
     def renew(self, leases: Sequence[Lease], lease: int) -> Flow[Renewed]:

@@ -139,6 +139,7 @@ class Testing:
 
     async def _run(self, claimed: Claimed) -> None:
         app, endings = self._app, list[tuple[Held, Ending]]()
+        reporter = Reporter(app.parts)
         claims = claimed.claims
         time = StoreTime(app.clock, monotonic)
         time.heard(claimed.now)
@@ -150,16 +151,16 @@ class Testing:
             time,
             dice=lambda: 0.0,
             ended=lambda held, ending: endings.append((held, ending)),
+            recorded=lambda held, run: reporter.recorded(held, run.ending),
         )
         pool = Pool(len(claims), lambda queue: True)
         held = [Held(claim, pool, monotonic() + LEASE) for claim in claims]
         await asyncio.gather(*(_alone(runner, one) for one in held))
         threads.close()
-        await self._record(endings)
+        await self._record(endings, reporter)
 
-    async def _record(self, endings: list[tuple[Held, Ending]]) -> None:
+    async def _record(self, endings: list[tuple[Held, Ending]], reporter: Reporter) -> None:
         store = self._app.store
-        reporter = Reporter(self._app.parts)
         accepted = await store.perform(store.complete([ending for _, ending in endings]))
         for held, ending in endings:
             if ending.id in accepted:

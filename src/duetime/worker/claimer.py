@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from duetime.model.claim import Claim, Claimed, ClaimOrder, LaneHead, Span
 from duetime.model.lane import Lane, parse_lane, visit_order
@@ -19,6 +20,14 @@ FIRST = -(2**62)
 # A row may become visible after a later one: the cursor stays this far behind the store.
 CURSOR_LAG = SECOND
 NO_HURRY = 3600.0
+
+
+class Opening(NamedTuple):
+    """A lane from which to claim: when its next action is due, and from when on to take it."""
+
+    lane: Lane
+    due: int
+    since: int
 
 
 class Claimer:
@@ -53,6 +62,7 @@ class Claimer:
         self._holdings = holdings
         self._lease = settings.lease
         self._preclaim = settings.preclaim
+        self._ahead = int(settings.preclaim * SECOND)
         self._batch = settings.batch
         self._start = start
         self._runs = runs
@@ -132,32 +142,31 @@ class Claimer:
         """One claim for one pool; true if there may be more at once. What is due comes before
         anything that is due soon."""
         pool.measure(self._time.monotonic())
-        ahead = int(self._preclaim * SECOND)
-        due = self._lanes(pool, 0)
+        now = self._time.now()
+        openings = [one for one in self._openings(pool) if one.since <= now]
+        due = [one.lane for one in openings if one.due <= now]
         lone = next((lane for lane in due if lane.suspect), None)
         if lone is not None:
             return await self._claim(pool, [lone], 0, 1)
         if due:
-            return await self._claim(pool, due, 0, self._room(pool))
-        soon = [lane for lane in self._lanes(pool, ahead) if not lane.suspect]
-        return bool(soon) and await self._claim(pool, soon, ahead, self._room(pool))
+            return await self._claim(pool, due, 0, pool.room_now(self._preclaim, self._batch))
+        soon = [one.lane for one in openings]
+        return bool(soon) and await self._claim(pool, soon, self._ahead, self._room(pool))
 
-    def _lanes(self, pool: Pool, ahead: int) -> list[Lane]:
-        """The lanes with something due by now + ahead that this pool could take from."""
-        horizon = self._time.now() + ahead
-        return [lane for lane, due in self._open(pool) if due <= horizon]
-
-    def _open(self, pool: Pool) -> list[tuple[Lane, int]]:
-        """The lanes this pool has room for, with their next due times. An action that was
-        lost twice is taken alone, into a slot that is free at once. If it is due and only
-        that slot is missing, the pool takes nothing else: the next free slot is its own."""
+    def _openings(self, pool: Pool) -> list[Opening]:
+        """The lanes this pool could take from: before its time what there is room for, due
+        what finds a slot. An action that was lost twice is taken alone, into a slot that stays
+        free until it is there. If it is due and only that slot is missing, the pool takes
+        nothing else: the next free slot is its own."""
         known = [(parse_lane(text), due) for text, due in self._heads.items()]
         reached = [(lane, due) for lane, due in known if self._reaches(pool, lane)]
-        slot = pool.free > pool.early
-        if not slot and any(lane.suspect and due <= self._time.now() for lane, due in reached):
+        now, own_slot = self._time.now(), pool.free > pool.early
+        if not own_slot and any(lane.suspect and due <= now for lane, due in reached):
             return []
-        room = self._room(pool) > 0
-        return [(lane, due) for lane, due in reached if (slot if lane.suspect else room)]
+        room, slot = self._room(pool) > 0, pool.free > 0
+        alone = [Opening(x, due, due) for x, due in reached if x.suspect and own_slot]
+        others = [(x, due) for x, due in reached if not x.suspect and (room or slot)]
+        return alone + [Opening(x, due, due - self._ahead if room else due) for x, due in others]
 
     def _reaches(self, pool: Pool, lane: Lane) -> bool:
         """What is parked is taken by workers that know its kind; of those that were lost
@@ -217,13 +226,8 @@ class Claimer:
         self._look(not empty)
 
     def _pause(self) -> float:
-        """Until the next pre-claim. What a pool without room waits for is a freed slot."""
-        ahead = int(self._preclaim * SECOND)
-        wanted = [
-            due if lane.suspect else due - ahead
-            for pool in self._pools
-            for lane, due in self._open(pool)
-        ]
+        """Until the next opening. What a pool without room waits for is a freed slot."""
+        wanted = [one.since for pool in self._pools for one in self._openings(pool)]
         if not wanted:
             return NO_HURRY
         return max(self._time.until(min(wanted)), 0.001)

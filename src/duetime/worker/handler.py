@@ -10,8 +10,15 @@ from typing import Any
 from duetime.errors import ConfigError, shown
 from duetime.model.payload import Payloads, PayloadType
 from duetime.model.retry import Retry
+from duetime.store.transaction import Opener
 from duetime.worker.context import Context
 from duetime.worker.injection import Node, Providers, Style, hints, label, plan
+
+# What may hold the transaction of a plain function, and of an async one.
+PLAIN = "Session, psycopg.Connection or sqlite3.Connection"
+AWAITED = "AsyncSession or psycopg.AsyncConnection"
+
+Openers = Callable[[Any], Opener | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +30,42 @@ class Handler:
     node: Node
     retry: Retry
     timeout: float | None
+    # Makes the transaction that a transactional handler works in.
+    opener: Opener | None = None
 
     @property
     def in_thread(self) -> bool:
         """Whether the function itself runs in a thread, where nothing can interrupt it."""
         return self.node.style is Style.plain
+
+
+class Asked:
+    """Notes which transaction the parameters of a handler, and of what it depends on, ask for."""
+
+    def __init__(self, openers: Openers | None) -> None:
+        self._openers = openers
+        self._found: dict[Any, Opener] = {}
+
+    def __call__(self, annotation: Any) -> bool:
+        opener = None if self._openers is None else self._openers(annotation)
+        if opener is not None:
+            self._found[annotation] = opener
+        return opener is not None
+
+    def opener(self, node: Node) -> Opener:
+        name, plain = label(node.function), node.style is Style.plain
+        if len(self._found) != 1:
+            found = " and ".join(getattr(one, "__name__", repr(one)) for one in self._found)
+            raise ConfigError(
+                f"{name} is transactional=True and asks for {found or 'no transaction'}: annotate "
+                f"one parameter as {PLAIN if plain else AWAITED}"
+            )
+        [opener] = self._found.values()
+        if opener.blocking and not plain:
+            raise ConfigError(f"{name} is async, and would block in its transaction: use {AWAITED}")
+        if plain and not opener.blocking:
+            raise ConfigError(f"{name} is no async function, and its transaction is: use {PLAIN}")
+        return opener
 
 
 class Handlers:
@@ -46,8 +84,11 @@ class Handlers:
         timeout: float | None,
         providers: Providers,
         scope: Mapping[str, Any],
+        openers: Openers | None = None,
     ) -> Handler:
-        node = plan(function, providers, scope)
+        """With `openers` it is transactional: they know which annotations ask for what."""
+        asked = Asked(openers)
+        node = plan(function, providers, scope, asked)
         if node.style in (Style.generator, Style.async_generator):
             raise ConfigError(f"{label(function)} yields; a handler returns, a dependency yields")
         other = self._by_kind.get(payload.kind)
@@ -61,7 +102,8 @@ class Handlers:
                 f"retry={shown(retry)} of {label(function)} is no policy: write "
                 "Retry(attempts=3), Retry(delays=[10, 60]) or Retry.none()"
             )
-        handler = Handler(payload, function, node, retry, timeout)
+        opener = None if openers is None else asked.opener(node)
+        handler = Handler(payload, function, node, retry, timeout, opener)
         self._by_kind[payload.kind] = handler
         return handler
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import typing
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -13,9 +13,8 @@ from typing import Any
 
 from duetime.errors import ConfigError
 from duetime.model.clock import Clock
+from duetime.store.transaction import Hop
 from duetime.worker.context import Context
-
-Hop = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,7 @@ class Ambient(Enum):
 
     context = "context"
     clock = "clock"
+    transaction = "transaction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,19 @@ class Node:
 
 
 Providers = Mapping[type[Any], Callable[..., Any]]
+# Whether an annotation asks for the handler's transaction.
+AsksTransaction = Callable[[Any], bool]
 
 
-def plan(function: Callable[..., Any], providers: Providers, scope: Mapping[str, Any]) -> Node:
+def plan(
+    function: Callable[..., Any],
+    providers: Providers,
+    scope: Mapping[str, Any],
+    asks_transaction: AsksTransaction = lambda annotation: False,
+) -> Node:
     """Where a handler's parameters after the payload come from; refuses what it cannot fill."""
-    return _Planner(providers, scope).node(function, skip_first=True, use_cache=False, trail=())
+    planner = _Planner(providers, scope, asks_transaction)
+    return planner.node(function, skip_first=True, use_cache=False, trail=())
 
 
 def hints(function: Callable[..., Any], scope: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,6 +90,7 @@ def label(function: Callable[..., Any]) -> str:
 class _Planner:
     providers: Providers
     scope: Mapping[str, Any]
+    asks_transaction: AsksTransaction
 
     def node(
         self,
@@ -126,6 +135,8 @@ class _Planner:
             return Ambient.context
         if wanted is Clock:
             return Ambient.clock
+        if self.asks_transaction(wanted):
+            return Ambient.transaction
         if wanted in self.providers:
             provider = self.providers[wanted]
             return self.node(provider, skip_first=False, use_cache=True, trail=(*trail, function))
@@ -199,8 +210,19 @@ def style_of(function: Callable[..., Any]) -> Style:
 class Injection:
     """One run's dependencies. Blocking ones go through `hop`, so that the loop stays free."""
 
-    def __init__(self, context: Context, clock: Clock, hop: Hop, stack: AsyncExitStack) -> None:
-        self._ambient = {Ambient.context: context, Ambient.clock: clock}
+    def __init__(
+        self,
+        context: Context,
+        clock: Clock,
+        hop: Hop,
+        stack: AsyncExitStack,
+        transaction: object = None,
+    ) -> None:
+        self._ambient = {
+            Ambient.context: context,
+            Ambient.clock: clock,
+            Ambient.transaction: transaction,
+        }
         self._hop = hop
         self._stack = stack
         self._made: dict[Callable[..., Any], Any] = {}

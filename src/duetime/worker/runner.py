@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AsyncExitStack, nullcontext
 from datetime import datetime
 from typing import Any, cast
 
@@ -32,16 +32,19 @@ from duetime.model.payload import to_json
 from duetime.model.retry import Retry
 from duetime.model.tenant import enter
 from duetime.store.flow import Flow
+from duetime.store.transaction import Hop, Opener
 from duetime.worker.context import Context
 from duetime.worker.handler import Handler
 from duetime.worker.held import Held, lease_of
-from duetime.worker.injection import Hop, Injection, drive, here
+from duetime.worker.injection import Injection, drive, here
 from duetime.worker.parts import Parts, WorkerSettings
 from duetime.worker.storetime import StoreTime
 from duetime.worker.threads import Threads
+from duetime.worker.transacting import Recorded, transact
 
 log = logging.getLogger("duetime.worker")
 
+Timed = Callable[[Awaitable[Any]], Awaitable[Any]]
 
 RELEASED = Released("released: its worker stopped before it came to an end")
 
@@ -58,22 +61,28 @@ class Runner:
         *,
         dice: Callable[[], float],
         ended: Callable[[Held, Ending], None],
+        recorded: Callable[[Held, Recorded], None],
     ) -> None:
+        """`ended` is told of endings to be recorded, `recorded` of those that are."""
         self._parts = parts
         self._settings = settings
         self._threads = threads
         self._time = time
         self._dice = dice
         self._ended = ended
+        self._recorded = recorded
+        self._turn = asyncio.Lock()
 
     async def run(self, held: Held) -> None:
         held.started_at = self._time.now()
         handler = self._parts.handlers.get(held.claim.kind)
-        end: End | None = self._refuse(held.claim)
+        end: End | Recorded | None = self._refuse(held.claim)
         if end is None and handler is not None:
             end = await self._attempt(held, handler)
-        if end is not None:
-            self._end(held, end, Retry.none() if handler is None else handler.retry)
+        if isinstance(end, Recorded):
+            self._recorded(held, end)
+        elif end is not None:
+            self._ended(held, self._decide(held, handler, end))
 
     def _refuse(self, claim: Claim) -> Parked | None:
         if self._parts.handlers.runs(claim.kind, claim.version):
@@ -83,12 +92,12 @@ class Runner:
             f"payload version {claim.version}"
         )
 
-    def _end(self, held: Held, end: End, retry: Retry) -> None:
+    def _decide(self, held: Held, handler: Handler | None, end: End) -> Ending:
         held.ended_at = self._time.now()
         ending = decide(
             held.claim,
             end,
-            retry=retry,
+            retry=Retry.none() if handler is None else handler.retry,
             chance=self._dice(),
             started_at=held.started_at,
             max_result=self._settings.max_result,
@@ -96,9 +105,9 @@ class Runner:
         )
         if not isinstance(end, Returned):
             _log_failure(held.claim, end, ending)
-        self._ended(held, ending)
+        return ending
 
-    async def _attempt(self, held: Held, handler: Handler) -> End | None:
+    async def _attempt(self, held: Held, handler: Handler) -> End | Recorded | None:
         """How it ended; None if it goes on in a thread that the stopping worker leaves."""
         claim = held.claim
         enter(claim.tenant, claim.by)
@@ -107,6 +116,8 @@ class Runner:
         except InvalidPayload as error:
             return Undecodable(error)
         try:
+            if handler.opener is not None:
+                return await self._transact(held, handler, handler.opener, payload)
             return Returned(await self._call(held, handler, payload))
         except _Late:
             return TimedOut(handler.timeout or 0.0)
@@ -123,8 +134,30 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything
             return Raised(error)
 
+    async def _transact(
+        self, held: Held, handler: Handler, opener: Opener, payload: object
+    ) -> End | Recorded:
+        """The handler's own time is what it works; to complete and commit is ours."""
+
+        def steps(hop: Hop, timed: Timed) -> Coroutine[Any, Any, End | Recorded]:
+            return transact(
+                self._parts.store,
+                opener,
+                hop,
+                lambda lent: timed(self._inject_with(hop, held, handler, payload, lent)),
+                lambda end: self._decide(held, handler, end),
+            )
+
+        async with self._turn if opener.one_at_a_time else nullcontext():
+            if not handler.node.blocking:
+                return await steps(self._threads.run, lambda call: self._timed(held, handler, call))
+            call = self._threads.run(lambda: drive(steps(here, lambda call: call)))
+            return cast("End | Recorded", await self._timed(held, handler, call))
+
     def _call(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
-        call = self._inject(held, handler, payload)
+        return self._timed(held, handler, self._inject(held, handler, payload))
+
+    def _timed(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Awaitable[Any]:
         if handler.timeout is None:
             return call
         held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
@@ -143,10 +176,12 @@ class Runner:
             return cast("Awaitable[Any]", node.function(payload))
         return self._inject_with(self._threads.run, held, handler, payload)
 
-    async def _inject_with(self, hop: Hop, held: Held, handler: Handler, payload: object) -> Any:
+    async def _inject_with(
+        self, hop: Hop, held: Held, handler: Handler, payload: object, lent: object = None
+    ) -> Any:
         async with AsyncExitStack() as stack:
             context = self._context(held, handler)
-            injection = Injection(context, self._parts.clock, hop, stack)
+            injection = Injection(context, self._parts.clock, hop, stack, lent)
             return await injection.call(handler.node, payload)
 
     def _context(self, held: Held, handler: Handler) -> Context:

@@ -16,7 +16,8 @@ class Pool:
     """Slots of one queue, or those that all other queues share.
 
     `ready` holds claims that are due and wait for a slot, oldest first. `early` counts those
-    that must not start yet, because of their time or their lease: they hold no slot.
+    whose time has not come: they hold no slot. `doubtful` counts those whose lease may be over:
+    they start as soon as the store answers, so their slots are kept.
     """
 
     def __init__(self, slots: int, serves: Callable[[str], bool]) -> None:
@@ -24,6 +25,7 @@ class Pool:
         self.serves = serves
         self.running = 0
         self.early = 0
+        self.doubtful = 0
         self.ready: deque[Held] = deque()
         self._starts = 0
         self._since = 0.0
@@ -31,13 +33,24 @@ class Pool:
 
     @property
     def free(self) -> int:
-        return self.slots - self.running - len(self.ready)
+        return self.slots - self.running - len(self.ready) - self.doubtful
 
     def room(self, window: float, most: int) -> int:
-        """How many claims to ask for: free slots, and what starts in one window at the last
-        rate. Slow work has a low rate, so it is never hoarded while another worker is free."""
-        ahead = min(int(self._rate * window), most)
-        return min(self.slots - self.running + ahead - len(self.ready) - self.early, most)
+        """How many to claim before their time: free slots, and what starts in one window at the
+        last rate. Slow work has a low rate, so it is never hoarded while another worker is
+        free."""
+        return min(self.free + self._ahead(window, most) - self.early, most)
+
+    def room_now(self, window: float, most: int) -> int:
+        """How many to claim of what is due: a free slot waits for nothing."""
+        return min(max(self.free, self.room(window, most)), most)
+
+    def overfull(self, window: float, most: int) -> bool:
+        """Whether more wait than soon find a slot: then another worker may have one."""
+        return len(self.ready) > self._ahead(window, most)
+
+    def _ahead(self, window: float, most: int) -> int:
+        return min(int(self._rate * window), most)
 
     def started(self) -> None:
         self.running += 1

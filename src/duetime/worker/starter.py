@@ -26,11 +26,15 @@ class Starter:
         holdings: Holdings,
         run: Callable[[Held], Coroutine[Any, Any, None]],
         freed: Callable[[], None],
+        overfull: Callable[[Pool], bool],
+        give_back: Callable[[Held], None],
     ) -> None:
         self._time = time
         self._holdings = holdings
         self._run = run
         self._freed = freed
+        self._overfull = overfull
+        self._give_back = give_back
         self._early: list[tuple[int, int, Held]] = []
         self._doubtful: list[Held] = []
         self._order = itertools.count()
@@ -57,13 +61,14 @@ class Starter:
             held = heapq.heappop(self._early)[2]
             held.pool.early -= 1
             self._ready(held)
+            self._make_way(held.pool)
         self._arm()
 
     def renewed(self) -> None:
         """The store has answered for the leases: what waited for it starts, or is forgotten."""
         doubtful, self._doubtful = self._doubtful, []
         for held in doubtful:
-            held.pool.early -= 1
+            held.pool.doubtful -= 1
             self._ready(held)
 
     def ended(self, held: Held) -> None:
@@ -82,12 +87,18 @@ class Starter:
         for pool in pools:
             waiting += pool.ready
             pool.ready.clear()
-            pool.early = 0
+            pool.early = pool.doubtful = 0
         return waiting
 
     def _ready(self, held: Held) -> None:
         held.pool.ready.append(held)
         self._fill(held.pool)
+
+    def _make_way(self, pool: Pool) -> None:
+        """What was claimed before its time finds its slot taken by what came meanwhile: it is
+        given back for another worker, unless slots are freed in quick succession."""
+        while self._overfull(pool):
+            self._give_back(pool.ready.pop())
 
     def _fill(self, pool: Pool) -> None:
         now = self._time.monotonic()
@@ -105,7 +116,7 @@ class Starter:
             self._holdings.drop(held)
         else:
             self._doubtful.append(held)
-            held.pool.early += 1
+            held.pool.doubtful += 1
         self._freed()
 
     def _start(self, held: Held) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from types import TracebackType
 
-from duetime.errors import ConfigError, DuetimeError
+from duetime.errors import ConfigError, DuetimeError, LeaseLost
 from duetime.model.claim import Presence
 from duetime.model.clock import SettableClock
 from duetime.model.ending import Ending
@@ -29,6 +29,7 @@ from duetime.worker.starter import Starter
 from duetime.worker.storetime import StoreTime
 from duetime.worker.sweeper import Sweeper
 from duetime.worker.threads import Threads
+from duetime.worker.transacting import Recorded
 
 log = logging.getLogger("duetime.worker")
 
@@ -65,8 +66,23 @@ class Worker:
             self._reporter.recorded,
             lambda: self._claimer.slot_freed(),
         )
-        runner = Runner(parts, settings, self._threads, time, dice=ports.dice, ended=self._ended)
-        self._starter = Starter(time, held, runner.run, lambda: self._claimer.slot_freed())
+        runner = Runner(
+            parts,
+            settings,
+            self._threads,
+            time,
+            dice=ports.dice,
+            ended=self._ended,
+            recorded=self._recorded,
+        )
+        self._starter = Starter(
+            time,
+            held,
+            runner.run,
+            lambda: self._claimer.slot_freed(),
+            lambda pool: pool.overfull(settings.preclaim, settings.batch),
+            self._release,
+        )
         self._sweeper = Sweeper(
             store,
             time,
@@ -115,6 +131,16 @@ class Worker:
         held.renew_until = None
         held.task = None
         self._completer.add(held, ending)
+        self._starter.ended(held)
+
+    def _recorded(self, held: Held, run: Recorded) -> None:
+        """Its end was committed with what it did; or it was too late, and nothing was."""
+        held.task = None
+        self._holdings.drop(held)
+        if run.accepted:
+            self._reporter.recorded(held, run.ending)
+        else:
+            log.warning("%s", LeaseLost(held.claim.id))
         self._starter.ended(held)
 
     # -- starting --------------------------------------------------------------------
@@ -172,7 +198,8 @@ class Worker:
         self._claimer.stopping = True
         self._claimer.service.stop()
         await claim
-        self._release(self._starter.unstarted(self._pools))
+        for held in self._starter.unstarted(self._pools):
+            self._release(held)
         self._sweeper.service.stop()
         self._pruner.service.stop()
         await self._drain()
@@ -188,12 +215,9 @@ class Worker:
         await self._stack.aclose()
         log.info("worker %s stopped", self.id)
 
-    def _release(self, unstarted: list[Held]) -> None:
-        for held in unstarted:
-            self._completer.add(held, self._released(held))
-
-    def _released(self, held: Held) -> Ending:
-        return decide(
+    def _release(self, held: Held) -> None:
+        """Give back what was claimed and not started."""
+        released = decide(
             held.claim,
             Released(),
             retry=Retry.none(),
@@ -201,6 +225,7 @@ class Worker:
             started_at=None,
             max_result=self._settings.max_result,
         )
+        self._completer.add(held, released)
 
     async def _drain(self) -> None:
         """Wait for running handlers; after the grace time, interrupt those that can be."""

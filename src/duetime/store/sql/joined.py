@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from duetime.store.base import Joined
 from duetime.store.flow import Flow, Mode, Statement, Steps, Wake
 from duetime.store.sql.callers.base import Caller, Params, Render, Standing, Step
 from duetime.store.sql.drive import Command, Driven, statements
 from duetime.store.sql.loader import Dialect, Loader, Style
+from duetime.store.transaction import Joined
 
 T = TypeVar("T")
 log = logging.getLogger("duetime.store")
@@ -43,6 +43,9 @@ class Host(Protocol):
     def now_for_callers(self) -> int | None:
         """What to send as `now`; None where the database knows."""
         ...
+
+    pins: Command | None
+    """What to set for the last statement of a transaction, so that no plan can go wrong."""
 
     wake: Callable[[Sequence[Wake]], None]
     """They are committed: tell whoever sleeps, here and elsewhere."""
@@ -77,6 +80,8 @@ class SqlJoined(Joined):
     def _steps(self, flow: Flow[T]) -> Driven[Step, T]:
         yield from self._host.admit(self._caller)
         self._standing = self._caller.standing()
+        if flow.mode in (Mode.hot, Mode.pinned) and self._host.pins is not None:
+            yield self._host.pins
         value, wakes = yield from bracketed(flow, self._standing, self._caller.dialect)
         if wakes and not self.after_commit(lambda: self._host.wake(wakes)):
             notice = self._host.notice(wakes)

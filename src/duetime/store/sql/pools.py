@@ -68,7 +68,7 @@ class Shelf(Generic[C]):
 class ThreadPool:
     """For blocking calls, from any thread."""
 
-    def __init__(self, connect: Callable[[], Connection], size: int, timeout: float) -> None:
+    def __init__(self, connect: Callable[[], Connection], size: int, timeout: float | None) -> None:
         self.shelf: Shelf[Connection] = Shelf()
         self._connect = connect
         self._slots = threading.BoundedSemaphore(size)
@@ -96,7 +96,7 @@ class LoopPool:
     """For one event loop."""
 
     def __init__(
-        self, connect: Callable[[], Awaitable[AsyncConnection]], size: int, timeout: float
+        self, connect: Callable[[], Awaitable[AsyncConnection]], size: int, timeout: float | None
     ) -> None:
         self.shelf: Shelf[AsyncConnection] = Shelf()
         self._connect = connect
@@ -146,7 +146,7 @@ class Pools:
         connect: Callable[[], Connection],
         aconnect: Callable[[], Awaitable[AsyncConnection]],
         size: int,
-        timeout: float,
+        timeout: float | None,
     ) -> None:
         self._connect = connect
         self._aconnect = aconnect
@@ -206,7 +206,8 @@ def _usable(connection: C) -> bool:
     return not poll.poll(0)
 
 
-def _all_busy(timeout: float) -> StoreUnavailable:
+def _all_busy(timeout: float | None) -> StoreUnavailable:
     return StoreUnavailable(
-        f"no database connection became free within {timeout:g} s: raise pool_size, or call less"
+        f"no database connection became free within {timeout or 0:g} s: raise pool_size, or call "
+        "less"
     )

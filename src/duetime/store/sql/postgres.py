@@ -13,7 +13,7 @@ from uuid import uuid4
 from duetime.errors import ConfigError
 from duetime.model.clock import Clock, SettableClock, SystemClock, to_micros
 from duetime.model.ids import TimeOrderedIds
-from duetime.store.base import Joined, Listener, OnWake
+from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, Wake
 from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
@@ -40,6 +40,9 @@ from duetime.store.sql.pools import AsyncCursor, Cursor, Pools, Shelf
 from duetime.store.sql.postgres_faults import FAULTS
 from duetime.store.sql.postgres_host import PostgresHost
 from duetime.store.sql.server import Server
+from duetime.store.sql.transactions.opening import ASYNC_PSYCOPG, PSYCOPG, Make, opener_for
+from duetime.store.sql.transactions.psycopg import AsyncPsycopgTransaction, PsycopgTransaction
+from duetime.store.transaction import Joined, Opener
 
 T = TypeVar("T")
 
@@ -72,6 +75,8 @@ class PostgresStore(SqlFlows):
         self._loader = Loader("postgres", Names(prefix, schema))
         self._settings = settings(timeout / 4)
         self._pools = Pools(self._server.connect, self._server.aconnect, pool_size, timeout)
+        # Of their own, or handlers that keep theirs would keep claims and completions waiting.
+        self._lent = Pools(self._server.connect, self._server.aconnect, pool_size, None)
         self._listeners = Listeners()
         self._bell = Bell(self._send)
         self._remote: list[PostgresListener] = []
@@ -83,6 +88,7 @@ class PostgresStore(SqlFlows):
             self,
             self._loader,
             self._clock,
+            pins=self._settings[Mode.hot],
             soon=self._soon,
             wake=self._wake_after_caller,
         )
@@ -105,6 +111,7 @@ class PostgresStore(SqlFlows):
 
     def close(self) -> None:
         self._pools.close()
+        self._lent.close()
 
     async def _perform(self, flow: Flow[T]) -> T:
         for tries in count(1):
@@ -185,6 +192,13 @@ class PostgresStore(SqlFlows):
 
     def join(self, connection: object) -> Joined:
         return SqlJoined(self._host, recognise(connection))
+
+    def opener(self, annotation: object, sessions: object) -> Opener | None:
+        own: dict[str, Make] = {
+            PSYCOPG: lambda: PsycopgTransaction(self._host, self._lent),
+            ASYNC_PSYCOPG: lambda: AsyncPsycopgTransaction(self._host, self._lent),
+        }
+        return opener_for(annotation, self._host, sessions, own)
 
     # -- waking ----------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from weakref import WeakSet
 from duetime.model.clock import Clock, to_micros
 from duetime.store.flow import Flow, Mode, Statement, Steps, Wake
 from duetime.store.sql.callers.base import Caller, Step, another_database
-from duetime.store.sql.drive import Driven, statements
+from duetime.store.sql.drive import Command, Driven, statements
 from duetime.store.sql.joined import Host
 from duetime.store.sql.loader import Loader, Style
 
@@ -45,6 +45,7 @@ class PostgresHost(Host):
         loader: Loader,
         clock: Clock | None,
         *,
+        pins: Command,
         soon: Callable[[Sequence[Wake]], Sequence[Wake]],
         wake: Callable[[Sequence[Wake]], None],
     ) -> None:
@@ -52,6 +53,7 @@ class PostgresHost(Host):
         self._store = store
         self._loader = loader
         self._clock = clock
+        self.pins = pins
         self._soon = soon
         self.wake = wake
         self._identity: Identity | None = None

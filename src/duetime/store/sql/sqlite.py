@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from duetime.model.clock import Clock, SystemClock, to_micros
 from duetime.model.ids import TimeOrderedIds
-from duetime.store.base import Joined, Listener, OnWake
+from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Rows, Statement, Wake
 from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
@@ -24,8 +24,11 @@ from duetime.store.sql.names import WRITTEN, Names
 from duetime.store.sql.sqlite_faults import FAULTS, explain, is_missing
 from duetime.store.sql.sqlite_flows import SqliteFlows
 from duetime.store.sql.sqlite_host import SqliteHost
+from duetime.store.sql.transactions.opening import SQLITE3, opener_for
+from duetime.store.sql.transactions.sqlite3 import Sqlite3Transaction
 from duetime.store.sql.wal import WalWatch
 from duetime.store.sql.writer import Job, Writer
+from duetime.store.transaction import Joined, Opener
 
 T = TypeVar("T")
 
@@ -93,6 +96,10 @@ class SqliteStore(SqliteFlows):
 
     def join(self, connection: object) -> Joined:
         return SqlJoined(self._host, recognise(connection))
+
+    def opener(self, annotation: object, sessions: object) -> Opener | None:
+        own = {SQLITE3: lambda: Sqlite3Transaction(self._host, self._open)}
+        return opener_for(annotation, self._host, sessions, own, one_at_a_time=True)
 
     @asynccontextmanager
     async def listen(self, on_wake: OnWake) -> AsyncIterator[Listener]:

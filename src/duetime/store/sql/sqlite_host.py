@@ -19,6 +19,8 @@ DATABASES = Command("PRAGMA database_list")
 
 
 class SqliteHost(Host):
+    pins = None
+
     """`ready` tells whether our tables are known to be there; `refuse` raises if any of these
     migrations are missing and may not be made."""
 

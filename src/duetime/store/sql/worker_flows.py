@@ -97,6 +97,12 @@ class WorkerFlows(Store, ABC):
         params = {"rows": rows.ending_rows(endings), "rescuing": rescuing or None}
         return (yield Statement(name, params))
 
+    @flow(Mode.pinned)
+    def took_effect(self, ending: Ending) -> Steps[bool]:
+        # Whoever still may apply it holds the row: wait for them.
+        yield Statement("lock", {"id": str(ending.id)})
+        return ending.id in (yield from _look_up([ending]))
+
     def renew(self, leases: Sequence[Lease], lease: int) -> Flow[Renewed]:
         return Flow(lambda: self._renew(leases, lease), Mode.hot, resend=True)
 

@@ -1,0 +1,1 @@
+"""Transactions for handlers, each library in a file of its own."""

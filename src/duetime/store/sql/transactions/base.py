@@ -1,0 +1,70 @@
+"""What all transactions for handlers have in common."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Callable
+
+from duetime.store.sql.callers.base import Caller
+from duetime.store.sql.joined import Host, SqlJoined
+from duetime.store.transaction import Hop, OwnCommit, Transaction
+
+# What would end a transaction, sent as text; `ROLLBACK TO` a savepoint does not.
+ENDING = re.compile(
+    r"\s*(commit|end|abort|prepare\s+transaction|rollback(?!\s+(work\s+|transaction\s+)?to))\b",
+    re.IGNORECASE,
+)
+
+
+def refuse_ending(text: str) -> None:
+    if ENDING.match(text):
+        raise OwnCommit
+
+
+class OwnJoined(SqlJoined):
+    """A transaction of ours: we know when it is committed."""
+
+    def __init__(self, host: Host, caller: Caller) -> None:
+        super().__init__(host, caller)
+        self._calls: list[Callable[[], None]] = []
+
+    def after_commit(self, call: Callable[[], None]) -> bool:
+        self._calls.append(call)
+        return True
+
+    def committed(self) -> None:
+        calls, self._calls = self._calls, []
+        for call in calls:
+            call()
+
+
+class BlockingTransaction(Transaction):
+    """Its steps block, so each of them hops."""
+
+    joined: OwnJoined
+
+    async def begin(self, hop: Hop) -> object:
+        return await hop(self._begin)
+
+    async def commit(self, hop: Hop) -> None:
+        await hop(self._commit)
+        self.joined.committed()
+
+    async def rollback(self, hop: Hop) -> None:
+        await hop(self._rollback)
+
+    async def close(self, hop: Hop) -> None:
+        await hop(self._close)
+
+    @abstractmethod
+    def _begin(self) -> object: ...
+
+    @abstractmethod
+    def _commit(self) -> None: ...
+
+    @abstractmethod
+    def _rollback(self) -> None: ...
+
+    @abstractmethod
+    def _close(self) -> None: ...

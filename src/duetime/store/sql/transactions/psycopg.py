@@ -1,0 +1,127 @@
+"""Connections of psycopg 3, blocking and async, from a pool for handlers; each comes as if it
+were new."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, ExitStack
+from typing import Any
+
+import psycopg
+from psycopg import IsolationLevel, Rollback
+from psycopg.abc import AdaptContext
+from psycopg.pq import TransactionStatus
+from psycopg.rows import tuple_row
+
+from duetime.store.sql.callers.psycopg import AsyncPsycopgCaller, PsycopgCaller
+from duetime.store.sql.joined import Host
+from duetime.store.sql.pools import AsyncConnection, Connection, Pools
+from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, refuse_ending
+from duetime.store.transaction import Hop, OwnCommit, Transaction
+
+UNDO = (Rollback, Rollback(), None)
+# Nobody's snapshot may be older than the lease of the run: the fence must see it.
+ISOLATION = IsolationLevel.READ_COMMITTED
+
+
+class GuardedCursor(psycopg.Cursor[Any]):
+    def execute(self, query: Any, params: Any = None, **how: Any) -> GuardedCursor:
+        refuse_ending(as_text(query, self))
+        return super().execute(query, params, **how)
+
+
+class AsyncGuardedCursor(psycopg.AsyncCursor[Any]):
+    async def execute(self, query: Any, params: Any = None, **how: Any) -> AsyncGuardedCursor:
+        refuse_ending(as_text(query, self))
+        return await super().execute(query, params, **how)
+
+
+class PsycopgTransaction(BlockingTransaction):
+    """A block of `connection.transaction()`, in which psycopg itself refuses commit()."""
+
+    def __init__(self, host: Host, pools: Pools) -> None:
+        self._host = host
+        self._pools = pools
+        self._stack = ExitStack()
+
+    def _begin(self) -> Connection:
+        self._connection = self._stack.enter_context(self._pools.of_threads().connection())
+        self._connection.row_factory = tuple_row
+        self._connection.cursor_factory = GuardedCursor
+        self._connection.isolation_level = ISOLATION
+        self.joined = OwnJoined(self._host, PsycopgCaller(self._connection))
+        self._block = self._connection.transaction()
+        self._block.__enter__()
+        return self._connection
+
+    def check(self) -> None:
+        refuse_ended(self._connection)
+
+    def refused(self, error: BaseException) -> bool:
+        return super().refused(error) or is_refusal(error)
+
+    def broken(self, error: BaseException) -> bool:
+        return self._connection.closed
+
+    def _commit(self) -> None:
+        self._block.__exit__(None, None, None)
+
+    def _rollback(self) -> None:
+        self._block.__exit__(*UNDO)
+
+    def _close(self) -> None:
+        self._stack.close()
+
+
+class AsyncPsycopgTransaction(Transaction):
+    joined: OwnJoined
+
+    def __init__(self, host: Host, pools: Pools) -> None:
+        self._host = host
+        self._pools = pools
+        self._stack = AsyncExitStack()
+
+    async def begin(self, hop: Hop) -> AsyncConnection:
+        lent = self._pools.of_loop().connection()
+        self._connection = await self._stack.enter_async_context(lent)
+        self._connection.row_factory = tuple_row
+        self._connection.cursor_factory = AsyncGuardedCursor
+        await self._connection.set_isolation_level(ISOLATION)
+        self.joined = OwnJoined(self._host, AsyncPsycopgCaller(self._connection))
+        self._block = self._connection.transaction()
+        await self._block.__aenter__()
+        return self._connection
+
+    def check(self) -> None:
+        refuse_ended(self._connection)
+
+    def refused(self, error: BaseException) -> bool:
+        return super().refused(error) or is_refusal(error)
+
+    def broken(self, error: BaseException) -> bool:
+        return self._connection.closed
+
+    async def commit(self, hop: Hop) -> None:
+        await self._block.__aexit__(None, None, None)
+        self.joined.committed()
+
+    async def rollback(self, hop: Hop) -> None:
+        await self._block.__aexit__(*UNDO)
+
+    async def close(self, hop: Hop) -> None:
+        await self._stack.aclose()
+
+
+def as_text(query: Any, cursor: AdaptContext) -> str:
+    if isinstance(query, bytes):
+        return query.decode()
+    return query if isinstance(query, str) else str(query.as_string(cursor))
+
+
+def is_refusal(error: BaseException) -> bool:
+    """psycopg itself lets nobody call commit() within a block of transaction()."""
+    return isinstance(error, psycopg.ProgrammingError) and "within a Transaction" in str(error)
+
+
+def refuse_ended(connection: Any) -> None:
+    if connection.info.transaction_status == TransactionStatus.IDLE:
+        raise OwnCommit

@@ -1,0 +1,62 @@
+"""Connections of the standard library's sqlite3, a fresh one for each run."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+
+from duetime.store.sql.callers.sqlite3 import Sqlite3Caller
+from duetime.store.sql.joined import Host
+from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined
+from duetime.store.transaction import OwnCommit
+
+
+class Sqlite3Transaction(BlockingTransaction):
+    """SQLite itself refuses statements that would end it."""
+
+    def __init__(self, host: Host, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._host = host
+        self._connect = connect
+        self._connection: sqlite3.Connection | None = None
+
+    def _begin(self) -> sqlite3.Connection:
+        self._connection = connection = self._connect()
+        self.joined = OwnJoined(self._host, Sqlite3Caller(connection))
+        connection.execute("BEGIN IMMEDIATE")
+        connection.set_authorizer(_authorize)
+        return connection
+
+    def check(self) -> None:
+        if not self._there().in_transaction:
+            raise OwnCommit
+
+    def refused(self, error: BaseException) -> bool:
+        denied = isinstance(error, sqlite3.DatabaseError) and "not authorized" in str(error)
+        return super().refused(error) or denied
+
+    def broken(self, error: BaseException) -> bool:
+        return False
+
+    def _commit(self) -> None:
+        self._end("COMMIT")
+
+    def _rollback(self) -> None:
+        if self._there().in_transaction:
+            self._end("ROLLBACK")
+
+    def _end(self, how: str) -> None:
+        self._there().set_authorizer(None)
+        self._there().execute(how)
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def _there(self) -> sqlite3.Connection:
+        assert self._connection is not None
+        return self._connection
+
+
+def _authorize(action: int, what: str | None, *_: object) -> int:
+    ending = action == sqlite3.SQLITE_TRANSACTION and what in ("COMMIT", "ROLLBACK", "BEGIN")
+    return sqlite3.SQLITE_DENY if ending else sqlite3.SQLITE_OK

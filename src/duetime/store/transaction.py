@@ -1,0 +1,93 @@
+"""The contract of taking part in a transaction: a caller's, or one in which a handler works and
+whose commit is also the completion."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from duetime.errors import ConfigError
+from duetime.store.flow import Flow
+
+T = TypeVar("T")
+Hop = Callable[[Callable[[], Any]], Awaitable[Any]]
+
+
+class Joined(ABC):
+    """The store, reached over a connection that is not its own: what it performs exists if and
+    only if the transaction there is committed."""
+
+    @abstractmethod
+    async def perform(self, flow: Flow[T]) -> T:
+        """Run a flow whole within the transaction, and leave the commit to its owner; errors
+        of the connection pass through as its owner knows them. Where no transaction is open
+        and the connection commits each statement, it is committed like any other flow."""
+
+    @abstractmethod
+    def perform_blocking(self, flow: Flow[T]) -> T:
+        """The same without an event loop."""
+
+    @abstractmethod
+    def after_commit(self, call: Callable[[], None]) -> bool:
+        """Call it once what was performed is committed, never if it is rolled back. False if
+        this connection tells nobody of its commits: then it is never called."""
+
+
+class Transaction(ABC):
+    """One transaction, from `begin` to `commit` or `rollback`, and always `close`.
+
+    What blocks goes through `hop`: to a thread, or nowhere if this is one already.
+    """
+
+    joined: Joined
+    """The store, reached through this transaction; there from `begin` on."""
+
+    @abstractmethod
+    async def begin(self, hop: Hop) -> object:
+        """Open it, and return what the handler is given: it cannot end it by itself."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """OwnCommit if the handler ended it all the same."""
+
+    def refused(self, error: BaseException) -> bool:
+        """Whether this error tells that the handler tried to."""
+        return isinstance(error, OwnCommit)
+
+    @abstractmethod
+    def broken(self, error: BaseException) -> bool:
+        """Whether its connection is gone, and this error only tells of that."""
+
+    @abstractmethod
+    async def commit(self, hop: Hop) -> None:
+        """After an error, whether it happened is for the store to say."""
+
+    @abstractmethod
+    async def rollback(self, hop: Hop) -> None: ...
+
+    @abstractmethod
+    async def close(self, hop: Hop) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """Makes the transactions of one handler, none of which has begun."""
+
+    open: Callable[[], Transaction]
+    # Whether its handler is a plain function.
+    blocking: bool
+    # Whether a second one would only wait for the first.
+    one_at_a_time: bool = False
+
+
+class OwnCommit(ConfigError):
+    """A handler tried to end the transaction that it was lent."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the handler tried to end its transactional=True transaction: duetime commits it "
+            "together with the completion; return to commit, raise to roll back, and use a "
+            "savepoint (begin_nested, transaction()) for a part of it"
+        )

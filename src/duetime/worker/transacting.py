@@ -1,0 +1,124 @@
+"""Runs a handler in a transaction whose commit is also the completion."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from duetime.errors import StoreUnavailable
+from duetime.model.ending import Ending
+from duetime.model.outcome import Broken, End, Fail, Released, Returned, describe
+from duetime.store.ambient import within
+from duetime.store.base import Store
+from duetime.store.transaction import Hop, Opener, OwnCommit, Transaction
+
+log = logging.getLogger("duetime.worker")
+
+# A database that cannot be reached is asked again so many seconds later.
+PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The run is over, and the store knows it; or will not hear of it: its lease was lost."""
+
+    ending: Ending
+    accepted: bool
+
+
+# What the handler does with what its transaction gave it.
+Work = Callable[[object], Awaitable[Any]]
+Decide = Callable[[End], Ending]
+
+
+async def transact(
+    store: Store, opener: Opener, hop: Hop, work: Work, decide: Decide
+) -> End | Recorded:
+    """Begin, work, complete, commit. What the handler raises takes everything back."""
+    transaction = opener.open()
+    try:
+        lent = await transaction.begin(hop)
+    except Exception as error:  # noqa: BLE001 - of whichever library
+        await _quietly(transaction.close(hop))
+        return Released(f"its transaction could not begin: {describe(error)}", PAUSE)
+    try:
+        with within(store, transaction.joined):
+            value = await work(lent)
+        transaction.check()
+        ending = decide(Returned(value))
+        accepted = await _complete(store, opener, transaction, hop, ending)
+        if accepted:
+            await _commit(store, transaction, hop, ending)
+        else:
+            await _quietly(transaction.rollback(hop))
+        return Recorded(ending, accepted)
+    except BaseException as error:
+        await _quietly(transaction.rollback(hop))
+        if transaction.broken(error):
+            return Broken(f"its transaction broke: {describe(error)}")
+        if transaction.refused(error):
+            # To run it again would end in the same way, or do twice what it committed.
+            raise Fail(str(OwnCommit())) from error
+        raise
+    finally:
+        await _quietly(transaction.close(hop))
+
+
+async def _complete(
+    store: Store, opener: Opener, transaction: Transaction, hop: Hop, ending: Ending
+) -> bool:
+    """The last statement, fenced: only for it is the action's row locked."""
+    flow, joined = store.complete([ending]), transaction.joined
+    if opener.blocking:
+        accepted = await hop(lambda: joined.perform_blocking(flow))
+    else:
+        accepted = await joined.perform(flow)
+    return ending.id in accepted
+
+
+async def _commit(store: Store, transaction: Transaction, hop: Hop, ending: Ending) -> None:
+    try:
+        await _whole(transaction.commit(hop))
+    except Exception as error:
+        if not await _took_effect(store, hop, ending):
+            raise
+        log.info("a commit whose reply was lost did happen: %s", describe(error))
+
+
+async def _took_effect(store: Store, hop: Hop, ending: Ending) -> bool:
+    """Ask until the store answers: nobody else can say whether there was a commit."""
+    while True:
+        try:
+            return bool(await hop(lambda: store.perform_blocking(store.took_effect(ending))))
+        except StoreUnavailable as error:
+            log.warning("whether action %s was committed is unknown: %s", ending.id, error)
+            await hop(lambda: time.sleep(PAUSE))
+
+
+async def _whole(commit: Coroutine[Any, Any, None]) -> None:
+    """A commit under way is not interrupted, neither by a stop nor by anything else."""
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        await commit  # in a thread, where nothing interrupts
+        return
+    task = loop.create_task(commit)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if task.cancelled():
+            raise
+        await asyncio.wait([task])
+        task.result()
+
+
+async def _quietly(ending: Coroutine[Any, Any, None]) -> None:
+    """What cannot be rolled back or closed is broken: the server has rolled it back."""
+    try:
+        await ending
+    except Exception:
+        log.debug("a transaction could not be ended in order", exc_info=True)

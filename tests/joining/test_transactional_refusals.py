@@ -1,0 +1,107 @@
+"""What cannot be transactional is refused when it is declared, with the remedy."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import psycopg
+import pytest
+from sqlalchemy import create_engine
+from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.orm import Session, sessionmaker
+
+from api.apps import Note
+from duetime import Depends, Duetime, State
+from duetime.errors import ConfigError
+
+SESSIONS = sessionmaker(create_engine("sqlite://"))
+ASYNC_SESSIONS = async_sessionmaker(create_async_engine("sqlite+aiosqlite://"))
+
+
+def plain_session(note: Note, session: Session) -> None: ...
+
+
+async def async_with_session(note: Note, session: Session) -> None: ...
+
+
+def plain_with_async_session(note: Note, session: AsyncSession) -> None: ...
+
+
+async def async_session(note: Note, session: AsyncSession) -> None: ...
+
+
+async def async_with_sqlite3(note: Note, connection: sqlite3.Connection) -> None: ...
+
+
+def plain_psycopg(note: Note, connection: psycopg.Connection[Any]) -> None: ...
+
+
+def nothing(note: Note) -> None: ...
+
+
+def two(note: Note, session: Session, connection: sqlite3.Connection) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("handler", "sessions", "said"),
+    [
+        (async_with_session, SESSIONS, "would block.*AsyncSession"),
+        (plain_with_async_session, ASYNC_SESSIONS, r"no async function.*Session"),
+        (async_with_sqlite3, None, "would block"),
+        (plain_session, None, r"sessions=sessionmaker\(engine\)"),
+        (plain_session, ASYNC_SESSIONS, r"sessions=sessionmaker\(engine\)\), not"),
+        (async_session, SESSIONS, r"sessions=async_sessionmaker\(engine\)\), not"),
+        (plain_session, 5, "not 5"),
+        (plain_psycopg, None, r"sqlite3\.Connection"),
+        (nothing, None, "asks for no transaction: annotate one parameter as Session"),
+        (two, SESSIONS, "Session and Connection"),
+    ],
+)
+def test_on_sqlite(
+    sqlite_path: Path, handler: Callable[..., Any], sessions: Any, said: str
+) -> None:
+    app = Duetime(f"sqlite:///{sqlite_path}", sessions=sessions)
+    with pytest.raises(ConfigError, match=said):
+        app.handler(kind="note", transactional=True)(handler)
+    # Nothing of it was declared.
+    app.handler(kind="note")(nothing)
+
+
+def test_on_postgres_sqlite3_is_no_connection() -> None:
+    app = Duetime("postgresql://localhost/nowhere")
+
+    def handle(note: Note, connection: sqlite3.Connection) -> None: ...
+
+    with pytest.raises(ConfigError, match=r"psycopg\.Connection"):
+        app.handler(kind="note", transactional=True)(handle)
+
+
+def test_memory_has_no_transactions(memory_app: Duetime) -> None:
+    with pytest.raises(ConfigError, match="SQLite or PostgreSQL"):
+        memory_app.handler(kind="note", transactional=True)(plain_session)
+
+
+async def test_a_dependency_may_ask_for_the_transaction(sqlite_path: Path) -> None:
+    app = Duetime(f"sqlite:///{sqlite_path}")
+    lent: list[object] = []
+
+    def repository(connection: sqlite3.Connection) -> sqlite3.Connection:
+        lent.append(connection)
+        return connection
+
+    @app.handler(kind="note", transactional=True)
+    def handle(
+        note: Note,
+        connection: sqlite3.Connection,
+        same: Annotated[sqlite3.Connection, Depends(repository)],
+    ) -> bool:
+        return connection is same
+
+    async with app:
+        action = await app.schedule(Note())
+        await app.testing.drain()
+        ended = await app.get(action.id)
+    assert (ended.state, ended.result, len(lent)) == (State.succeeded, True, 1)
