@@ -27,7 +27,7 @@ from duetime.model.clock import Clock, SystemClock
 from duetime.model.duration import positive_seconds
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import Priority
-from duetime.model.payload import Payloads, Upgrade
+from duetime.model.payload import Payloads, PayloadType, Upgrade
 from duetime.model.retry import Retry
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.plan import Plan
@@ -158,19 +158,30 @@ class Duetime:
                 upgrades=upgrades,
                 queue=queue,
             )
-            self.parts.handlers.add(
-                entry,
-                function,
-                retry=Retry() if retry is None else retry,
-                timeout=None if timeout is None else positive_seconds("timeout", timeout),
-                providers=self._providers,
-                scope=scope,
-                openers=self._openers if transactional else None,
-            )
-            self.parts.payloads.keep(entry)
+            self._handle(entry, function, retry, timeout, scope, transactional)
             return function
 
         return declare
+
+    def _handle(
+        self,
+        entry: PayloadType,
+        function: Callable[..., Any],
+        retry: Retry | None,
+        timeout: Delay | None,
+        scope: Mapping[str, Any],
+        transactional: bool,
+    ) -> None:
+        self.parts.handlers.add(
+            entry,
+            function,
+            retry=Retry() if retry is None else retry,
+            timeout=None if timeout is None else positive_seconds("timeout", timeout),
+            providers=self._providers,
+            scope=scope,
+            openers=self._openers if transactional else None,
+        )
+        self.parts.payloads.keep(entry)
 
     def _openers(self, annotation: Any) -> Opener | None:
         return self.store.opener(annotation, self._sessions)

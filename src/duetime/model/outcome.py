@@ -117,28 +117,26 @@ def decide(
             reason = f"TimeoutError: timed out after {after:g} s"
             return _retried(claim, reason, retry, chance, started_at)
         case Released(reason, delay):
-            return Again(
-                id=claim.id,
-                token=claim.token,
-                outcome=Outcome.released,
-                delay=None if delay is None else round(delay * 1_000_000),
-                refund=True,
-                error=None if reason is None else cut(reason),
-                started_at=started_at,
+            return _released(claim, reason, started_at)._replace(
+                delay=None if delay is None else round(delay * 1_000_000)
             )
         case Broken(reason):
             ending = decide_loss(_as_expired(claim))
             return ending._replace(error=cut(f"{reason}; {ending.error}"), started_at=started_at)
         case Parked(reason):
-            return Again(
-                id=claim.id,
-                token=claim.token,
-                outcome=Outcome.released,
-                refund=True,
-                lane=parking_lane(claim.kind, claim.version, claim.lane),
-                error=cut(reason),
-                started_at=started_at,
-            )
+            lane = parking_lane(claim.kind, claim.version, claim.lane)
+            return _released(claim, reason, started_at)._replace(lane=lane)
+
+
+def _released(claim: Claim, reason: str | None, started_at: int | None) -> Again:
+    return Again(
+        id=claim.id,
+        token=claim.token,
+        outcome=Outcome.released,
+        refund=True,
+        error=None if reason is None else cut(reason),
+        started_at=started_at,
+    )
 
 
 def _as_expired(claim: Claim) -> Expired:

@@ -50,17 +50,22 @@ class Worker:
         self._time = StoreTime(parts.clock, ports.monotonic)
         self._holdings = Holdings()
         self._threads = Threads()
-        self._assemble(ports)
+        self._assemble_running(ports)
+        self._assemble_claiming()
+        self._heartbeat = ports.heartbeat(
+            self._store, Renewal(self._holdings, self._time, settings.lease, self._renewed)
+        )
         self._stack = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
 
-    def _assemble(self, ports: Ports) -> None:
-        """The services, each told the others' verbs it may call."""
+    # Each part is told the others' verbs that it may call.
+
+    def _assemble_running(self, ports: Ports) -> None:
+        """From a claim to its record."""
         parts, settings, time, held = self._parts, self._settings, self._time, self._holdings
-        store = parts.store
         self._reporter = Reporter(parts)
         self._completer = Completer(
-            store,
+            self._store,
             held,
             settings.batch,
             self._reporter.recorded,
@@ -83,6 +88,10 @@ class Worker:
             lambda pool: pool.overfull(settings.preclaim, settings.batch),
             self._release,
         )
+
+    def _assemble_claiming(self) -> None:
+        """What finds the work."""
+        store, settings, time, held = self._store, self._settings, self._time, self._holdings
         self._sweeper = Sweeper(
             store,
             time,
@@ -100,13 +109,12 @@ class Worker:
             held,
             settings,
             start=self._starter.take,
-            runs=parts.handlers.runs,
+            runs=self._parts.handlers.runs,
             look=self._sweeper.look,
             busy=lambda: len(self._completer) >= 4 * settings.batch,
             caught_up=self._reporter.caught_up,
         )
         self._pruner = Pruner(store, settings)
-        self._heartbeat = ports.heartbeat(store, Renewal(held, time, settings.lease, self._renewed))
 
     def _presence(self) -> Presence:
         queues = self._settings.queues
