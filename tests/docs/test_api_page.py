@@ -1,4 +1,4 @@
-"""The API page names all that is public, with the signatures that the code has."""
+"""The API pages name all that is public, with the signatures that the code has."""
 
 import ast
 import inspect
@@ -14,8 +14,8 @@ from duetime.model.tenant import AMBIENT
 from duetime.testing import FakeClock
 from duetime.testing.driver import Testing
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
-TEXT = PAGE.read_text(encoding="utf-8")
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+TEXT = "".join((REFERENCE / page).read_text(encoding="utf-8") for page in ("api.md", "values.md"))
 STUBS = {
     node.name: node
     for block in re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
