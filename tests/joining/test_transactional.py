@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from api.apps import Note, Other
 from duetime import Cancel, Duetime, Retry, Snooze, State
 from duetime.errors import ActionNotFound
+from duetime.events import ActionCancelled
 from duetime.model.action import Action
 from joining.kinds import INSERT, KINDS, ON_POSTGRES, ON_SQLITE, Hand, Kind, count_notes, make_notes
 
@@ -118,6 +119,39 @@ class TestTogether:
         assert count_notes(kind_url) == 2
         outcomes = [one.outcome for one in await bank.runs(ended.id)]
         assert outcomes == ["snoozed", "snoozed", "cancelled"]
+
+    async def test_a_result_that_cannot_be_kept_takes_everything_back(
+        self, bank: Duetime, kind: Kind, kind_url: str
+    ) -> None:
+        async def work(hand: Hand) -> object:
+            await hand.execute(INSERT)
+            return object()
+
+        kind.declare(bank, work)
+        ended = await run(bank, await bank.schedule(Note()))
+        assert (ended.state, ended.attempt) == (State.failed, 1)
+        assert "not JSON" in str(ended.error)
+        assert count_notes(kind_url) == 0
+
+    async def test_subscribers_hear_of_what_it_did_after_the_commit(
+        self, bank: Duetime, kind: Kind, kind_url: str
+    ) -> None:
+        told: asyncio.Queue[int] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def tell(event: ActionCancelled) -> None:
+            loop.call_soon_threadsafe(told.put_nowait, count_notes(kind_url))
+
+        bank.on(ActionCancelled, tell)
+        unwanted = await bank.schedule(Other(), delay=3600)
+
+        async def work(hand: Hand) -> None:
+            await hand.execute(INSERT)
+            await hand.verb("cancel", unwanted.id)
+
+        kind.declare(bank, work)
+        await run(bank, await bank.schedule(Note()))
+        assert await asyncio.wait_for(told.get(), 5) == 1
 
     async def test_a_savepoint_of_its_own_is_the_handlers_business(
         self, bank: Duetime, kind: Kind, kind_url: str

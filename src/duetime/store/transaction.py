@@ -65,6 +65,10 @@ class Transaction(ABC):
         """After an error, whether it happened is for the store to say."""
 
     @abstractmethod
+    def committed(self) -> None:
+        """It did: call what waits for that."""
+
+    @abstractmethod
     async def rollback(self, hop: Hop) -> None: ...
 
     @abstractmethod

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from duetime.errors import StoreUnavailable
-from duetime.model.ending import Ending
+from duetime.model.ending import Ending, Finish
 from duetime.model.outcome import Broken, End, Fail, Released, Returned, describe
+from duetime.model.state import State
 from duetime.store.ambient import within
 from duetime.store.base import Store
 from duetime.store.transaction import Hop, Opener, OwnCommit, Transaction
@@ -50,6 +51,7 @@ async def transact(
             value = await work(lent)
         transaction.check()
         ending = decide(Returned(value))
+        _refuse_result(value, ending)
         accepted = await _complete(store, opener, transaction, hop, ending)
         if accepted:
             await _commit(store, transaction, hop, ending)
@@ -66,6 +68,12 @@ async def transact(
         raise
     finally:
         await _quietly(transaction.close(hop))
+
+
+def _refuse_result(value: object, ending: Ending) -> None:
+    """A result that cannot be kept fails the run: then nothing else of it may be kept either."""
+    if isinstance(ending, Finish) and ending.state is State.failed and not isinstance(value, Fail):
+        raise Fail(ending.error or "")
 
 
 async def _complete(
@@ -87,6 +95,7 @@ async def _commit(store: Store, transaction: Transaction, hop: Hop, ending: Endi
         if not await _took_effect(store, hop, ending):
             raise
         log.info("a commit whose reply was lost did happen: %s", describe(error))
+    transaction.committed()
 
 
 async def _took_effect(store: Store, hop: Hop, ending: Ending) -> bool:

@@ -14,8 +14,13 @@ from duetime.errors import ConfigError
 from duetime.store.sql.callers.alchemy import AlchemyCaller, AsyncAlchemyCaller
 from duetime.store.sql.callers.base import Standing
 from duetime.store.sql.joined import Host
-from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, refuse_ending
-from duetime.store.transaction import Hop, OwnCommit, Transaction
+from duetime.store.sql.transactions.base import (
+    BlockingTransaction,
+    OwnJoined,
+    OwnTransaction,
+    refuse_ending,
+)
+from duetime.store.transaction import Hop, OwnCommit
 
 
 class Guard:
@@ -100,9 +105,7 @@ class SessionTransaction(BlockingTransaction):
         return self._session
 
 
-class AsyncSessionTransaction(Transaction):
-    joined: OwnJoined
-
+class AsyncSessionTransaction(OwnTransaction):
     def __init__(self, host: Host, sessions: Callable[[], AsyncSession]) -> None:
         self._host = host
         self._sessions = sessions
@@ -123,7 +126,6 @@ class AsyncSessionTransaction(Transaction):
     async def commit(self, hop: Hop) -> None:
         self._guard.lift()
         await self._there().commit()
-        self.joined.committed()
 
     async def rollback(self, hop: Hop) -> None:
         await self._there().rollback()

@@ -39,17 +39,21 @@ class OwnJoined(SqlJoined):
             call()
 
 
-class BlockingTransaction(Transaction):
-    """Its steps block, so each of them hops."""
-
+class OwnTransaction(Transaction):
     joined: OwnJoined
+
+    def committed(self) -> None:
+        self.joined.committed()
+
+
+class BlockingTransaction(OwnTransaction):
+    """Its steps block, so each of them hops."""
 
     async def begin(self, hop: Hop) -> object:
         return await hop(self._begin)
 
     async def commit(self, hop: Hop) -> None:
         await hop(self._commit)
-        self.joined.committed()
 
     async def rollback(self, hop: Hop) -> None:
         await hop(self._rollback)

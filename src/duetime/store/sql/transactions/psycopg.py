@@ -15,8 +15,13 @@ from psycopg.rows import tuple_row
 from duetime.store.sql.callers.psycopg import AsyncPsycopgCaller, PsycopgCaller
 from duetime.store.sql.joined import Host
 from duetime.store.sql.pools import AsyncConnection, Connection, Pools
-from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, refuse_ending
-from duetime.store.transaction import Hop, OwnCommit, Transaction
+from duetime.store.sql.transactions.base import (
+    BlockingTransaction,
+    OwnJoined,
+    OwnTransaction,
+    refuse_ending,
+)
+from duetime.store.transaction import Hop, OwnCommit
 
 UNDO = (Rollback, Rollback(), None)
 # Nobody's snapshot may be older than the lease of the run: the fence must see it.
@@ -72,9 +77,7 @@ class PsycopgTransaction(BlockingTransaction):
         self._stack.close()
 
 
-class AsyncPsycopgTransaction(Transaction):
-    joined: OwnJoined
-
+class AsyncPsycopgTransaction(OwnTransaction):
     def __init__(self, host: Host, pools: Pools) -> None:
         self._host = host
         self._pools = pools
@@ -102,7 +105,6 @@ class AsyncPsycopgTransaction(Transaction):
 
     async def commit(self, hop: Hop) -> None:
         await self._block.__aexit__(None, None, None)
-        self.joined.committed()
 
     async def rollback(self, hop: Hop) -> None:
         await self._block.__aexit__(*UNDO)
