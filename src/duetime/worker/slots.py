@@ -27,7 +27,7 @@ class Pool:
         self.early = 0
         self.doubtful = 0
         self.ready: deque[Held] = deque()
-        self._starts = 0
+        self._ends = 0
         self._since = 0.0
         self._rate = 0.0
 
@@ -36,9 +36,9 @@ class Pool:
         return self.slots - self.running - len(self.ready) - self.doubtful
 
     def room(self, window: float, most: int) -> int:
-        """How many to claim before their time: free slots, and what starts in one window at the
-        last rate. Slow work has a low rate, so it is never hoarded while another worker is
-        free."""
+        """How many to claim before their time: free slots, and as many as become free in one
+        window at the last rate. Slow work has a low rate, so it is never hoarded while another
+        worker is free; what has only started says nothing of when its slot is free again."""
         return min(self.free + self._ahead(window, most) - self.early, most)
 
     def room_now(self, window: float, most: int) -> int:
@@ -54,14 +54,17 @@ class Pool:
 
     def started(self) -> None:
         self.running += 1
-        self._starts += 1
+
+    def ended(self) -> None:
+        self.running -= 1
+        self._ends += 1
 
     def measure(self, now: float) -> None:
-        """Take the rate of starts since the last measure, smoothed, at most ten a second."""
+        """Take the rate of ends since the last measure, smoothed, at most ten a second."""
         elapsed = now - self._since
         if elapsed >= 0.1:
-            self._rate = (self._rate + self._starts / elapsed) / 2
-            self._starts, self._since = 0, now
+            self._rate = (self._rate + self._ends / elapsed) / 2
+            self._ends, self._since = 0, now
 
 
 def pools_of(concurrency: int, queues: Queues) -> list[Pool]:

@@ -73,7 +73,7 @@ class Starter:
 
     def ended(self, held: Held) -> None:
         """A handler came to its end: its slot goes to the next one."""
-        held.pool.running -= 1
+        held.pool.ended()
         if held.pool.ready:
             self._fill(held.pool)
         self._freed()
