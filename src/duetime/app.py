@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib
 import os
 import pkgutil
@@ -37,6 +36,7 @@ from duetime.stores import open_store
 from duetime.sync import SyncDuetime, pauses
 from duetime.telemetry.meters import Meters
 from duetime.worker.handler import Handlers, payload_type
+from duetime.worker.memory import freeze
 from duetime.worker.parts import Parts, WorkerSettings
 from duetime.worker.slots import Queues
 from duetime.worker.worker import Worker
@@ -317,10 +317,7 @@ class Duetime:
 
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, asked)
-        # This process is there for the worker. What was loaded by now stays loaded, and to read
-        # it through for garbage again and again took a tenth of the time, in long pauses.
-        gc.collect()
-        gc.freeze()
+        freeze()
         try:
             async with self, self.worker(concurrency=concurrency, queues=queues):
                 await stop.wait()

@@ -1,7 +1,9 @@
 """A command line in the test's own process, in an empty directory that holds a shop."""
 
+import os
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,3 +109,44 @@ def app(duetime: Duetimes, shop: str) -> Any:
     from duetime.cli.loading import load_app
 
     return load_app(shop)
+
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Start `duetime ...` in the shop's directory; nothing outlives the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def process(*arguments: str, together: bool = False) -> subprocess.Popen[str]:
+        """`together`: what it says on standard error is read as if from standard output."""
+        command = [sys.executable, "-m", "duetime.cli", *arguments]
+        started.append(
+            subprocess.Popen(
+                command,
+                cwd=tmp_path,
+                env=os.environ,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if together else subprocess.PIPE,
+                start_new_session=together,
+            )
+        )
+        return started[-1]
+
+    yield process
+    for one in started:
+        one.kill()
+        one.communicate()
+
+
+def read_until(process: "subprocess.Popen[str]", text: str) -> str:
+    """Everything up to the line that holds `text`; a process that ends first fails the test."""
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if text in line:
+            return "".join(lines)
+    raise AssertionError(f"it ended without {text!r}: {lines} {process.stderr}")

@@ -1,11 +1,7 @@
 """`duetime worker`: as a process, because signals and exit codes are what it is about."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,45 +10,7 @@ import typer
 from duetime import Duetime
 from duetime.cli.worker import parse_queues, start_line
 
-from .conftest import Duetimes
-
-Start = Callable[..., "subprocess.Popen[str]"]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    """Start `duetime ...` in the shop's directory; nothing outlives the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def process(*arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "duetime.cli", *arguments]
-        started.append(
-            subprocess.Popen(
-                command,
-                cwd=tmp_path,
-                env=os.environ,
-                text=True,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-        )
-        return started[-1]
-
-    yield process
-    for one in started:
-        one.kill()
-        one.communicate()
-
-
-def read_until(process: "subprocess.Popen[str]", text: str) -> str:
-    """Everything up to the line that holds `text`; a process that ends first fails the test."""
-    assert process.stdout is not None
-    lines = []
-    for line in process.stdout:
-        lines.append(line)
-        if text in line:
-            return "".join(lines)
-    raise AssertionError(f"it ended without {text!r}: {lines} {process.stderr}")
+from .conftest import Duetimes, Start, read_until
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

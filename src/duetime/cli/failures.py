@@ -27,8 +27,12 @@ def plainly() -> Iterator[None]:
 
 
 def fail(message: str) -> None:
-    print(f"error: {one_line(message)}", file=sys.stderr)
+    say(message)
     sys.exit(1)
+
+
+def say(message: str) -> None:
+    print(f"error: {one_line(message)}", file=sys.stderr)
 
 
 def advice(error: DuetimeError) -> str:

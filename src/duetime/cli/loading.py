@@ -18,12 +18,17 @@ from duetime.errors import did_you_mean
 
 def load_app(name: str) -> Duetime:
     """The Duetime at `module:app`; the current directory counts as a place for modules."""
-    module_name, colon, path = name.partition(":")
-    if not colon or not module_name or not path:
-        raise typer.BadParameter(f"{name!r} names no app: write module:app, as myshop.main:app")
+    module_name, path = module_and_path(name)
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     return _app_in(_module(module_name, path), path)
+
+
+def module_and_path(name: str) -> tuple[str, str]:
+    module_name, colon, path = name.partition(":")
+    if not colon or not module_name or not path:
+        raise typer.BadParameter(f"{name!r} names no app: write module:app, as myshop.main:app")
+    return module_name, path
 
 
 def _module(name: str, path: str) -> ModuleType:

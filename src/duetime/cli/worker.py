@@ -12,8 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from duetime.app import Duetime
-from duetime.cli.loading import load_app
+from duetime.cli.loading import load_app, module_and_path
 from duetime.cli.opening import migrating, tables_needed
+from duetime.cli.order import Order
 from duetime.store.memory import MemoryStore
 from duetime.store.sql.remedy import masked
 from duetime.worker.slots import Queues
@@ -39,21 +40,44 @@ def worker(
             "own; all others share the concurrency. Repeatable.",
         ),
     ] = None,
+    processes: Annotated[
+        int, typer.Option(min=1, help="Worker processes, each with slots of its own.")
+    ] = 1,
     log_level: Annotated[LogLevel, typer.Option(help="How much to log.")] = LogLevel.info,
 ) -> None:
     """Run an app's handlers until SIGTERM or Ctrl-C; what runs then may finish."""
-    queues = parse_queues(queue or [])
+    order = Order(app, concurrency, parse_queues(queue or []), log_level, processes)
+    log_to_stderr(log_level)
+    if processes > 1:
+        raise typer.Exit(supervise(order))
+    target = load_app(app)
+    announce(target, order)
+    with tables_needed(target, migrating(target, app, None)):
+        run_loop(target.run(concurrency=concurrency, queues=order.queues))
+
+
+def supervise(order: Order) -> int:
+    module_and_path(order.app)
+    from duetime.cli.supervisor import Supervisor
+
+    async def run() -> int:
+        return await Supervisor(order).run()
+
+    return asyncio.run(run())
+
+
+def log_to_stderr(level: str) -> None:
     logging.basicConfig(
         stream=sys.stderr,
-        level=log_level.upper(),
+        level=level.upper(),
         format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
     )
-    target = load_app(app)
-    typer.echo(start_line(target, concurrency, queues))
-    for warning in warnings(target):
+
+
+def announce(app: Duetime, order: Order) -> None:
+    typer.echo(start_line(app, order.concurrency, order.queues, order.processes))
+    for warning in warnings(app):
         typer.echo(f"warning: {warning}", err=True)
-    with tables_needed(target, migrating(target, app, None)):
-        run_loop(target.run(concurrency=concurrency, queues=queues))
 
 
 def parse_queues(given: list[str]) -> Queues:
@@ -77,7 +101,7 @@ def _slots(name: str, number: str) -> int:
     return int(number)
 
 
-def start_line(app: Duetime, concurrency: int | None, queues: Queues) -> str:
+def start_line(app: Duetime, concurrency: int | None, queues: Queues, processes: int = 1) -> str:
     slots = concurrency or app.settings.concurrency
     served = f"all queues ({slots} slots)"
     if isinstance(queues, dict):
@@ -86,7 +110,8 @@ def start_line(app: Duetime, concurrency: int | None, queues: Queues) -> str:
     elif queues is not None:
         served = f"queues {', '.join(queues)} only ({slots} slots)"
     kinds = ", ".join(app.parts.handlers.kinds()) or "none"
-    return f"duetime worker on {masked(app.settings.url)}: {served}; kinds: {kinds}"
+    each = f", {processes} processes each" if processes > 1 else ""
+    return f"duetime worker on {masked(app.settings.url)}{each}: {served}; kinds: {kinds}"
 
 
 def warnings(app: Duetime) -> list[str]:
