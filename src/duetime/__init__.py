@@ -14,6 +14,7 @@ from duetime.model.lane import Priority
 from duetime.model.outcome import Cancel, Fail, Snooze
 from duetime.model.retry import Retry
 from duetime.model.state import Outcome, State
+from duetime.model.stats import LivingWorker, Parked, Stats
 from duetime.model.tenant import ANY, current_tenant
 from duetime.worker.context import Context
 from duetime.worker.injection import Depends
@@ -31,13 +32,16 @@ __all__ = [
     "Depends",
     "Duetime",
     "Fail",
+    "LivingWorker",
     "Outcome",
     "Page",
+    "Parked",
     "Priority",
     "Request",
     "Retry",
     "Run",
     "Snooze",
     "State",
+    "Stats",
     "current_tenant",
 ]

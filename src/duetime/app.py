@@ -115,7 +115,9 @@ class Duetime:
         self.parts = Parts(self.store, payloads, Handlers(payloads), Events(), Meters(), self.clock)
         self._providers: dict[type[Any], Callable[..., Any]] = {}
         self._sessions = sessions
-        self._client = Client(self.parts, TimeOrderedIds(), self.settings.max_payload)
+        self._client = Client(
+            self.parts, TimeOrderedIds(), self.settings.max_payload, sweep=self.settings.sweep
+        )
         self.sync = SyncDuetime(self._client, self.parts)
 
     # -- declaring -------------------------------------------------------------------
@@ -227,6 +229,7 @@ class Duetime:
     get = awaited(Client.get)
     find = awaited(Client.find)
     runs = awaited(Client.runs)
+    stats = awaited(Client.stats)
 
     async def wait(
         self,

@@ -42,7 +42,7 @@ from duetime.model.action import (
     as_run,
 )
 from duetime.model.clock import from_micros, to_micros
-from duetime.model.duration import instant
+from duetime.model.duration import instant, micros
 from duetime.model.filter import Filter, from_cursor, page_limit, to_cursor
 from duetime.model.ids import NewId
 from duetime.model.key import IfExists
@@ -50,6 +50,7 @@ from duetime.model.lane import Priority, lane_of
 from duetime.model.name import check_name, check_optional
 from duetime.model.payload import from_json
 from duetime.model.state import State
+from duetime.model.stats import MOST_FINISHED, Counted, Stats, clock_offset, stats_of
 from duetime.model.tenant import (
     AMBIENT,
     Ambient,
@@ -58,16 +59,24 @@ from duetime.model.tenant import (
 from duetime.plan import Plan
 from duetime.worker.parts import Parts
 
+# Who was not seen for so many sweeps is taken for gone.
+SWEEPS_ALIVE = 3
+
 
 class Client:
     """Plans verbs for one app."""
 
-    def __init__(self, parts: Parts, new_id: NewId, max_payload: int) -> None:
+    def __init__(
+        self, parts: Parts, new_id: NewId, max_payload: int, *, sweep: float = 10.0
+    ) -> None:
         self._store = parts.store
         self._payloads = parts.payloads
         self._meters = parts.meters
         self._new_id = new_id
         self._max_payload = max_payload
+        self._clock = parts.clock
+        # A worker shows itself in every sweep; one of them may come late.
+        self._alive = micros("sweep", SWEEPS_ALIVE * sweep)
 
     # -- writing ---------------------------------------------------------------------
 
@@ -269,6 +278,12 @@ class Client:
         """Every run of the action, oldest first."""
         return Plan(self._store.runs(to_id(action_id), to_scope(tenant)), _runs)
 
+    def stats(self, *, tenant: TenantArgument = AMBIENT) -> Plan[Stats]:
+        """Health figures of this tenant's actions, of the store's clock and of all workers."""
+        flow = self._store.stats(to_scope(tenant), alive=self._alive, limit=MOST_FINISHED)
+        before = to_micros(self._clock.now())
+        return Plan(flow, lambda counted: self._stats(counted, before))
+
     # -- from arguments to what a store keeps ----------------------------------------
 
     def _new(self, request: Request) -> NewAction:
@@ -306,6 +321,10 @@ class Client:
             # A later one of the same call replaced it.
             return replace(self._shown(added.record), created=True)
         return as_action(added.record, payload, None, None, created=True)
+
+    def _stats(self, counted: Counted, before: int) -> Stats:
+        after = to_micros(self._clock.now())
+        return stats_of(counted, clock_offset(counted.now, before, after))
 
     def _page(self, records: Sequence[Record], size: int) -> Page[Action]:
         more = len(records) > size

@@ -63,6 +63,7 @@ class SyncDuetime:
     get = blocking(Client.get)
     find = blocking(Client.find)
     runs = blocking(Client.runs)
+    stats = blocking(Client.stats)
 
     def wait(
         self, action_id: UUID, *, timeout: Delay | None = None, tenant: TenantArgument = AMBIENT

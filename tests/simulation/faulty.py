@@ -14,6 +14,7 @@ from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, S
 from duetime.model.ending import Ending
 from duetime.model.filter import Filter
 from duetime.model.key import IfExists
+from duetime.model.stats import Counted
 from duetime.model.tenant import Scope
 from duetime.store.base import Listener, OnWake, Store
 from duetime.store.flow import Flow
@@ -98,6 +99,9 @@ class FaultyStore(Store):
 
     def audit(self, subject_id: str, limit: int) -> Flow[list[AuditEntry]]:
         return named("audit", self._truth.audit(subject_id, limit))
+
+    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Flow[Counted]:
+        return named("stats", self._truth.stats(tenant, alive=alive, limit=limit))
 
     # -- the worker's verbs ----------------------------------------------------------
 

@@ -98,6 +98,7 @@ def flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[
     }
 
 
+COUNTING = {"limit": 1000, "tenant": "t"}
 NAMES = [*flows(SqliteStore("never-opened"))]
 
 
@@ -175,6 +176,12 @@ class TestPostgres:
             assert used
             assert "Seq Scan" not in nodes_in(plan)
 
+    def test_finished_actions_are_counted_by_their_index(self, full_postgres: str) -> None:
+        store = PostgresStore(full_postgres)
+        with psycopg.connect(full_postgres) as connection:
+            plan = _explain(connection, store, Statement("stats_finished", COUNTING))
+        assert {index.removeprefix("duetime_") for index in indexes_in(plan)} == {"history_state"}
+
     def test_a_plan_without_pins_would_be_caught(self, full_postgres: str) -> None:
         """The guard above can fail: unpinned and misled, the planner reads it all."""
         store = PostgresStore(full_postgres)
@@ -203,6 +210,14 @@ class TestSqlite:
         ]
         assert bad == [], told
         assert any("USING" in line for line in told), told
+
+    def test_finished_actions_are_counted_by_their_index(self, full_sqlite: Path) -> None:
+        sql = SqliteStore(full_sqlite)._loader.sql(Statement("stats_finished", COUNTING))
+        with closing(sqlite3.connect(full_sqlite)) as connection:
+            params = {"now": NOW, **COUNTING}
+            plan = connection.execute("EXPLAIN QUERY PLAN " + sql, params).fetchall()
+        told = [row[3] for row in plan]
+        assert "SEARCH h USING INDEX duetime_history_state (state=?)" in told, told
 
 
 def explain(url: str, store: PostgresStore, flow: Flow[Any]) -> object:

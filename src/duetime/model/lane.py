@@ -79,6 +79,14 @@ def parse_lane(text: str) -> Lane:
     return Lane(text, queue, int(priority), int(shard), suspect)
 
 
+def readable_lane(text: str) -> Lane | None:
+    """None for a text that is no lane: whoever wrote it into the store was not us."""
+    try:
+        return parse_lane(text)
+    except ValueError:
+        return None
+
+
 def _parse_parking(text: str) -> Lane:
     _, version, length, rest = text.split(".", 3)
     kind, home = rest[: int(length)], rest[int(length) + 1 :]

@@ -31,6 +31,7 @@ from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, S
 from duetime.model.ending import Ending
 from duetime.model.filter import Filter
 from duetime.model.key import IfExists
+from duetime.model.stats import Counted
 from duetime.model.tenant import Scope
 from duetime.store.flow import Flow, Wake
 from duetime.store.transaction import Joined, Opener
@@ -155,6 +156,13 @@ class Store(ABC):
     @abstractmethod
     def audit(self, subject_id: str, limit: int) -> Flow[list[AuditEntry]]:
         """The newest entries about one subject, newest first."""
+
+    @abstractmethod
+    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Flow[Counted]:
+        """Count the tenant's unfinished actions by lane; its finished ones by state, among the
+        newest `limit` of each; and name the workers, of whichever tenant, that were seen within
+        the last `alive` microseconds. A read that no other verb waits for; its parts need not
+        be of one snapshot."""
 
     # -- the worker's verbs ----------------------------------------------------------
 

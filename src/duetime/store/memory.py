@@ -40,6 +40,7 @@ from duetime.model.move import (
     told,
 )
 from duetime.model.state import State
+from duetime.model.stats import Counted
 from duetime.model.tenant import ANY, Scope
 from duetime.store import memory_moves as moves
 from duetime.store.base import Listener, OnWake, Store
@@ -47,6 +48,7 @@ from duetime.store.flow import Flow, Statement, Wake, immediate
 from duetime.store.listeners import Listeners
 from duetime.store.memory_lanes import Row
 from duetime.store.memory_rows import Rows, has_expired
+from duetime.store.memory_stats import count
 
 T = TypeVar("T")
 
@@ -206,6 +208,10 @@ class MemoryStore(Store):
     @immediate
     def audit(self, subject_id: str, limit: int) -> list[AuditEntry]:
         return [*reversed(self._rows.audit.get(subject_id, ()))][:limit]
+
+    @immediate
+    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Counted:
+        return count(self._rows, tenant, self._now(), alive, limit)
 
     # -- the worker's verbs ----------------------------------------------------------
 

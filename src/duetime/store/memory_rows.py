@@ -55,7 +55,7 @@ class Rows:
 
     def visible(self, action_id: UUID, tenant: Scope) -> Record:
         record = self.record(action_id)
-        if record is None or not _within(record, tenant):
+        if record is None or not within(record, tenant):
             raise ActionNotFound(action_id)
         return record
 
@@ -154,7 +154,7 @@ def _slot(record: Record) -> Slot | None:
     return None if record.key is None else (record.tenant, record.kind, record.key)
 
 
-def _within(record: Record, tenant: Scope) -> bool:
+def within(record: Record, tenant: Scope) -> bool:
     return tenant is ANY or record.tenant == tenant
 
 
@@ -162,7 +162,7 @@ def _fits(record: Record, wanted: Filter) -> bool:
     equal = ("state", "kind", "queue", "correlation_id", "key")
     return (
         all(getattr(wanted, name) in (None, getattr(record, name)) for name in equal)
-        and _within(record, wanted.tenant)
+        and within(record, wanted.tenant)
         and _due_within(record.due_at, wanted)
     )
 

@@ -14,7 +14,7 @@ from duetime.model.claim import Claimed, ClaimOrder, LaneHead, Span
 from duetime.model.clock import from_micros, monotonic
 from duetime.model.duration import instant
 from duetime.model.ending import Ending
-from duetime.model.lane import parse_lane
+from duetime.model.lane import readable_lane
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.testing.clock import FakeClock
@@ -129,8 +129,12 @@ class Testing:
         """The lanes that hold something to run; what is parked waits for a handler here."""
         store, handlers = self._app.store, self._app.parts.handlers
         looked = await store.perform(store.look())
-        lanes = [(head, parse_lane(head.lane)) for head in looked.lanes]
-        return [h for h, lane in lanes if lane.parked is None or handlers.runs(*lane.parked)]
+        lanes = [(head, readable_lane(head.lane)) for head in looked.lanes]
+        return [
+            head
+            for head, lane in lanes
+            if lane and (lane.parked is None or handlers.runs(*lane.parked))
+        ]
 
     async def _claim(self) -> Claimed:
         spans = [Span(head.lane, -(2**62), 0) for head in await self._heads()]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from duetime.model.claim import Claim, Claimed, ClaimOrder, LaneHead, Span
-from duetime.model.lane import Lane, parse_lane, visit_order
+from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
 from duetime.worker.held import Held, Holdings
@@ -158,8 +158,8 @@ class Claimer:
         what finds a slot. An action that was lost twice is taken alone, into a slot that stays
         free until it is there. If it is due and only that slot is missing, the pool takes
         nothing else: the next free slot is its own."""
-        known = [(parse_lane(text), due) for text, due in self._heads.items()]
-        reached = [(lane, due) for lane, due in known if self._reaches(pool, lane)]
+        known = [(readable_lane(text), due) for text, due in self._heads.items()]
+        reached = [(lane, due) for lane, due in known if lane and self._reaches(pool, lane)]
         now, own_slot = self._time.now(), pool.free > pool.early
         if not own_slot and any(lane.suspect and due <= now for lane, due in reached):
             return []

@@ -6,8 +6,9 @@ from abc import ABC
 
 from duetime.store.sql.add_flows import AddFlows
 from duetime.store.sql.client_flows import ClientFlows
+from duetime.store.sql.stats_flows import StatsFlows
 from duetime.store.sql.worker_flows import WorkerFlows
 
 
-class SqlFlows(AddFlows, ClientFlows, WorkerFlows, ABC):
+class SqlFlows(AddFlows, ClientFlows, WorkerFlows, StatsFlows, ABC):
     """What the SQL stores share: all but connections, transactions and waking."""

@@ -42,7 +42,7 @@ PARAM_TYPES: Mapping[str, str] = {
     **dict.fromkeys(
         (
             *("due_at", "delay", "lease", "ahead", "since", "limit", "keep", "keep_failed"),
-            *("due_from", "due_before", "lock", "keep_worker", "front"),
+            *("due_from", "due_before", "lock", "keep_worker", "front", "alive"),
         ),
         "bigint",
     ),

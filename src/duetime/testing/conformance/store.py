@@ -7,6 +7,7 @@ from duetime.testing.conformance.auditing import Auditing
 from duetime.testing.conformance.cancelling import Cancelling
 from duetime.testing.conformance.claiming import Claiming
 from duetime.testing.conformance.completing import Completing
+from duetime.testing.conformance.counting import Counting
 from duetime.testing.conformance.finding import Finding
 from duetime.testing.conformance.keys import Keys
 from duetime.testing.conformance.parking import Parking
@@ -39,5 +40,6 @@ class StoreConformance(
     Waking,
     Auditing,
     Performing,
+    Counting,
 ):
     """Every sentence of the contract in `duetime.store.base`, family by family."""

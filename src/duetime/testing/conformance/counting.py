@@ -1,0 +1,155 @@
+"""Counting: the health figures that `stats` adds up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duetime.model.lane import lane_of
+from duetime.model.state import Outcome, State
+from duetime.model.stats import Counted, LaneCount, Stats, stats_of
+from duetime.model.tenant import ANY, Scope
+from duetime.testing.conformance.probe import (
+    LANE,
+    LATER,
+    LEASE,
+    PARKED,
+    SECOND,
+    WORKER,
+    Probe,
+    again,
+)
+from duetime.testing.conformance.suite import Suite
+
+ALIVE = 30 * SECOND
+
+
+async def counted(
+    probe: Probe, tenant: Scope = ANY, alive: int = ALIVE, limit: int = 100
+) -> Counted:
+    return await probe.do(probe.store.stats(tenant, alive=alive, limit=limit))
+
+
+async def stats(probe: Probe, tenant: Scope = ANY) -> Stats:
+    return stats_of(await counted(probe, tenant), 0.0)
+
+
+class Counting(Suite):
+    async def test_an_empty_store_counts_nothing(self, probe: Probe) -> None:
+        found = await counted(probe)
+        nothing = {State.succeeded: 0, State.failed: 0, State.cancelled: 0}
+        assert found == Counted(probe.now, [], nothing, [])
+
+    async def test_unfinished_actions_are_counted_by_lane(self, probe: Probe) -> None:
+        for delay in (0, 0, LATER):
+            await probe.add(delay=delay)
+        await probe.add(queue="q", delay=LATER)
+        await probe.claim(LANE, limit=1)
+        probe.pass_time(SECOND)
+        found = {one.lane: one for one in (await counted(probe)).lanes}
+        due = probe.now - SECOND
+        assert found == {
+            LANE: LaneCount(LANE, 2, 1, due, 1, 0, 0, 0),
+            lane_of("q", 1, None): LaneCount(lane_of("q", 1, None), 1, 0, None, 0, 0, 0, 0),
+        }
+
+    async def test_they_add_up(self, probe: Probe) -> None:
+        await probe.add(delay=LATER)
+        await probe.add(tenant="t", priority=3, due_at=probe.now - 5 * SECOND)
+        await probe.add(queue="q", due_at=probe.now - 3 * SECOND)
+        await probe.running(queue="r")
+        found = await stats(probe)
+        assert (found.scheduled, found.running, found.parked, found.waiting) == (3, 1, 0, 0)
+        assert (found.overdue, found.oldest_overdue) == (2, 5.0)
+        assert (found.expired_leases, found.unreachable) == (0, 0)
+
+    async def test_what_is_due_this_instant_is_overdue(self, probe: Probe) -> None:
+        await probe.add(due_at=probe.now)
+        await probe.add(due_at=probe.now + 1)
+        found = await stats(probe)
+        assert (found.overdue, found.oldest_overdue) == (1, 0.0)
+
+    async def test_a_lease_that_ran_out_is_counted_until_it_is_renewed(self, probe: Probe) -> None:
+        claim, _ = await probe.running(), await probe.running()
+        probe.pass_time(LEASE - 1)
+        assert (await stats(probe)).expired_leases == 0
+        probe.pass_time(1)
+        assert (await stats(probe)).expired_leases == 2
+        await probe.renew(claim)
+        assert (await stats(probe)).expired_leases == 1
+
+    async def test_what_is_parked_is_counted_apart(self, probe: Probe) -> None:
+        for _ in range(2):
+            claim = await probe.running()
+            await probe.end(again(claim, Outcome.released, lane=PARKED, refund=True))
+        probe.pass_time(SECOND)
+        found = await stats(probe)
+        assert (found.scheduled, found.parked, found.overdue) == (0, 2, 0)
+        assert [(one.kind, one.version, one.count) for one in found.parked_kinds] == [
+            ("mail", 1, 2)
+        ]
+
+    async def test_a_parked_kind_is_unknown_unless_a_living_worker_runs_it(
+        self, probe: Probe
+    ) -> None:
+        claim = await probe.running()
+        await probe.end(again(claim, Outcome.released, lane=PARKED, refund=True))
+        assert (await stats(probe)).unknown_kinds == ("mail",)
+        await probe.do(probe.store.sweep(replace(WORKER, kinds=["other"]), SECOND, 10))
+        assert (await stats(probe)).unknown_kinds == ("mail",)
+        await probe.do(probe.store.sweep(WORKER, SECOND, 10))
+        assert (await stats(probe)).unknown_kinds == ()
+
+    async def test_a_lane_that_nobody_can_read_is_unreachable(self, probe: Probe) -> None:
+        for lane in ("", "a", "1.x.q", "p.1.4.mail", "p.1.99.mail.1.0.q", "s.default"):
+            await probe.add(lane=lane)
+        assert (await stats(probe)).unreachable == 6
+
+    async def test_a_tenant_counts_its_own(self, probe: Probe) -> None:
+        for tenant in (None, "a", "a", "b"):
+            await probe.add(tenant=tenant, delay=LATER)
+            await probe.finished(State.failed, tenant=tenant)
+        scopes: list[Scope] = [ANY, None, "a", "b", "c"]
+        found = [await stats(probe, scope) for scope in scopes]
+        assert [one.scheduled for one in found] == [4, 1, 2, 1, 0]
+        assert [one.failed for one in found] == [4, 1, 2, 1, 0]
+
+    @pytest.mark.parametrize("state", [State.succeeded, State.failed, State.cancelled])
+    async def test_finished_actions_are_counted_up_to_a_limit(
+        self, probe: Probe, state: State
+    ) -> None:
+        for _ in range(3):
+            await probe.finished(state)
+        for limit, wanted in ((2, 2), (3, 3), (4, 3)):
+            finished = (await counted(probe, limit=limit)).finished
+            assert finished[state] == wanted
+            assert sum(finished.values()) == wanted
+
+    async def test_a_tenants_are_sought_among_the_newest(self, probe: Probe) -> None:
+        for tenant in ("a", "b", "b"):
+            await probe.finished(State.succeeded, tenant=tenant)
+            probe.pass_time(SECOND)
+        for limit, wanted in ((2, 0), (3, 1)):
+            finished = (await counted(probe, "a", limit=limit)).finished
+            assert finished[State.succeeded] == wanted
+
+    async def test_workers_are_named_while_they_show_themselves(self, probe: Probe) -> None:
+        worker = replace(WORKER, kinds=["a", "b"], queues=["q"])
+        await probe.do(probe.store.sweep(worker, SECOND, 10))
+        seen = probe.now
+        probe.pass_time(ALIVE)
+        assert list((await counted(probe, "whoever")).workers) == [(worker, seen)]
+        probe.pass_time(1)
+        assert list((await counted(probe)).workers) == []
+        await probe.do(probe.store.sweep(worker, SECOND, 10))
+        assert len((await counted(probe)).workers) == 1
+        await probe.do(probe.store.leave(worker.id))
+        assert list((await counted(probe)).workers) == []
+
+    async def test_counting_changes_nothing(self, probe: Probe) -> None:
+        await probe.running()
+        await probe.finished(State.failed)
+        before = await probe.all()
+        await counted(probe)
+        assert await probe.all() == before
