@@ -9,6 +9,7 @@ import typer
 
 from duetime.cli.actions import cli as actions
 from duetime.cli.demo import demo
+from duetime.cli.doctor import doctor
 from duetime.cli.migrate import migrate
 from duetime.cli.worker import worker
 
@@ -23,6 +24,7 @@ cli.command("demo")(demo)
 cli.command("worker")(worker)
 cli.add_typer(actions, name="actions")
 cli.command("migrate")(migrate)
+cli.command("doctor")(doctor)
 
 
 def _print_version(asked: bool) -> None:

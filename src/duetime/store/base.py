@@ -28,6 +28,7 @@ from duetime.errors import ConfigError, shown
 from duetime.model.action import Added, NewAction, Record, StoredRun
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
+from duetime.model.diagnosis import Diagnosis
 from duetime.model.ending import Ending
 from duetime.model.filter import Filter
 from duetime.model.key import IfExists
@@ -95,6 +96,12 @@ class Store(ABC):
     def listen(self, on_wake: OnWake) -> AbstractAsyncContextManager[Listener]:
         """Call `on_wake` on this event loop after each commit that woke, from any process
         as far as the store can tell, until the context ends."""
+
+    def diagnose(self) -> Diagnosis:
+        """For `duetime doctor`: look at the database below without changing anything, and tell
+        what is wrong instead of raising it. Blocking. A store that has nothing to tell leaves
+        this as it is."""
+        return Diagnosis()
 
     # -- the client's verbs ----------------------------------------------------------
 

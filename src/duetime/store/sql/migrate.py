@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 from duetime.errors import ConfigError
+from duetime.model.diagnosis import Schema
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps
 from duetime.store.sql.loader import Dialect, Loader, Migration
 from duetime.store.sql.names import WRITTEN, Names
@@ -43,6 +44,18 @@ def apply(loader: Loader) -> Flow[None]:
     return Flow(lambda: _apply(loader), Mode.write)
 
 
+def examine(loader: Loader, perform: Callable[[Flow[Any]], Any]) -> Schema:
+    """How far this database and this code are apart; nothing is changed."""
+    known = loader.migrations()[-1].version
+    versions: list[int] = perform(Flow(lambda: _applied(loader), Mode.read))
+    applied = max(versions, default=0)
+    try:
+        missing: list[Migration] = perform(pending(loader))
+    except ConfigError as error:
+        return Schema(applied, known, refused=str(error))
+    return Schema(applied, known, tuple(one.name for one in missing))
+
+
 def refuse(missing: Sequence[Migration], names: Names, url: str) -> None:
     """What `migrate=False` says instead of migrating."""
     if missing:
@@ -58,6 +71,13 @@ def _pending(loader: Loader) -> Steps[list[Migration]]:
     _refuse_newer(applied, known[-1].version)
     versions = {row[0] for row in applied}
     return [one for one in known if one.version not in versions]
+
+
+def _applied(loader: Loader) -> Steps[list[int]]:
+    ((tables_exist, _),) = yield _look(loader)
+    if not tables_exist:
+        return []
+    return [cast("int", row[0]) for row in (yield Statement("migrations", {}))]
 
 
 def _apply(loader: Loader) -> Steps[None]:

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from duetime.errors import ConfigError
 from duetime.model.clock import Clock, SettableClock, SystemClock, to_micros
+from duetime.model.diagnosis import Diagnosis
 from duetime.model.ids import TimeOrderedIds
 from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, Wake
@@ -37,6 +38,7 @@ from duetime.store.sql.deadline import loop_deadline, thread_deadline
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
 from duetime.store.sql.pools import AsyncCursor, Cursor, Pools, Shelf
+from duetime.store.sql.postgres_diagnosis import examine
 from duetime.store.sql.postgres_faults import FAULTS
 from duetime.store.sql.postgres_host import PostgresHost
 from duetime.store.sql.server import Server
@@ -258,6 +260,11 @@ class PostgresStore(SqlFlows):
             remote.expect(ping)
         channel = self._loader.names.channel
         return {"channel": channel, "ping": ping_message(self._sender, ping)}
+
+    def diagnose(self) -> Diagnosis:
+        return examine(
+            self._server, self._loader, self._perform_blocking, listening=self._listening
+        )
 
     # -- migrating -------------------------------------------------------------------
 

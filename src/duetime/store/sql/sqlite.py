@@ -11,6 +11,7 @@ from os import PathLike, fspath
 from typing import TypeVar
 
 from duetime.model.clock import Clock, SystemClock, to_micros
+from duetime.model.diagnosis import Diagnosis
 from duetime.model.ids import TimeOrderedIds
 from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Rows, Statement, Wake
@@ -21,6 +22,7 @@ from duetime.store.sql.drive import drive, statements
 from duetime.store.sql.joined import SqlJoined
 from duetime.store.sql.loader import Loader, Migration
 from duetime.store.sql.names import WRITTEN, Names
+from duetime.store.sql.sqlite_diagnosis import examine
 from duetime.store.sql.sqlite_faults import FAULTS, explain, is_missing
 from duetime.store.sql.sqlite_flows import SqliteFlows
 from duetime.store.sql.sqlite_host import SqliteHost
@@ -112,6 +114,9 @@ class SqliteStore(SqliteFlows):
             finally:
                 task.cancel()
                 await asyncio.wait([task])
+
+    def diagnose(self) -> Diagnosis:
+        return examine(self._path, self._loader, self._drive)
 
     # -- migrating -------------------------------------------------------------------
 

@@ -46,6 +46,10 @@ def explain(error: Exception, path: str) -> DuetimeError:
             return _unavailable(path, f"failed: {error}")
 
 
+def is_busy(error: sqlite3.Error) -> bool:
+    return error.sqlite_errorcode & PRIMARY_CODE in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
 def is_missing(path: str) -> bool:
     """Is no file there? One that may not even be looked at is left to SQLite to complain of."""
     try:
