@@ -1,9 +1,11 @@
 """`duetime worker --processes N`: real processes, killed, stopped and orphaned."""
 
+import asyncio
 import os
 import re
 import signal
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +13,17 @@ from pathlib import Path
 import pytest
 
 from duetime import Duetime
+from duetime.cli.failures import Mistake
 from duetime.cli.loading import load_app
-from duetime.cli.supervisor import FIRST_PAUSE, LIVED_WELL, LONGEST_PAUSE, Backoff, how
+from duetime.cli.order import Order
+from duetime.cli.supervisor import (
+    FIRST_PAUSE,
+    LIVED_WELL,
+    LONGEST_PAUSE,
+    Backoff,
+    Supervisor,
+    how,
+)
 from servers import OwnServer
 
 from .conftest import Duetimes, Start, read_until
@@ -253,6 +264,21 @@ def test_three_processes_on_one_file_run_each_action_once(
     assert Counter(int(number) for number, _ in ledger) == dict.fromkeys(range(900), 1)
     assert {int(pid) for _, pid in ledger} == set(pids)
     app.sync.close()
+
+
+async def test_a_system_without_processes_is_asked_again_once_it_gave_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    supervisor = Supervisor(Order("shop:app", processes=2))
+    with pytest.raises(Mistake, match="no process can be started"):
+        await supervisor._keep(1)
+    supervisor._proven.set()
+    again = asyncio.create_task(supervisor._keep(1))
+    done, _ = await asyncio.wait([again], timeout=0.1)
+    assert not done  # it waits for its next try
+    supervisor._drain()
+    await again
 
 
 def test_pauses_double_up_to_a_limit_and_start_over_after_a_long_life() -> None:

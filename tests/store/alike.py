@@ -32,6 +32,12 @@ def heads(swept: Any) -> object:
     return swept["now"], sorted(heads, key=str)
 
 
+def figures(counted: Any) -> object:
+    """Lanes in any order. Workers are forgotten when a store likes."""
+    lanes = sorted(counted["lanes"], key=lambda one: str(one["lane"]))
+    return counted["now"], lanes, counted["finished"]
+
+
 def places(claimed: Any) -> dict[UUID, tuple[str, int]]:
     return {claim["id"]: (claim["lane"], claim["due_at"]) for claim in claimed["claims"]}
 

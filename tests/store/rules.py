@@ -32,7 +32,16 @@ from duetime.store.base import Store
 from duetime.store.memory import MemoryStore
 from duetime.testing import FakeClock
 from store import draws
-from store.alike import by_id, claims_alike, ends_before, heads, instants, places, whole_ties
+from store.alike import (
+    by_id,
+    claims_alike,
+    ends_before,
+    figures,
+    heads,
+    instants,
+    places,
+    whole_ties,
+)
 from store.laws import Laws
 from store.pair import Holding, Pair, Refused
 
@@ -126,6 +135,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.known = self.before
         self.pair.ask(lambda side: side.store.get(self._id(pick), scope))
         self.pair.ask(lambda side: side.store.runs(self._id(pick), scope))
+        self.pair.ask(lambda side: side.store.stats(scope, alive=FAR, limit=ALL), figures)
         wanted = replace(self._filter(pick, likeness), limit=size)
         while page := self._find(wanted):
             wanted = replace(wanted, before=page[-1]["id"])

@@ -106,6 +106,14 @@ SQLITE = (
     _common("look_at_running_ones", "_heads", " AND a.token IS NULL", ""),
     _common("runs_newest_first", "runs", "ORDER BY r.seq", "ORDER BY r.seq DESC"),
     _common("audit_oldest_first", "audit", "u.at DESC, u.id DESC", "u.at, u.id"),
+    _common("stats_of_all_leases", "stats_lanes", " AND a.lease_until <= :now", ""),
+    _common(
+        "stats_overdue_too_late",
+        "stats_lanes",
+        "IS NULL AND a.due_at <= :now),\n    min",
+        "IS NULL AND a.due_at < :now),\n    min",
+    ),
+    _common("stats_of_other_tenants", "stats_finished", "n.tenant = :tenant", "TRUE"),
     _common("ended_in_any_way", "ended", " AND h.outcome = e.ending_outcome", ""),
     Mutant(
         "key_held_twice",

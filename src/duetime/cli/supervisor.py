@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from duetime.cli.child import READY, SIGNALS, UNAVAILABLE
+from duetime.cli.failures import Mistake
 from duetime.cli.order import Order
 from duetime.cli.program import is_run_as_module
 from duetime.model.clock import monotonic
@@ -115,16 +116,32 @@ class Supervisor:
             await self._proven.wait()
         backoff = Backoff()
         while not self._stop.is_set():
-            child = self._children[number] = await start(self._order, not self._proven.is_set())
-            if self._stop.is_set():
-                child.hang_up()
-            ready = await child.is_ready()
-            if ready:
-                self._proven.set()
-            code = await child.ended()
-            del self._children[number]
-            pause = self._judge(number, child, code, ready, backoff)
-            await self._pause(pause)
+            try:
+                child = await start(self._order, first=not self._proven.is_set())
+            except OSError as error:
+                await self._pause(self._without(number, error, backoff))
+            else:
+                await self._pause(await self._live(number, child, backoff))
+
+    def _without(self, number: int, error: OSError, backoff: Backoff) -> float:
+        """The system has no process for us, as where memory ran out; later it may."""
+        if not self._proven.is_set():
+            raise Mistake(f"no process can be started: {error}") from error
+        pause = backoff.after(0.0)
+        log.warning("worker process %d cannot be started: %s; again in %g s", number, error, pause)
+        return pause
+
+    async def _live(self, number: int, child: Child, backoff: Backoff) -> float:
+        """Until it ends; seconds until it is to be started again."""
+        self._children[number] = child
+        if self._stop.is_set():
+            child.hang_up()
+        ready = await child.is_ready()
+        if ready:
+            self._proven.set()
+        code = await child.ended()
+        del self._children[number]
+        return self._judge(number, child, code, ready, backoff)
 
     def _judge(self, number: int, child: Child, code: int, ready: bool, backoff: Backoff) -> float:
         """Seconds until it is started again; none of it if we are stopping."""
@@ -152,14 +169,24 @@ class Supervisor:
             await asyncio.wait_for(self._stop.wait(), seconds)
 
 
-async def start(order: Order, first: bool) -> Child:
+async def start(order: Order, *, first: bool) -> Child:
     """A new process that shares nothing with this one but the lifeline."""
     ours, theirs = socket.socketpair()
+    try:
+        process = await _spawn(order, theirs, first)
+    except OSError:
+        ours.close()
+        raise
+    reader, writer = await asyncio.open_connection(sock=ours)
+    return Child(process, reader, writer)
+
+
+async def _spawn(order: Order, theirs: socket.socket, first: bool) -> Process:
     # As this process was started: a script does not look for modules where it stands.
     safely = [] if is_run_as_module() else ["-P"]
     words = [order.to_text(), str(theirs.fileno()), "yes" if first else "no"]
     with theirs:
-        process = await asyncio.create_subprocess_exec(
+        return await asyncio.create_subprocess_exec(
             sys.executable,
             *safely,
             "-m",
@@ -168,8 +195,6 @@ async def start(order: Order, first: bool) -> Child:
             stdin=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
         )
-    reader, writer = await asyncio.open_connection(sock=ours)
-    return Child(process, reader, writer)
 
 
 def how(code: int) -> str:
