@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from datetime import timedelta
 
 import pytest
@@ -166,14 +167,20 @@ async def test_a_sync_handler_that_outlives_the_grace_keeps_a_short_lease(url: s
 async def test_an_action_due_soon_is_started_at_its_time_and_not_before(
     real_app: Duetime,
 ) -> None:
+    """All stores of these tests take the time from this machine."""
+
     @real_app.handler(kind="note")
-    async def note(payload: Note) -> None: ...
+    async def note(payload: Note) -> float:
+        return time.time()
 
     async with real_app.worker():
         actions = [await real_app.schedule(Note(), delay=0.05 * n) for n in range(10)]
         for action in actions:
-            await real_app.wait(action.id, timeout=20)
+            ended = await real_app.wait(action.id, timeout=20)
             (run,) = await real_app.runs(action.id)
+            assert action.due_at is not None
+            assert isinstance(ended.result, float)
+            assert ended.result >= action.due_at.timestamp()
             assert run.late_by is not None
             assert run.late_by >= timedelta(0)
 

@@ -74,7 +74,8 @@ class Runner:
         self._turn = asyncio.Lock()
 
     async def run(self, held: Held) -> None:
-        held.started_at = self._time.now()
+        # Its time has come: a reply that was slow may since have made us know less of the time.
+        held.started_at = max(self._time.now(), held.claim.due_at)
         handler = self._parts.handlers.get(held.claim.kind)
         end: End | Recorded | None = self._refuse(held.claim)
         if end is None and handler is not None:
