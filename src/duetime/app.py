@@ -16,12 +16,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
-from duetime.arguments import Delay, Request, TenantArgument
+from duetime.arguments import Delay, Parent, Request, TenantArgument
 from duetime.client import Client
 from duetime.config import Settings, load, whole
 from duetime.errors import ConfigError, shown
 from duetime.events import Event, Events, Subscriber
 from duetime.model.action import Action
+from duetime.model.chain import On
 from duetime.model.clock import Clock, SystemClock
 from duetime.model.duration import positive_seconds
 from duetime.model.ids import TimeOrderedIds
@@ -259,6 +260,8 @@ class Duetime:
         queue: str | None = None,
         tenant: str | Ambient | None = AMBIENT,
         by: str | None = None,
+        after: Parent | None = None,
+        on: On | None = None,
     ) -> Request:
         """One item of `schedule_many`."""
         return Request(
@@ -271,6 +274,8 @@ class Duetime:
             queue=queue,
             tenant=tenant,
             by=by,
+            after=after,
+            on=on,
         )
 
     def acting(

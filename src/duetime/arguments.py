@@ -8,6 +8,8 @@ from typing import get_args
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, did_you_mean
+from duetime.model.action import Action
+from duetime.model.chain import On
 from duetime.model.clock import to_micros
 from duetime.model.duration import instant, micros
 from duetime.model.filter import Filter
@@ -19,6 +21,8 @@ from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope, current_by, curre
 
 Delay = float | timedelta
 TenantArgument = Scope | Ambient
+# What `after=` takes: an action or its id.
+Parent = Action | UUID | str
 
 NAME = 450
 LABEL = 500
@@ -38,6 +42,8 @@ class Request:
     queue: str | None = None
     tenant: str | Ambient | None = AMBIENT
     by: str | None = None
+    after: Parent | None = None
+    on: On | None = None
 
 
 def to_request(item: tuple[object, datetime] | Request) -> Request:
@@ -79,6 +85,21 @@ def to_if_exists(mode: IfExists) -> IfExists:
     if mode not in get_args(IfExists):
         raise InvalidArgument("if_exists", mode, 'give "return", "replace" or "raise"')
     return mode
+
+
+def to_parent(after: Parent | None, on: On | None) -> tuple[UUID | None, On | None]:
+    """The action to wait for, and how it must end: in success, unless said otherwise."""
+    if on is not None and on not in get_args(On):
+        hint = did_you_mean(str(on), get_args(On))
+        raise InvalidArgument("on", on, f'give "succeeded", "failed" or "finished"{hint}')
+    if after is None and on is not None:
+        raise InvalidArgument("on", on, "say after which action: after=")
+    if after is None:
+        return None, None
+    try:
+        return to_id(after.id if isinstance(after, Action) else after), on or "succeeded"
+    except InvalidArgument:
+        raise InvalidArgument("after", after, "give an action or its id") from None
 
 
 def to_priority(priority: Priority | str) -> Priority:

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TypeVar
 from uuid import UUID
 
 from duetime.arguments import (
@@ -16,12 +16,14 @@ from duetime.arguments import (
     NAME,
     QUEUE,
     Delay,
+    Parent,
     Request,
     TenantArgument,
     to_actor,
     to_filter,
     to_id,
     to_if_exists,
+    to_parent,
     to_priority,
     to_request,
     to_scope,
@@ -29,7 +31,7 @@ from duetime.arguments import (
     to_when,
 )
 from duetime.errors import InvalidArgument
-from duetime.events import ActionCancelled, ActionRescheduled, Event
+from duetime.events import cancellations, reschedulings
 from duetime.model.action import (
     Action,
     Added,
@@ -41,14 +43,15 @@ from duetime.model.action import (
     as_action,
     as_run,
 )
-from duetime.model.clock import from_micros, to_micros
+from duetime.model.chain import On
+from duetime.model.clock import to_micros
 from duetime.model.duration import instant, micros
 from duetime.model.filter import Filter, from_cursor, page_limit, to_cursor
 from duetime.model.ids import NewId
 from duetime.model.key import IfExists
 from duetime.model.lane import Priority, lane_of
 from duetime.model.name import check_name, check_optional
-from duetime.model.payload import from_json
+from duetime.model.payload import maybe_json
 from duetime.model.state import State
 from duetime.model.stats import MOST_FINISHED, Counted, Stats, clock_offset, stats_of
 from duetime.model.tenant import (
@@ -57,10 +60,14 @@ from duetime.model.tenant import (
     current_tenant,
 )
 from duetime.plan import Plan
+from duetime.store.cascade import Cascade, as_settled, cascade
+from duetime.store.flow import Flow, followed
 from duetime.worker.parts import Parts
 
 # Who was not seen for so many sweeps is taken for gone.
 SWEEPS_ALIVE = 3
+
+T = TypeVar("T")
 
 
 class Client:
@@ -93,9 +100,15 @@ class Client:
         queue: str | None = None,
         tenant: str | Ambient | None = AMBIENT,
         by: str | None = None,
+        after: Parent | None = None,
+        on: On | None = None,
         connection: object = None,
     ) -> Plan[Action]:
         """Schedule a payload for an instant, after a delay, or now.
+
+        With `after` it waits for the end of that action: `delay` counts from there, and `at`
+        is the earliest. If that one does not end as `on` says ("succeeded" by default,
+        "failed", or "finished": in any way), it is cancelled.
 
         `key` makes it unique among the unfinished actions of its tenant and kind: if one
         holds the key, `if_exists` says whether to "return" or "replace" it or to "raise"
@@ -114,14 +127,10 @@ class Client:
             queue=queue,
             tenant=tenant,
             by=by,
+            after=after,
+            on=on,
         )
-        flow = self._store.add([self._new(request)], to_if_exists(if_exists))
-        return Plan(
-            flow,
-            lambda added: self._one_added(added[0], payload),
-            self._count_added,
-            connection=connection,
-        )
+        return self._add([request], if_exists, connection, lambda actions: actions[0])
 
     def schedule_many(
         self,
@@ -134,13 +143,32 @@ class Client:
 
         Takes `(payload, at)` pairs and `app.request(payload, ...)` values.
         """
-        asked = [to_request(item) for item in requests]
-        flow = self._store.add([self._new(request) for request in asked], to_if_exists(if_exists))
+        return self._add([to_request(item) for item in requests], if_exists, connection, list)
+
+    def _add(
+        self,
+        asked: Sequence[Request],
+        if_exists: IfExists,
+        connection: object,
+        wanted: Callable[[list[Action]], T],
+    ) -> Plan[T]:
+        new = [self._new(request) for request in asked]
+        payloads = [request.payload for request in asked]
+        flow = self._store.add(new, to_if_exists(if_exists))
+        parents = [one.after for one in new if one.after is not None]
+        if not parents:
+            return Plan(
+                flow,
+                lambda added: wanted(self._added(added, payloads)),
+                self._count_added,
+                connection=connection,
+            )
         return Plan(
-            flow,
-            lambda added: self._added(added, [r.payload for r in asked]),
-            self._count_added,
-            connection=connection,
+            followed(flow, lambda _: cascade(self._store, parents)),
+            lambda done: wanted(self._added(as_settled(*done), payloads)),
+            lambda done: self._count_added(done[0], done[1].settled),
+            lambda done: cancellations([], done[1].settled),
+            connection,
         )
 
     def cancel(
@@ -157,11 +185,12 @@ class Client:
         With `running=True` a running handler is asked to stop: its `ctx.cancelled` turns
         true at its worker's next heartbeat, and its outcome stands.
         """
+        flow = self._store.cancel(to_id(action_id), to_scope(tenant), to_actor(by), running=running)
         return Plan(
-            self._store.cancel(to_id(action_id), to_scope(tenant), to_actor(by), running=running),
-            self._shown,
-            lambda record: self._count_cancelled([record]),
-            _cancellations,
+            followed(flow, lambda record: self._settle([record])),
+            lambda done: self._shown(done[0]),
+            lambda done: self._count_cancelled([done[0], *done[1].settled]),
+            lambda done: cancellations([done[0]], done[1].settled),
             connection,
         )
 
@@ -182,7 +211,7 @@ class Client:
         flow = self._store.reschedule(
             to_id(action_id), to_scope(tenant), to_actor(by), due_at=due_at, delay=pause
         )
-        return Plan(flow, self._shown, self._count_rescheduled, _reschedulings, connection)
+        return Plan(flow, self._shown, self._count_rescheduled, reschedulings, connection)
 
     def retry(
         self,
@@ -215,12 +244,17 @@ class Client:
         left alone. At least one of correlation_id, kind and state must be given."""
         wanted = to_filter(correlation_id, kind, state, tenant, State.scheduled)
         return Plan(
-            self._store.cancel_many(wanted, to_actor(by)),
-            len,
-            self._count_cancelled,
-            lambda records: [e for record in records for e in _cancellations(record)],
+            followed(self._store.cancel_many(wanted, to_actor(by)), self._settle),
+            lambda done: len(done[0]),
+            lambda done: self._count_cancelled([*done[0], *done[1].settled]),
+            lambda done: cancellations(done[0], done[1].settled),
             connection,
         )
+
+    def _settle(self, records: Sequence[Record]) -> Flow[Cascade]:
+        """What ended may be a parent: its children in the same transaction, as far as it goes."""
+        ended = [record.id for record in records if record.state is State.cancelled]
+        return cascade(self._store, ended)
 
     def retry_many(
         self,
@@ -293,6 +327,7 @@ class Client:
         given = request.tenant
         tenant = check_optional("tenant", current_tenant() if given is AMBIENT else given, NAME)
         due_at, pause = to_when(request.at, request.delay)
+        after, on = to_parent(request.after, request.on)
         return NewAction(
             id=self._new_id(),
             kind=entry.kind,
@@ -307,6 +342,8 @@ class Client:
             due_at=due_at,
             delay=pause,
             by=to_actor(request.by),
+            after=after,
+            on=on,
         )
 
     # -- from what a store gave to what users see ------------------------------------
@@ -332,15 +369,15 @@ class Client:
         return Page(items, to_cursor(items[-1].id) if more else None)
 
     def _shown(self, record: Record) -> Action:
-        payload = self._payloads.shown(record.kind, record.version, record.payload)
-        return as_action(record, payload, _data(record.result), _data(record.progress))
+        return self._payloads.action(record)
 
     # -- what is counted once it is committed ----------------------------------------
 
-    def _count_added(self, added: Sequence[Added]) -> None:
+    def _count_added(self, added: Sequence[Added], settled: Sequence[Record] = ()) -> None:
         for one in added:
             if one.created:
                 self._meters.scheduled(one.record.kind, one.record.tenant)
+        self._count_cancelled(settled)
 
     def _count_cancelled(self, records: Sequence[Record]) -> None:
         for record in records:
@@ -356,29 +393,4 @@ class Client:
 
 
 def _runs(stored: Sequence[StoredRun]) -> list[Run]:
-    return [as_run(run, _data(run.result)) for run in stored]
-
-
-def _data(text: str | None) -> object:
-    return None if text is None else from_json(text)
-
-
-def _cancellations(record: Record) -> list[Event]:
-    if record.state is not State.cancelled:
-        return []
-    return [ActionCancelled(**_subject(record), by=record.cancelled_by or "system")]
-
-
-def _reschedulings(record: Record) -> list[Event]:
-    due_at = from_micros(record.due_at or 0)
-    by = record.modified_by or "system"
-    return [ActionRescheduled(**_subject(record), by=by, due_at=due_at)]
-
-
-def _subject(record: Record) -> dict[str, Any]:
-    return {
-        "action_id": record.id,
-        "kind": record.kind,
-        "tenant": record.tenant,
-        "correlation_id": record.correlation_id,
-    }
+    return [as_run(run, maybe_json(run.result)) for run in stored]

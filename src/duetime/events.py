@@ -7,11 +7,16 @@ import contextvars
 import inspect
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
+
+from duetime.model.action import Record
+from duetime.model.chain import SYSTEM
+from duetime.model.clock import from_micros
+from duetime.model.state import State
 
 log = logging.getLogger("duetime.events")
 
@@ -45,6 +50,32 @@ class ActionCancelled(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActionRescheduled(Event):
     due_at: datetime
+
+
+def cancellations(asked: Sequence[Record], settled: Sequence[Record] = ()) -> list[Event]:
+    """Of those that somebody asked to cancel, and of children that were settled."""
+    told: list[Event] = [
+        ActionCancelled(**_subject(record), by=record.cancelled_by or SYSTEM)
+        for record in asked
+        if record.state is State.cancelled
+    ]
+    unmet = [child for child in settled if child.state is State.cancelled]
+    return told + [ActionCancelled(**_subject(c), by=SYSTEM, reason=c.error) for c in unmet]
+
+
+def reschedulings(record: Record) -> list[Event]:
+    """A child that waits goes on waiting: of it, the earliest that it can be due is told."""
+    due_at = from_micros(record.due_at or record.after_at or 0)
+    return [ActionRescheduled(**_subject(record), by=record.modified_by or SYSTEM, due_at=due_at)]
+
+
+def _subject(record: Record) -> dict[str, Any]:
+    return {
+        "action_id": record.id,
+        "kind": record.kind,
+        "tenant": record.tenant,
+        "correlation_id": record.correlation_id,
+    }
 
 
 E = TypeVar("E", bound=Event)

@@ -217,3 +217,27 @@ def test_the_same_words_on_postgres(duetime: Duetimes, postgres_url: str, tmp_pa
     duetime.ok("actions", "reschedule", made, "--delay", "2h", "--url", postgres_url)
     assert "cancelled: mail" in duetime.ok("actions", "cancel", made, "--url", postgres_url)
     assert "no runs yet" in duetime.ok("actions", "show", made, "--url", postgres_url)
+
+
+def test_an_action_waits_for_another(duetime: Duetimes, shop: str, ask: Any) -> None:
+    parent = ask("schedule", "mail", '{"to": "ada"}', "--delay", "1h")
+    child = ask("schedule", "mail", '{"to": "bob"}', "--after", parent["id"], "--on", "failed")
+    assert (child["after"], child["on"], child["due_at"]) == (parent["id"], "failed", None)
+    waits = ["after", parent["id"], "failed"]
+    for said in (
+        duetime.ok("actions", "list", "--app", shop),
+        duetime.ok("actions", "show", child["id"], "--app", shop),
+        duetime.ok("actions", "reschedule", child["id"], "--delay", "1h", "--app", shop),
+    ):
+        assert all(word in said for word in waits)
+    ask("cancel", parent["id"])
+    gone = ask("show", child["id"])
+    assert (gone["state"], gone["cancelled_by"]) == ("cancelled", "system")
+    assert parent["id"] in gone["error"]
+
+
+def test_a_mistaken_parent_is_told(duetime: Duetimes, shop: str) -> None:
+    call = ["actions", "schedule", "mail", '{"to": "ada"}', "--app", shop]
+    unknown = "01890a5d-ac96-774b-bcce-b302099a8057"
+    assert unknown in duetime(*call, "--after", unknown).err
+    assert "after" in duetime(*call, "--on", "failed").err

@@ -25,7 +25,7 @@ STUBS = {
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
 }
 # Fields that nothing fills yet.
-UNUSED = {"after", "on", "job", "tick", "triggered_by", "stop", "note"}
+UNUSED = {"job", "tick", "triggered_by", "stop", "note"}
 # For our own tests, and for stores.
 NOT_FOR_USERS = {"worker_settings", "on_change"}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from duetime.errors import IllegalState
 from duetime.model.action import Record
 from duetime.model.claim import Claim
-from duetime.model.state import State
+from duetime.model.state import FINISHED, State
 from duetime.store.memory import MemoryStore
 from duetime.testing import FakeClock
 from duetime.testing.conformance.probe import Probe, again, finish
@@ -74,6 +74,19 @@ async def allowed_moves() -> Moves:
             after = await probe.get(before.id)
             if after != before:
                 moves.add((start.value, after.state.value, move))
+    return moves | await settlements()
+
+
+async def settlements() -> Moves:
+    """Only a child can be settled, so it is asked what becomes of one."""
+    clock = FakeClock()
+    probe = Probe(MemoryStore(clock=clock), clock)
+    moves: Moves = set()
+    for end in sorted(FINISHED):
+        parent = await probe.finished(end)
+        child = await probe.add(after=parent.id, on="succeeded", delay=0)
+        [after] = await probe.settle(parent.id)
+        moves.add((child.state.value, after.state.value, "settle"))
     return moves
 
 

@@ -354,3 +354,23 @@ async def backend(hand: Hand) -> int:
     found = await hand.execute("SELECT pg_backend_pid()")
     row = found.fetchone()
     return int((await row if asyncio.iscoroutine(row) else row)[0])
+
+
+class TestChained:
+    async def test_children_of_a_run_are_settled_and_read_what_it_did(
+        self, bank: Duetime, kind: Kind, kind_url: str
+    ) -> None:
+        async def work(hand: Hand) -> object:
+            ctx = hand.context
+            parent = ctx.sync_parent() if kind.blocking else await ctx.parent()
+            await hand.execute(INSERT)
+            return "first" if parent is None else [parent.state, parent.result]
+
+        kind.declare(bank, work)
+        first = await bank.schedule(Note())
+        second = await bank.schedule(Note(), after=first)
+        unmet = await bank.schedule(Note(), after=second, on="failed")
+        ended = await run(bank, second)
+        assert (ended.state, ended.result) == (State.succeeded, ["succeeded", "first"])
+        assert (await run(bank, unmet)).state is State.cancelled
+        assert count_notes(kind_url) == 2

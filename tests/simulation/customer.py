@@ -13,6 +13,7 @@ from duetime.client import Client
 from duetime.errors import DuetimeError, StoreUnavailable
 from duetime.events import Events
 from duetime.model.action import Action
+from duetime.model.chain import On
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.key import IfExists
 from duetime.model.lane import Priority
@@ -30,6 +31,7 @@ from simulation.scenario import Scenario
 from simulation.script import Script
 from simulation.truth import Truth
 
+ON: list[On] = ["succeeded", "failed", "finished"]
 IF_EXISTS: list[IfExists] = ["return", "replace", "raise"]
 
 
@@ -77,12 +79,20 @@ class Customer:
             **self._when(),
             key=dice.choice([None, None, None, "k1", "k2"]),
             if_exists=dice.choice(IF_EXISTS),
-            **self._lane(),
+            **self._lane() | self._parent(),
             correlation_id=dice.choice([None, "c1", "c2"]),
         )
         action = await self._insist(plan)
         if action is not None:
             self.promised.append(action.id)
+
+    def _parent(self) -> dict[str, Any]:
+        """A third waits for one that is there, finished or not."""
+        parent = self._pick() if self._dice.random() < 0.35 else None
+        record = self._truth.record(parent) if parent else None
+        if record is None:
+            return {}
+        return {"after": parent, "on": self._dice.choice(ON), "tenant": record.tenant}
 
     def _lane(self) -> dict[str, Any]:
         dice = self._dice

@@ -76,6 +76,10 @@ class Monitor:
         if record.state is State.running:
             expired = record.lease_until is not None and record.lease_until <= now
             return "G6 not rescued in time", [n for n in nodes if expired]
+        if record.waits:
+            parent = self._truth.record(record.after) if record.after else None
+            over = parent is None or parent.state.finished
+            return "G1 left waiting though its parent has ended", [n for n in nodes if over]
         lane = self._truth.lane(record.id)
         due = record.due_at is not None and record.due_at <= now
         known = [n for n in idle if n.knows_all or lane.parked is None]

@@ -13,13 +13,15 @@ from unittest.mock import patch
 from uuid import UUID
 
 from duetime.errors import StoreUnavailable
-from duetime.model import ending
+from duetime.model import chain, ending
 from duetime.model.clock import to_micros
 from duetime.model.ending import Again, Ending, decide_loss
 from duetime.model.lane import parse_lane
+from duetime.model.state import FINISHED
 from duetime.store.memory import MemoryStore
-from duetime.store.memory_rows import has_expired
+from duetime.store.memory_rows import Rows, has_expired
 from duetime.worker import claimer, sweeper
+from duetime.worker.chainer import Chainer
 from duetime.worker.claimer import Claimer
 from duetime.worker.completer import Completer
 from duetime.worker.heartbeat import Renewal
@@ -184,6 +186,21 @@ def add_again(self: Any, new: Any, if_exists: Any, now: int) -> UUID:
 
 ADD_ONE = MemoryStore._add_one
 
+
+def forget_parents(self: Any, parents: Any) -> None:
+    """Neither completions nor sweeps lead to children."""
+
+
+def find_no_parents(self: Any) -> list[UUID]:
+    return []
+
+
+def find_all_children(self: Any, parent: UUID) -> list[Any]:
+    return [self.unfinished[child].record for child in self._children.get(parent, ())]
+
+
+WHATEVER = dict.fromkeys(("succeeded", "failed", "finished"), FINISHED)
+
 MUTANTS: Mapping[str, list[Patch]] = {
     "completes what is running, whoever runs it": [(MemoryStore, "_end", end_by_state)],
     "completes by the worker's name": [
@@ -219,6 +236,10 @@ MUTANTS: Mapping[str, list[Patch]] = {
     "never gives up what kills its workers": [(ending, "FATAL_LOSSES", 50)],
     "never suspects what kills its workers": [(ending, "SUSPECT_LOSSES", 50)],
     "stops and keeps what it has not started": [(Worker, "_release", release_nothing)],
+    "forgets what waits for others": [(Chainer, "ended", forget_parents)],
+    "settles only what it ended itself": [(Rows, "parents", find_no_parents)],
+    "runs children whatever became of their parents": [(chain, "_MET_BY", WHATEVER)],
+    "settles children of parents that still run": [(Rows, "orphans", find_all_children)],
     "relies on wakes alone": [(Sweeper, "_plan_next", plan_no_sweep)],
 }
 

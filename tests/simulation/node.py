@@ -180,7 +180,8 @@ class Node:
     def leftovers(self) -> str | None:
         """What it still holds though nothing is left to do."""
         holdings, completer = len(self.worker._holdings), len(self.worker._completer)
+        parents = len(self.worker._chainer)
         pools = [(p.running, p.early, len(p.ready)) for p in self.worker._pools]
-        if holdings or completer or any(any(pool) for pool in pools):
-            return f"holdings {holdings}, endings {completer}, pools {pools}"
+        if holdings or completer or parents or any(any(pool) for pool in pools):
+            return f"holdings {holdings}, endings {completer}, parents {parents}, pools {pools}"
         return None

@@ -31,6 +31,9 @@ FAULTS = [
     "asked to stop",
     "cancelled",
     "rescheduled",
+    "children due",
+    "children cancelled",
+    "children settled by another worker",
 ]
 
 

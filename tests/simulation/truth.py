@@ -34,7 +34,10 @@ class Truth(MemoryStore):
         return self._rows.record(action_id)
 
     def lane(self, action_id: UUID) -> Lane:
-        return parse_lane(self._rows.unfinished[action_id].lane)
+        """Where it stands; what waits for its parent stands nowhere."""
+        text = self._rows.unfinished[action_id].lane
+        assert text is not None
+        return parse_lane(text)
 
     def unfinished(self) -> list[Record]:
         return [row.record for row in self._rows.unfinished.values()]

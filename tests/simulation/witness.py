@@ -14,9 +14,11 @@ from uuid import UUID
 from duetime.errors import DuetimeError
 from duetime.model.action import Record
 from duetime.model.claim import Claimed, Renewed
-from duetime.model.ending import Ending, Finish
+from duetime.model.ending import Completed, Ending, Finish
 from duetime.model.state import Outcome, State
+from simulation.chains import Chains
 from simulation.faulty import Call
+from simulation.life import Change, Life
 from simulation.loop import Process
 from simulation.trace import Trace
 from simulation.truth import Truth
@@ -26,7 +28,6 @@ FATAL = 5
 FREE = frozenset({Outcome.snoozed, Outcome.released, Outcome.lost})
 
 Records = Mapping[UUID, Record]
-Change = tuple[Record | None, Record]
 
 
 @dataclass(slots=True)
@@ -54,17 +55,6 @@ class Hold:
         return self.losses >= SUSPECT
 
 
-@dataclass(slots=True)
-class Life:
-    """What the counters of an action must be; `number` grows when its budget starts anew."""
-
-    attempt: int = 0
-    base: int = 0
-    losses: int = 0
-    number: int = 0
-    finishes: int = 0
-
-
 class Witness:
     """Judges each call by what the truth was before it and is after it."""
 
@@ -74,6 +64,7 @@ class Witness:
         self._trace = trace
         self.holds: dict[UUID, Hold] = {}
         self.lives: dict[UUID, Life] = {}
+        self._chains = Chains(truth, trace, self.lives)
         self._rules: dict[str, Callable[[Process, Call[Any], dict[UUID, Change], Any], None]] = {
             "add": self._added,
             "cancel": self._cancelled,
@@ -98,13 +89,18 @@ class Witness:
             if changes:
                 self._wrong("an error changed something", call)
             return
+        if isinstance(value, tuple):
+            # The verb and, in the same transaction, the settling of children.
+            value = value[0]
+        changes = self._chains.settle(process, call.verb, changes)
         rule = self._rules.get(call.verb)
         if rule is not None:
             rule(process, call, changes, value)
         elif changes:
             self._wrong("a read changed something", call)
-        for action_id, (_, record) in changes.items():
-            self._count(action_id, record)
+        for action_id in after:
+            if before.get(action_id) is not after[action_id]:
+                self._count(action_id, after[action_id])
 
     def delivered(self, value: object) -> None:
         """A reply reached its process."""
@@ -118,7 +114,9 @@ class Witness:
 
     # -- the client's verbs ----------------------------------------------------------
 
-    def _added(self, _: Process, call: Call[Any], changes: dict[UUID, Change], v: Any) -> None:
+    def _added(
+        self, process: Process, call: Call[Any], changes: dict[UUID, Change], v: Any
+    ) -> None:
         for action_id, (before, after) in changes.items():
             if before is None:
                 self.lives[action_id] = Life()
@@ -126,13 +124,22 @@ class Witness:
                 self._need(call, before, State.scheduled)
                 old = self.lives[action_id]
                 self.lives[action_id] = Life(number=old.number + 1, finishes=old.finishes)
-            self._need(call, after, State.scheduled)
+            if after.after is None or after.waits:
+                self._need(call, after, State.scheduled)
+            else:
+                self._chains.judge(after)
+                if after.state is State.cancelled:
+                    self.lives[action_id].finishes += 1
+                    self._chains.ended(process, after)
 
-    def _cancelled(self, _: Process, call: Call[Any], changes: dict[UUID, Change], v: Any) -> None:
+    def _cancelled(
+        self, process: Process, call: Call[Any], changes: dict[UUID, Change], v: Any
+    ) -> None:
         for action_id, (before, after) in changes.items():
             self._need(call, before, State.scheduled)
             self._need(call, after, State.cancelled)
             self.lives[action_id].finishes += 1
+            self._chains.ended(process, after)
             self._trace.count("cancelled")
         if call.verb == "cancel" and not changes and isinstance(v, Record) and v.token:
             self.holds[v.token].stop_asked_at = self._truth.now
@@ -144,6 +151,8 @@ class Witness:
         for before, after in changes.values():
             self._need(call, before, State.scheduled)
             self._need(call, after, State.scheduled)
+            if before is not None and before.waits != after.waits:
+                self._wrong("a child that was moved no longer waits", self._trace.action(after.id))
             self._trace.count("rescheduled")
 
     def _retried(self, _: Process, call: Call[Any], changes: dict[UUID, Change], v: Any) -> None:
@@ -169,6 +178,7 @@ class Witness:
             self._need(call, after, State.running)
             if before is None or before.token or before.due_at is None or before.due_at > horizon:
                 self._wrong("claimed though not free or not due", self._trace.action(claim.id))
+            self._chains.claimed(after)
             if claim.token in self.holds or after.token != claim.token:
                 self._wrong("a token is not fresh", self._trace.action(claim.id))
             life = self.lives[claim.id]
@@ -194,9 +204,10 @@ class Witness:
         process: Process,
         call: Call[Any],
         changes: dict[UUID, Change],
-        accepted: set[UUID],
+        completed: Completed,
     ) -> None:
         endings: Sequence[Ending] = call.args[0]
+        accepted = completed.ended
         rescuing = call.verb == "rescue"
         right = {e.id: e for e in endings if self._may_end(e, rescuing)}
         for action_id in changes.keys() - right.keys():
@@ -207,7 +218,7 @@ class Witness:
             self._answered(call, ending, ending.id in accepted, right.get(ending.id) is ending)
         for action_id, ending in right.items():
             if action_id in changes:
-                self._apply(ending, *changes[action_id])
+                self._apply(process, ending, *changes[action_id])
 
     def _may_end(self, ending: Ending, rescuing: bool) -> bool:
         hold = self.holds[ending.token]
@@ -224,7 +235,9 @@ class Witness:
             rule = "denied though it took effect" if took else "told it took effect, it did not"
             self._wrong(f"G8 an ending was {rule}", call, self._trace.action(ending.id))
 
-    def _apply(self, ending: Ending, before: Record | None, after: Record) -> None:
+    def _apply(
+        self, process: Process, ending: Ending, before: Record | None, after: Record
+    ) -> None:
         hold, life = self.holds[ending.token], self.lives[ending.id]
         hold.outcome, hold.ended_at = ending.outcome, self._truth.now
         hold.result = ending.result
@@ -234,6 +247,7 @@ class Witness:
         self._trace.count(f"runs {ending.outcome}")
         if isinstance(ending, Finish):
             life.finishes += 1
+            self._chains.ended(process, after)
             self._finished(ending, after, life)
         else:
             life.attempt -= ending.outcome in FREE

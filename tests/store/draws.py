@@ -69,8 +69,13 @@ class Wish:
     due_in: int | None
     delay: int
     by: str
+    parent: int | None
+    on: str
 
-    def new(self, action_id: UUID, now: int) -> NewAction:
+    def new(
+        self, action_id: UUID, now: int, records: Sequence[Mapping[str, Any]] = ()
+    ) -> NewAction:
+        after = self._after(records)
         return NewAction(
             id=action_id,
             kind=self.kind,
@@ -85,7 +90,18 @@ class Wish:
             due_at=None if self.due_in is None else now + self.due_in,
             delay=self.delay if self.due_in is None else None,
             by=self.by,
+            after=after,
+            on=None if after is None else self.on,
         )
+
+    def _after(self, records: Sequence[Mapping[str, Any]]) -> UUID | None:
+        """One of its own tenant, if it is to have a parent; now and then anyone's."""
+        if self.parent is None or not records:
+            return None
+        ours = [one for one in records if one["tenant"] == self.tenant]
+        fitting = ours if ours and self.parent % 5 else records
+        found: UUID = fitting[self.parent % len(fitting)]["id"]
+        return found
 
     def rival(self, records: Sequence[Mapping[str, Any]]) -> Wish:
         """The same, but for the key of an unfinished action: the one that was tried most."""
@@ -107,6 +123,8 @@ wishes = st.builds(
     due_in=maybe_offsets,
     delay=micros,
     by=actors,
+    parent=st.none() | picks,
+    on=st.sampled_from(("succeeded", "succeeded", "failed", "finished")),
 )
 
 
@@ -176,11 +194,13 @@ class Likeness:
 
     def filter(self, record: Mapping[str, Any]) -> Filter:
         """One that this record fits, or misses by a hair."""
+        # A child that waits is due at no time.
+        due_at = record["due_at"] or record["created_at"]
         values = {
             **record,
             "queue": self.queue,
-            "due_from": record["due_at"] + self.past_due,
-            "due_before": record["due_at"] + self.past_due,
+            "due_from": due_at + self.past_due,
+            "due_before": due_at + self.past_due,
         }
         return Filter(**{name: values[name] for name in self.fields})
 

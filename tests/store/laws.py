@@ -5,7 +5,8 @@
 3. a completion uses the current token;
 4. at most one claimer;
 5. output before checkpoint: what left the unfinished is finished, never in neither;
-6. nothing due is left behind.
+6. nothing due is left behind;
+7. no child is settled before its parent has ended, and none waits on after it was settled.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from duetime.model.state import Outcome, State
 from store.pair import Holding
 
 Snapshot = Mapping[UUID, Mapping[str, Any]]
+
+
+def is_waiting(record: Mapping[str, Any]) -> bool:
+    """Whether it is a child whose parent has not ended, as far as it was told."""
+    return record["state"] is State.scheduled and record["due_at"] is None
 
 
 class Laws:
@@ -76,6 +82,14 @@ class Laws:
     def _was_done(self, held: Holding, ending: Ending) -> bool:
         return (held.id, held.name, ending.outcome) in self._done
 
+    def settled(self, before: Snapshot, after: Snapshot, parents: Collection[UUID]) -> None:
+        """All that waited for these was to be settled."""
+        for action_id, child in before.items():
+            ended = child["after"] not in before or before[child["after"]]["state"].finished
+            expected = is_waiting(child) and ended and child["after"] in parents
+            assert (after[action_id] != child) == expected, "law 7"
+            assert not (expected and is_waiting(after[action_id])), "law 7"
+
     def pruned(self, before: Snapshot, after: Snapshot) -> None:
         gone = before.keys() - after.keys()
         assert all(before[action_id]["state"].finished for action_id in gone), "law 5"
@@ -98,5 +112,6 @@ class Laws:
     ) -> None:
         """`within_reach` is what a claim over every lane of the sweep would take."""
         for record in found:
-            if record["state"] is State.scheduled and record["due_at"] <= now:
+            due = record["due_at"] is not None and record["due_at"] <= now
+            if record["state"] is State.scheduled and due:
                 assert record["id"] in within_reach, "law 6"

@@ -42,7 +42,7 @@ from store.alike import (
     places,
     whole_ties,
 )
-from store.laws import Laws
+from store.laws import Laws, is_waiting
 from store.pair import Holding, Pair, Refused
 
 T = TypeVar("T")
@@ -122,7 +122,10 @@ class StoreMachine(RuleBasedStateMachine):
             wishes = [wishes[0].rival(self._records), *wishes[1:]]
         old = [_pick(self.sent, pick) for pick in picks]
         known = len(self.sent)
-        new = [wish.new(draws.nth_id(known + i), self.now) for i, wish in enumerate(wishes)]
+        new = [
+            wish.new(draws.nth_id(known + i), self.now, self._records)
+            for i, wish in enumerate(wishes)
+        ]
         answer = self.pair.ask(lambda side: side.store.add([*new, *old], mode))
         if not isinstance(answer, Refused):
             for added in answer:
@@ -288,7 +291,8 @@ class StoreMachine(RuleBasedStateMachine):
 
         def alike(swept: Any) -> object:
             expired = by_id(swept["expired"])
-            return heads(swept), expired if limit == ALL else len(expired)
+            told = expired if limit == ALL else len(expired)
+            return heads(swept), told, set(swept["parents"])
 
         self.pair.ask(lambda side: side.store.sweep(WORKER, ahead, limit), alike)
         if rescuing:
@@ -304,13 +308,32 @@ class StoreMachine(RuleBasedStateMachine):
         self.ended += lost
 
     def _send(self, sent: Sequence[tuple[Holding, Ending]], rescuing: bool) -> None:
+        running = {one for one, record in self.before.items() if record["state"] is State.running}
+        present = {held.id for held, _ in sent if self._runs_for(held)} & running
+
+        def alike(completed: Any) -> object:
+            """Of what had ended earlier a store may tell more parents than there are."""
+            return completed["ended"], completed["parents"] & present
+
         accepted = self.pair.ask(
             lambda side: side.store.complete(
                 [side.ending(held, ending) for held, ending in sent], rescuing=rescuing
-            )
-        )
+            ),
+            alike,
+        )["ended"]
         expired_by = self.now if rescuing else None
         self.laws.ended(sent, self.before, self._snapshot(), accepted, expired_by)
+
+    @rule(picks=st.lists(draws.picks, min_size=1, max_size=4), limit=st.sampled_from((1, 2, ALL)))
+    @precondition(lambda self: any(map(is_waiting, self._records)))
+    def settle(self, picks: list[int], limit: int) -> None:
+        """The children of any, but mostly of those for which some wait."""
+        waited_for = [record["after"] for record in self._records if is_waiting(record)]
+        parents = [_pick(waited_for, pick) if pick % 4 else self._id(pick) for pick in picks]
+        before = self._snapshot()
+        self.pair.ask(lambda side: side.store.settle(parents, limit))
+        if limit == ALL:
+            self.laws.settled(before, self._snapshot(), parents)
 
     @rule(
         picks=st.lists(draws.picks, max_size=3, unique=True),

@@ -115,6 +115,22 @@ SQLITE = (
     ),
     _common("stats_of_other_tenants", "stats_finished", "n.tenant = :tenant", "TRUE"),
     _common("ended_in_any_way", "ended", " AND h.outcome = e.ending_outcome", ""),
+    _common(
+        "settle_while_parents_run",
+        "waiting",
+        "AND NOT EXISTS (SELECT 1 FROM duetime_actions AS u WHERE u.id = a.after)",
+        "",
+    ),
+    _common("settle_newest_first", "waiting", "ORDER BY a.id", "ORDER BY a.id DESC"),
+    _common("settle_outside_lanes", "settle", "lane = settled_lane, ", ""),
+    _common("settle_without_reason", "settle", ", error = settled_error", ""),
+    _common("postpone_keeps_delay", "postpone", "    after_delay = NULL,\n", ""),
+    _common("replace_keeps_parent", "replace", "    after = :after,\n", ""),
+    _common(
+        "circle_of_two_at_most", "circle", "CASE WHEN a.due_at IS NULL THEN a.after END", "NULL"
+    ),
+    _sqlite("finish_forgets_children", "finish", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
+    _sqlite("sweep_forgets_children", "sweep", "w.due_at IS NULL", "w.due_at IS NOT NULL"),
     Mutant(
         "key_held_twice",
         "migrations/sqlite/0001_actions.sql",
@@ -141,6 +157,13 @@ POSTGRES = (
         "renew",
         "1 AS ours, kept.stop_by",
         "1 AS ours, CAST(NULL AS text) AS stop_by",
+    ),
+    _postgres("finish_forgets_children", "finish", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
+    _postgres(
+        "sweep_tells_parents_that_run",
+        "sweep",
+        "WHERE NOT EXISTS (SELECT 1 FROM duetime_actions AS u WHERE u.id = w.after)",
+        "WHERE TRUE",
     ),
     _postgres(
         "prune_leaves_runs", "prune", "r.action_id = old.id", "r.action_id = old.id AND FALSE"

@@ -14,15 +14,16 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from duetime.model.claim import ClaimOrder, Lease, Span
+from duetime.model.claim import ClaimOrder, Lease, Presence, Span
 from duetime.model.ending import Again, Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
-from duetime.store.flow import Flow, Mode, Statement
+from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.attempt import settings
 from duetime.store.sql.postgres import PostgresStore
 from duetime.store.sql.sqlite import SqliteStore
+from duetime.store.sql.worker_flows import presence_params
 from servers import Server
 
 ROWS = 50_000
@@ -36,6 +37,13 @@ FILL = {
         SELECT {id}, i, 0, 1, 1, 'kind' || i % 10, '1.' || i % 8 || '.q', 'q', 'c' || i % 5000,
                'k' || i, 'me', '{{}}'
         FROM {series}
+    """,
+    "children": """
+        INSERT INTO duetime_actions (id, created_at, version, priority, kind, queue, after,
+                                     after_on, after_delay, created_by, payload)
+        SELECT {id}, 0, 1, 1, 'kind' || i % 10, 'q', {id}, 'succeeded', 0, 'me', '{{}}'
+        FROM {series}
+        WHERE i % 10 = 0
     """,
     "history": """
         INSERT INTO duetime_history (id, due_at, finished_at, created_at, version, attempt,
@@ -70,6 +78,27 @@ def flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[
     """Verbs by name, and the indexes that their first statements may use."""
     spans = [Span(f"1.{shard}.q", 0, 0) for shard in range(8)]
     leases = [Lease(UUID(int=i), ONE) for i in range(100)]
+    parents = [UUID(int=i) for i in range(100)]
+    ids = json.dumps([str(parent) for parent in parents])
+    settled = json.dumps([{"settled_id": str(parent)} for parent in parents])
+    sweeping = {
+        **presence_params(Presence("w", "a", "h", 1, [], [], 1)),
+        "ahead": 0,
+        "limit": 500,
+        "front": 100,
+        "beyond": str(ONE),
+        "window": 2000,
+    }
+    # What a verb sends after its first statement.
+    inner = {
+        "sweep": (Statement("sweep", sweeping), {"actions_due", "actions_after", "actions_pkey"}),
+        "settle each": (Statement("settle", {"rows": settled}), {"actions_pkey"}),
+        "look for parents": (Statement("stored", {"ids": ids}), {"actions_pkey", "history_pkey"}),
+        "look for circles": (
+            Statement("circle", {"id": str(ONE), "after": str(ONE)}),
+            {"actions_pkey"},
+        ),
+    }
     finds = {
         "find": (Filter(), {"actions_pkey", "history_pkey"}),
         "find failed": (Filter(state=State.failed), {"history_state", "history_pkey"}),
@@ -86,16 +115,25 @@ def flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[
             store.claim(ClaimOrder("w", spans, 500, 1)),
             {"actions_due", "actions_pkey"},
         ),
-        "finish": (store.complete(finishes(500)), {"actions_pkey"}),
-        "finish one": (store.complete(finishes(1)), {"actions_pkey"}),
+        "finish": (store.complete(finishes(500)), {"actions_pkey", "actions_after"}),
+        "finish one": (store.complete(finishes(1)), {"actions_pkey", "actions_after"}),
         "again": (store.complete(agains(500)), {"actions_pkey"}),
         "renew": (store.renew(leases, 1), {"actions_pkey"}),
         "get": (store.get(ONE, ANY), {"actions_pkey", "history_pkey"}),
         "cancel": (store.cancel(ONE, ANY, "me", running=False), {"actions_pkey"}),
         "progress": (store.progress(leases[0], "1"), {"actions_pkey"}),
         "look": (store.look(), {"actions_due"}),
+        "settle": (store.settle(parents, 500), {"actions_after", "actions_pkey", "history_pkey"}),
+        **{name: (one(statement), indexes) for name, (statement, indexes) in inner.items()},
         **{name: (store.find(wanted), indexes) for name, (wanted, indexes) in finds.items()},
     }
+
+
+def one(statement: Statement) -> Flow[Any]:
+    def steps() -> Steps[None]:
+        yield statement
+
+    return Flow(steps, Mode.write)
 
 
 COUNTING = {"limit": 1000, "tenant": "t"}
@@ -239,7 +277,7 @@ def _explain(
 
 def _rows(url: str) -> int:
     with psycopg.connect(url) as connection:
-        row = connection.execute("SELECT count(*) FROM duetime_actions").fetchone()
+        row = connection.execute("SELECT count(due_at) FROM duetime_actions").fetchone()
     assert row is not None
     return int(row[0])
 

@@ -60,7 +60,7 @@ def claim_all(path: str) -> list[str]:
             Finish(id=c.id, token=c.token, state=State.succeeded, outcome=Outcome.succeeded)
             for c in claims
         ]
-        done += [str(one) for one in store.perform_blocking(store.complete(endings))]
+        done += [str(one) for one in store.perform_blocking(store.complete(endings)).ended]
 
 
 class TestProcesses:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from uuid import UUID
 
 import pytest
 
@@ -11,7 +10,7 @@ from api.apps import Note
 from duetime import Duetime, State
 from duetime.errors import ConfigError, InvalidArgument
 from duetime.model.claim import ClaimOrder, Span
-from duetime.model.ending import Ending, Finish
+from duetime.model.ending import Completed, Ending, Finish
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow
 from duetime.store.memory import MemoryStore
@@ -20,7 +19,7 @@ from duetime.store.memory import MemoryStore
 class Fussy(MemoryStore):
     """Cannot keep one particular result."""
 
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[set[UUID]]:
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
         for ending in endings:
             if isinstance(ending, Finish) and ending.result == '"unkeepable"':
                 raise InvalidArgument("result", ending.result, "this store cannot keep it")
@@ -32,7 +31,7 @@ class Forbidding(MemoryStore):
 
     refusals = 0
 
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[set[UUID]]:
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
         if self.refusals < 2:
             self.refusals += 1
             raise ConfigError("permission denied for table duetime_actions")
@@ -42,7 +41,7 @@ class Forbidding(MemoryStore):
 class Stubborn(MemoryStore):
     """Will not hear of one particular action any more."""
 
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[set[UUID]]:
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
         for ending in endings:
             if "hated" in self.perform_blocking(self.get(ending.id, ANY)).payload:
                 raise InvalidArgument("id", ending.id, "this store has it already")

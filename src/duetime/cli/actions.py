@@ -12,6 +12,7 @@ from duetime.cli.documents import action_document, emit, page_document, payload_
 from duetime.cli.failures import Mistake
 from duetime.cli.opening import opened
 from duetime.cli.options import (
+    After,
     AnyTenant,
     App,
     At,
@@ -20,13 +21,14 @@ from duetime.cli.options import (
     Id,
     Json,
     KeyHeld,
+    On,
     Tenant,
     Url,
     os_user,
     refuse_both,
     scope,
 )
-from duetime.cli.times import now, shown
+from duetime.cli.times import now
 from duetime.model.action import Action
 from duetime.model.filter import MOST
 from duetime.model.lane import Priority
@@ -104,6 +106,8 @@ def schedule(
     payload: Annotated[str, typer.Argument(metavar="JSON", help="Its payload.")] = "{}",
     at: At = None,
     delay: Delay = None,
+    after: After = None,
+    on: On = None,
     key: Annotated[str | None, typer.Option(help="Dedupe name among unfinished ones.")] = None,
     if_exists: Annotated[
         KeyHeld, typer.Option(help="If an unfinished action holds the key.")
@@ -128,6 +132,8 @@ def schedule(
             build_payload(target, kind, payload),
             at=at,
             delay=delay,
+            after=after,
+            on=None if on is None else on.value,
             key=key,
             if_exists=if_exists.value,
             correlation_id=correlation,
@@ -214,5 +220,6 @@ def _tell(
     if json:
         emit(action_document(app, action, created=created))
         return
-    due = f", due {shown(action.due_at, now())}" if action.state is State.scheduled else ""
-    typer.echo(f"{done}: {action.kind} {action.id}{due}")
+    due = tables.due_text(action, now()) if action.state is State.scheduled else ""
+    due = due if action.waits or not due else f"due {due}"
+    typer.echo(f"{done}: {action.kind} {action.id}{', ' if due else ''}{due}")

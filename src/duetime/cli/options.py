@@ -41,6 +41,18 @@ class KeyHeld(StrEnum):
     raise_ = "raise"
 
 
+class ParentEnds(StrEnum):
+    """How the parent of an action must end: `model.chain.On`."""
+
+    succeeded = "succeeded"
+    failed = "failed"
+    finished = "finished"
+
+
+After = Annotated[
+    UUID | None, typer.Option(metavar="ID", help="Wait for the end of this action first.")
+]
+On = Annotated[ParentEnds | None, typer.Option(help="How that one must end; default: succeeded.")]
 App = Annotated[
     str | None,
     typer.Option("--app", metavar="MODULE:APP", help="The app whose store and kinds to use."),

@@ -59,7 +59,7 @@ def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool, widt
 
 
 def _wide_row(action: Action, at: datetime) -> list[Text]:
-    due, attempt = Text(shown(action.due_at, at)), Text(str(action.attempt))
+    due, attempt = Text(due_text(action, at)), Text(str(action.attempt))
     ending = Text(_cut(ending_of(action), 80))
     return [
         Text(str(action.id)),
@@ -76,7 +76,14 @@ def _narrow_row(action: Action, at: datetime) -> list[Text]:
     state = colored_state(action.state)
     if action.attempt:
         state = Text.assemble(state, "\n", (f"attempt {action.attempt}", "dim"))
-    return [id_, state, Text(action.kind), Text(shown(action.due_at, at, between="\n"))]
+    return [id_, state, Text(action.kind), Text(due_text(action, at, between="\n"))]
+
+
+def due_text(action: Action, at: datetime, between: str = ", ") -> str:
+    """When it is due, or what it waits for."""
+    if action.waits:
+        return f"after {action.after}{between}{action.on}"
+    return shown(action.due_at, at, between)
 
 
 def field_table(action: Action, payload: object, at: datetime) -> Table:

@@ -17,7 +17,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAction:
-    """What `schedule` asks a store to keep. Exactly one of `due_at` and `delay` is given."""
+    """What `schedule` asks a store to keep. Exactly one of `due_at` and `delay` is given: for a
+    child, one with `after`, they say when it is due once that parent has ended as `on` says."""
 
     id: UUID
     kind: str
@@ -32,6 +33,8 @@ class NewAction:
     due_at: int | None
     delay: int | None
     by: str
+    after: UUID | None = None
+    on: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,19 @@ class Record:
     triggered_by: str | None
     after: UUID | None
     after_on: str | None
+    after_at: int | None
+    after_delay: int | None
     created_at: int
     created_by: str
     modified_at: int | None
     modified_by: str | None
     cancelled_by: str | None
     finished_at: int | None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is a child whose parent has not ended yet, as far as it was told."""
+        return self.state is State.scheduled and self.due_at is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +123,11 @@ class Action:
     cancelled_by: str | None
     finished_at: datetime | None
     created: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for the end of its parent, and so is not due at any time yet."""
+        return self.state is State.scheduled and self.due_at is None
 
 
 @dataclass(frozen=True, slots=True)

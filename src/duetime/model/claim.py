@@ -126,8 +126,10 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What one look at the whole store found."""
+    """What one look at the whole store found. `parents` are those that have ended, or are gone,
+    and for which children still wait: settle them."""
 
     now: int
     lanes: Sequence[LaneHead]
     expired: Sequence[Expired]
+    parents: Sequence[UUID] = ()

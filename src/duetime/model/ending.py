@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
@@ -44,6 +45,15 @@ class Again(NamedTuple):
 
 
 Ending = Finish | Again
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The actions whose endings took effect. `parents` are those of them that have come to
+    their end and may have children that wait for it: settle them."""
+
+    ended: set[UUID]
+    parents: set[UUID]
 
 
 def decide_loss(expired: Expired) -> Ending:

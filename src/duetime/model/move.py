@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from duetime.model.action import NewAction, Record
 from duetime.model.lane import lane_of
 from duetime.model.state import State
 
 
-def born(new: NewAction, due_at: int, created_at: int) -> Record:
-    """A new action as a store keeps it."""
+def born(new: NewAction, due_at: int | None, created_at: int) -> Record:
+    """A new action as a store keeps it; one with a parent has no `due_at` yet."""
     return Record(
         id=new.id,
         kind=new.kind,
@@ -37,8 +38,7 @@ def born(new: NewAction, due_at: int, created_at: int) -> Record:
         job=None,
         tick=None,
         triggered_by=None,
-        after=None,
-        after_on=None,
+        **_after(new),
         created_at=created_at,
         created_by=new.by,
         modified_at=None,
@@ -48,7 +48,18 @@ def born(new: NewAction, due_at: int, created_at: int) -> Record:
     )
 
 
-def replaced(record: Record, new: NewAction, due_at: int, now: int) -> Record:
+def _after(new: NewAction) -> dict[str, Any]:
+    """What a child waits for; the fields of one that waits for nothing are empty."""
+    child = new.after is not None
+    return {
+        "after": new.after,
+        "after_on": new.on,
+        "after_at": new.due_at if child else None,
+        "after_delay": new.delay if child else None,
+    }
+
+
+def replaced(record: Record, new: NewAction, due_at: int | None, now: int) -> Record:
     """The same action with other work: what it went through so far no longer counts."""
     return replace(
         record,
@@ -57,6 +68,7 @@ def replaced(record: Record, new: NewAction, due_at: int, now: int) -> Record:
         queue=new.queue,
         priority=new.priority,
         correlation_id=new.correlation_id,
+        **_after(new),
         due_at=due_at,
         attempt=0,
         base_attempt=0,
@@ -79,7 +91,9 @@ def cancelled(record: Record, by: str, now: int) -> Record:
 
 
 def rescheduled(record: Record, due_at: int, by: str, now: int) -> Record:
-    return replace(record, due_at=due_at, modified_at=now, modified_by=by)
+    """A child that waits goes on waiting: it is then due at its parent's end, but not before."""
+    when = {"after_at": due_at, "after_delay": None} if record.waits else {"due_at": due_at}
+    return replace(record, **when, modified_at=now, modified_by=by)
 
 
 def revived(record: Record, by: str, now: int) -> Record:
@@ -119,4 +133,7 @@ def home_of(record: Record) -> str:
 
 def told(record: Record) -> dict[str, object]:
     """What an audit entry says of an action before or after an act."""
-    return {"state": record.state, "due_at": record.due_at}
+    shown: dict[str, object] = {"state": record.state, "due_at": record.due_at}
+    if record.waits:
+        shown |= {"after_at": record.after_at, "after_delay": record.after_delay}
+    return shown

@@ -16,6 +16,7 @@ from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from duetime.errors import ConfigError, InvalidPayload, UnknownKind
+from duetime.model.action import Action, Record, as_action
 from duetime.model.name import check_name
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
@@ -188,6 +189,11 @@ class Payloads:
         except InvalidPayload:
             return from_json(text)
 
+    def action(self, record: Record) -> Action:
+        """An action as users see it."""
+        payload = self.shown(record.kind, record.version, record.payload)
+        return as_action(record, payload, maybe_json(record.result), maybe_json(record.progress))
+
 
 def to_json(data: object) -> str:
     """Compact JSON; NaN and infinity are refused, because JSON has neither."""
@@ -200,6 +206,10 @@ def from_json(text: str) -> object:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def maybe_json(text: str | None) -> object:
+    return None if text is None else from_json(text)
 
 
 def _plain(data: Any) -> object:

@@ -12,6 +12,10 @@ Rules that hold for every verb:
 - A running action is one with a token. Every write of a holder names the token; if it is no
   longer the stored one, nothing changes.
 - What a verb changes it changes in one transaction: all of it happened, or nothing.
+- A child, an action with `after`, waits for the end of that parent: it is scheduled, has no
+  `due_at` and stands in no lane. It locks no parent, and nothing ends by itself what waits:
+  whoever ended an action, or added a child, asks to `settle`, and `sweep` tells what was
+  forgotten.
 - After the commit of a verb that made something claimable, listeners are woken with its lane
   and `due_at`. Waking is a hint: losing one costs time, never work.
 """
@@ -29,7 +33,7 @@ from duetime.model.action import Added, NewAction, Record, StoredRun
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
 from duetime.model.diagnosis import Diagnosis
-from duetime.model.ending import Ending
+from duetime.model.ending import Completed, Ending
 from duetime.model.filter import Filter
 from duetime.model.key import IfExists
 from duetime.model.stats import Counted
@@ -109,14 +113,18 @@ class Store(ABC):
     def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[list[Added]]:
         """Store new actions, all or none, and return them in the order given.
 
-        `due_at` is kept, or becomes now + `delay`; `created_at` is now. An id that is
-        already stored, finished or not, is returned as it is (the first try had committed).
+        `due_at` is kept, or becomes now + `delay`; `created_at` is now. One with `after`
+        waits for that action, which must be stored already, finished or not, and of the same
+        tenant, else ActionNotFound; its `due_at` and `delay` are kept for its parent's end.
+        An id that is already stored, finished or not, is returned as it is (the first try had
+        committed).
         A `key` held by an unfinished action of the same tenant and kind (also by an earlier
         one of the same call) decides by `if_exists`: *return* that one, `created` False;
         *raise* DuplicateKey; *replace* version, payload, queue, priority, correlation id,
-        lane and due time of that one, its attempts and losses reset, if it is scheduled, else
-        IllegalState. Of a replacement no trace of the new id is left: sent again after a
-        lost reply, it is another one.
+        lane, due time and parent of that one, its attempts and losses reset, if it is
+        scheduled, else IllegalState. InvalidArgument if its new parent waits for it. Of a
+        replacement no trace of the new id is left: sent again after a lost reply, it is
+        another one.
         """
 
     @abstractmethod
@@ -141,7 +149,8 @@ class Store(ABC):
     def reschedule(
         self, action_id: UUID, tenant: Scope, by: str, *, due_at: int | None, delay: int | None
     ) -> Flow[Record]:
-        """Move a scheduled action, earlier or later, audited. A parked one stays parked.
+        """Move a scheduled action, earlier or later, audited. A parked one stays parked. One
+        that waits for its parent goes on waiting, and is due no earlier than the new instant.
         Any other state: IllegalState."""
 
     @abstractmethod
@@ -182,11 +191,12 @@ class Store(ABC):
         one twice."""
 
     @abstractmethod
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[set[UUID]]:
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
         """Apply endings whose token is the stored one, at most one per action; return the ids
         that took effect, now or by an earlier sending of the same ending. With `rescuing`,
         apply only those whose lease has run out by now, and return only what changed now:
-        of two rescuers one is told.
+        of two rescuers one is told. Among the `parents` it returns is every finished one that
+        had a waiting child when the verb began.
 
         Finish moves the action to history with its token as the ending token, finished_at
         now, and `lost` added to its losses. Again makes it scheduled: token, worker, lease,
@@ -199,6 +209,14 @@ class Store(ABC):
         """Whether this ending was applied, once no transaction is left that still may: for
         whoever sent a commit and lost the reply. Asked only of stores that have an opener."""
         raise NotImplementedError
+
+    @abstractmethod
+    def settle(self, parents: Sequence[UUID], limit: int) -> Flow[list[Record]]:
+        """Settle up to `limit` children that wait for one of these parents, if it is no longer
+        unfinished, in the order of their ids: each becomes what `model.chain.settled` says, due
+        on the lane of its queue, priority and tenant, or cancelled. Return them. What is due
+        wakes. Skips rows held by other transactions; a parent that came back by a retry, or
+        that others wait for no more, has none."""
 
     @abstractmethod
     def renew(self, leases: Sequence[Lease], lease: int) -> Flow[Renewed]:
@@ -217,7 +235,9 @@ class Store(ABC):
     @abstractmethod
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:
         """A look, and more: up to `limit` expired leases (among actions due by now + `ahead`),
-        and a note that this worker is alive."""
+        a note that this worker is alive, and parents that are no longer unfinished while
+        children wait for them. A store may look for these among some of the children each
+        time, but must come round to each one that goes on waiting."""
 
     @abstractmethod
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> Flow[int]:

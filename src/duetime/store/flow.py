@@ -7,12 +7,13 @@ Whoever drives it owns the connection and the transaction; the flow knows neithe
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import wraps
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 T = TypeVar("T")
+U = TypeVar("U")
 P = ParamSpec("P")
 
 Row = Sequence[object]
@@ -80,6 +81,19 @@ def flow(
         return verb
 
     return make
+
+
+def followed(first: Flow[T], then: Callable[[T], Flow[U]]) -> Flow[tuple[T, U]]:
+    """Two verbs in one transaction; the second knows what the first returned, and may be sent
+    again wherever the first may."""
+
+    def steps() -> Steps[tuple[T, U]]:
+        value = yield from first.start()
+        return value, (yield from then(value).start())
+
+    # Of the first one's own type: whoever gives its flows a name finds it on this one too.
+    both = replace(cast("Flow[Any]", first), start=steps, mode=Mode.write, resent=None)
+    return cast("Flow[tuple[T, U]]", both)
 
 
 def immediate(verb: Callable[P, T]) -> Callable[P, Flow[T]]:

@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID, uuid4
 
-from duetime.errors import DuplicateKey, IllegalState, LeaseLost
+from duetime.errors import DuplicateKey, IllegalState, InvalidArgument, LeaseLost
 from duetime.model.action import Added, NewAction, Record, StoredRun, current_run
 from duetime.model.audit import AuditEntry
+from duetime.model.chain import CIRCLE, End, settled, would_wait_for_itself
 from duetime.model.claim import (
     Claim,
     Claimed,
@@ -26,7 +27,7 @@ from duetime.model.claim import (
     Swept,
 )
 from duetime.model.clock import Clock, SystemClock, to_micros
-from duetime.model.ending import Ending, Finish
+from duetime.model.ending import Completed, Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.ids import NewId, TimeOrderedIds
 from duetime.model.key import IfExists
@@ -99,6 +100,8 @@ class MemoryStore(Store):
     @immediate
     def add(self, new: Sequence[NewAction], if_exists: IfExists) -> list[Added]:
         now = self._now()
+        for one in new:
+            self._require_parent(one)
         stored = [self._add_one(one, if_exists, now) for one in new]
         # Read at the end: a later one of the same call may have replaced an earlier one.
         return [
@@ -111,16 +114,26 @@ class MemoryStore(Store):
         if self._rows.record(new.id) is not None:
             return new.id
         holder = self._rows.holder(new.tenant, new.kind, new.key)
-        due_at = moves.due_time(new.due_at, new.delay, now)
+        due_at = None if new.after else moves.due_time(new.due_at, new.delay, now)
         if holder is None:
-            self._make_due(Row(born(new, due_at, now), new.lane))
+            self._make_due(moves.row_of(born(new, due_at, now), new.lane))
             return new.id
         if if_exists == "raise":
             raise DuplicateKey(str(new.key), new.kind, holder.record.id)
         if if_exists == "replace":
             _require("replace", holder.record, State.scheduled)
-            self._make_due(Row(replaced(holder.record, new, due_at, now), new.lane))
+            self._refuse_circle(holder.record.id, new)
+            self._make_due(moves.row_of(replaced(holder.record, new, due_at, now), new.lane))
         return holder.record.id
+
+    def _require_parent(self, new: NewAction) -> None:
+        """Sent again after a lost reply, it had its parent at the first sending."""
+        if new.after is not None and self._rows.record(new.id) is None:
+            self._rows.visible(new.after, new.tenant)
+
+    def _refuse_circle(self, action_id: UUID, new: NewAction) -> None:
+        if new.after and would_wait_for_itself(action_id, new.after, self._rows.waits_for):
+            raise InvalidArgument("after", str(new.after), CIRCLE)
 
     @immediate
     def get(self, action_id: UUID, tenant: Scope) -> Record:
@@ -233,12 +246,12 @@ class MemoryStore(Store):
         return moves.claim_of(taken, token)
 
     @immediate
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> set[UUID]:
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Completed:
         now = self._now()
-        changed = {ending.id for ending in endings if self._end(ending, now, rescuing)}
-        if rescuing:
-            return changed
-        return changed | {ending.id for ending in endings if self._had_ended(ending)}
+        ended = {ending.id for ending in endings if self._end(ending, now, rescuing)}
+        if not rescuing:
+            ended |= {ending.id for ending in endings if self._had_ended(ending)}
+        return Completed(ended, {one for one in ended if self._rows.orphans(one)})
 
     def _end(self, ending: Ending, now: int, rescuing: bool) -> bool:
         row = self._rows.unfinished.get(ending.id)
@@ -261,6 +274,21 @@ class MemoryStore(Store):
         last = current_run(record) if record else None
         runs = (*self._rows.runs.get(ending.id, ()), *([last] if last else []))
         return any(r.id == ending.token and r.outcome == ending.outcome for r in runs)
+
+    @immediate
+    def settle(self, parents: Sequence[UUID], limit: int) -> list[Record]:
+        waiting = [child for parent in {*parents} for child in self._rows.orphans(parent)]
+        return [self._settle_one(one) for one in sorted(waiting, key=lambda r: r.id)[:limit]]
+
+    def _settle_one(self, child: Record) -> Record:
+        parent = self._rows.finished.get(child.after) if child.after else None
+        end = End(parent.state, parent.finished_at or 0) if parent else None
+        after = settled(child, end, self._now())
+        if after.state is State.cancelled:
+            self._rows.finish(after)
+        else:
+            self._make_due(Row(after, home_of(after)))
+        return after
 
     @immediate
     def renew(self, leases: Sequence[Lease], lease: int) -> Renewed:
@@ -290,7 +318,8 @@ class MemoryStore(Store):
         self._rows.set_worker(presence.id, (presence, now))
         expired = self._rows.expired(now, now + ahead)[:limit]
         gone = [moves.expired_of(r, r.token) for r in expired if r.token is not None]
-        return Swept(now, self._rows.lanes.heads(), gone)
+        parents = [one for one in self._rows.parents() if self._rows.orphans(one)]
+        return Swept(now, self._rows.lanes.heads(), gone, parents)
 
     @immediate
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> int:
@@ -318,7 +347,7 @@ class MemoryStore(Store):
         self._wake(row)
 
     def _wake(self, row: Row) -> None:
-        if row.record.due_at is not None:
+        if row.record.due_at is not None and row.lane is not None:
             self._wakes.append(Wake(row.lane, row.record.due_at, self._now()))
 
     def _audit(

@@ -15,10 +15,11 @@ FIRST_ID = UUID(int=0)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An unfinished action, with what only its store knows of it."""
+    """An unfinished action, with what only its store knows of it. One that waits for its
+    parent stands in no lane."""
 
     record: Record
-    lane: str
+    lane: str | None
     stop_by: str | None = None
 
 
@@ -37,6 +38,8 @@ class Lanes:
         self._shelves: dict[str, _Shelf] = {}
 
     def add(self, row: Row) -> None:
+        if row.lane is None:
+            return
         shelf = self._shelves.setdefault(row.lane, _Shelf())
         if _is_free(row.record):
             insort(shelf.free, _entry(row.record))
@@ -44,6 +47,8 @@ class Lanes:
             shelf.held.add(row.record.id)
 
     def remove(self, row: Row) -> None:
+        if row.lane is None:
+            return
         shelf = self._shelves[row.lane]
         if _is_free(row.record):
             del shelf.free[bisect_left(shelf.free, _entry(row.record))]

@@ -17,6 +17,11 @@ def due_time(due_at: int | None, delay: int | None, now: int) -> int:
     return due_at if due_at is not None else now + (delay or 0)
 
 
+def row_of(record: Record, lane: str) -> Row:
+    """Where it stands: in that lane, or in none while it waits for its parent."""
+    return Row(record, None if record.waits else lane)
+
+
 def claimed(record: Record, token: UUID, worker: str, lease_until: int, now: int) -> Record:
     return replace(
         record,
@@ -81,7 +86,7 @@ def claim_of(row: Row, token: UUID) -> Claim:
         kind=record.kind,
         version=record.version,
         payload=record.payload,
-        lane=row.lane,
+        lane=row.lane or "",
         tenant=record.tenant,
         correlation_id=record.correlation_id,
         due_at=record.due_at or 0,

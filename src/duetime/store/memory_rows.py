@@ -33,6 +33,7 @@ class Rows:
         self.workers: dict[str, tuple[Presence, int]] = {}
         self.lanes = Lanes()
         self._holders: dict[Slot, UUID] = {}
+        self._children: dict[UUID, set[UUID]] = {}
         self._undo: list[Callable[[], None]] = []
 
     @contextmanager
@@ -69,6 +70,20 @@ class Rows:
         """The unfinished action that holds a key."""
         action_id = None if key is None else self._holders.get((tenant, kind, key))
         return None if action_id is None else self.unfinished[action_id]
+
+    def parents(self) -> list[UUID]:
+        """Those for which children wait."""
+        return sorted(self._children)
+
+    def orphans(self, parent: UUID) -> list[Record]:
+        """The children that wait for this one though it is no longer unfinished."""
+        if parent in self.unfinished:
+            return []
+        return [self.unfinished[child].record for child in self._children.get(parent, ())]
+
+    def waits_for(self, action_id: UUID) -> UUID | None:
+        row = self.unfinished.get(action_id)
+        return row.record.after if row and row.record.waits else None
 
     def expired(self, now: int, due_by: int) -> list[Record]:
         """Running actions whose lease has run out, the longest ago first."""
@@ -131,10 +146,19 @@ class Rows:
         if old is not None:
             self.lanes.remove(old)
             _store(self._holders, _slot(old.record), None)
+            self._forget_child(old.record)
         if row is not None:
             self.lanes.add(row)
             _store(self._holders, _slot(row.record), action_id)
+            if row.record.waits and row.record.after is not None:
+                self._children.setdefault(row.record.after, set()).add(action_id)
         _store(self.unfinished, action_id, row)
+
+    def _forget_child(self, record: Record) -> None:
+        if record.waits and record.after is not None:
+            self._children[record.after].discard(record.id)
+            if not self._children[record.after]:
+                del self._children[record.after]
 
 
 def has_expired(record: Record, now: int) -> bool:

@@ -18,12 +18,14 @@ from duetime.model.lane import readable_lane
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.testing.clock import FakeClock
+from duetime.worker.chainer import Chainer
 from duetime.worker.held import Held
 from duetime.worker.reporter import Reporter
 from duetime.worker.runner import Runner
 from duetime.worker.slots import Pool
 from duetime.worker.storetime import StoreTime
 from duetime.worker.threads import Threads
+from duetime.worker.transacting import Recorded
 
 if TYPE_CHECKING:
     from duetime.app import Duetime
@@ -144,6 +146,12 @@ class Testing:
     async def _run(self, claimed: Claimed) -> None:
         app, endings = self._app, list[tuple[Held, Ending]]()
         reporter = Reporter(app.parts)
+        chainer = Chainer(app.store, reporter.settled, lambda: None)
+
+        def recorded(held: Held, run: Recorded) -> None:
+            reporter.recorded(held, run.ending)
+            chainer.ended(run.parents)
+
         claims = claimed.claims
         time = StoreTime(app.clock, monotonic)
         time.heard(claimed.now)
@@ -155,20 +163,25 @@ class Testing:
             time,
             dice=lambda: 0.0,
             ended=lambda held, ending: endings.append((held, ending)),
-            recorded=lambda held, run: reporter.recorded(held, run.ending),
+            recorded=recorded,
         )
         pool = Pool(len(claims), lambda queue: True)
         held = [Held(claim, pool, monotonic() + LEASE) for claim in claims]
         await asyncio.gather(*(_alone(runner, one) for one in held))
         threads.close()
-        await self._record(endings, reporter)
+        await self._record(endings, reporter, chainer)
 
-    async def _record(self, endings: list[tuple[Held, Ending]], reporter: Reporter) -> None:
+    async def _record(
+        self, endings: list[tuple[Held, Ending]], reporter: Reporter, chainer: Chainer
+    ) -> None:
         store = self._app.store
-        accepted = await store.perform(store.complete([ending for _, ending in endings]))
+        done = await store.perform(store.complete([ending for _, ending in endings]))
         for held, ending in endings:
-            if ending.id in accepted:
+            if ending.id in done.ended:
                 reporter.recorded(held, ending)
+        chainer.ended(done.parents)
+        while len(chainer):
+            await chainer.settle_some()
         await reporter.settle()
 
 

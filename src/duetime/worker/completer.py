@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection
+from uuid import UUID
 
 from duetime.errors import InvalidArgument, LeaseLost
 from duetime.model.ending import Ending, Finish
@@ -33,12 +34,14 @@ class Completer:
         batch: int,
         recorded: Callable[[Held, Ending], None],
         flushed: Callable[[], None],
+        ended: Callable[[Collection[UUID]], None],
     ) -> None:
         self._store = store
         self._holdings = holdings
         self._batch = batch
         self._recorded = recorded
         self._flushed = flushed
+        self._ended = ended
         self._waiting: dict[Held, Ending] = {}
         self._full = asyncio.Event()
         self.service = Service("completion", self._step)
@@ -81,13 +84,14 @@ class Completer:
     async def _send(self, batch: list[Held]) -> None:
         try:
             endings = [self._waiting[held] for held in batch]
-            accepted = await self._store.perform(self._store.complete(endings))
+            done = await self._store.perform(self._store.complete(endings))
         except InvalidArgument as error:
             await self._isolate(batch, error)
             return
-        everything = len(accepted) == len(batch)
+        everything = len(done.ended) == len(batch)
         for held in batch:
-            self._settle(held, everything or held.claim.id in accepted)
+            self._settle(held, everything or held.claim.id in done.ended)
+        self._ended(done.parents)
         self._flushed()
 
     async def _isolate(self, batch: list[Held], error: InvalidArgument) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from duetime.model.action import Action
+
 
 @dataclass(slots=True)
 class Stop:
@@ -22,6 +24,16 @@ async def _nowhere(value: object) -> None:
 
 def _nowhere_blocking(value: object) -> None:
     """The same for a sync handler."""
+
+
+async def _no_parent() -> Action | None:
+    """The parent of a handler that a test calls by hand."""
+    return None
+
+
+def _no_parent_blocking() -> Action | None:
+    """The same for a sync handler."""
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +53,10 @@ class Context:
     stop: Stop = field(default_factory=Stop, repr=False)
     note: Callable[[object], Awaitable[None]] = field(default=_nowhere, repr=False)
     note_blocking: Callable[[object], None] = field(default=_nowhere_blocking, repr=False)
+    ask_parent: Callable[[], Awaitable[Action | None]] = field(default=_no_parent, repr=False)
+    ask_parent_blocking: Callable[[], Action | None] = field(
+        default=_no_parent_blocking, repr=False
+    )
 
     @property
     def idempotency_key(self) -> str:
@@ -59,3 +75,12 @@ class Context:
     def sync_progress(self, value: object) -> None:
         """The same from a sync handler, which cannot await."""
         self.note_blocking(value)
+
+    async def parent(self) -> Action | None:
+        """The action that this one was scheduled `after`, with its result; None if there is
+        none, or none any more."""
+        return await self.ask_parent()
+
+    def sync_parent(self) -> Action | None:
+        """The same from a sync handler, which cannot await."""
+        return self.ask_parent_blocking()

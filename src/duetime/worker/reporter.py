@@ -7,7 +7,8 @@ import json
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from duetime.events import ActionCancelled, ActionFailed, ActionSucceeded, Event
+from duetime.events import ActionCancelled, ActionFailed, ActionSucceeded, Event, cancellations
+from duetime.model.action import Record
 from duetime.model.claim import Claim
 from duetime.model.ending import Ending, Finish
 from duetime.model.state import State
@@ -50,6 +51,14 @@ class Reporter:
             by, correlation_id = record.created_by, record.correlation_id
             told = _event(record.kind, record.tenant, correlation_id, by, ending)
             await self._events.emit([told])
+
+    def settled(self, children: Sequence[Record]) -> None:
+        """Children whose parent did not end as they need it were cancelled."""
+        for child in children:
+            if child.state is State.cancelled:
+                self._meters.finished(child.kind, child.tenant, State.cancelled)
+        if self._events.wanted(ActionCancelled):
+            self._spawn(self._events.emit(cancellations([], children)))
 
     async def settle(self) -> None:
         """Wait until every subscriber was told."""

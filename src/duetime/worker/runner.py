@@ -12,6 +12,7 @@ from typing import Any, cast
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from duetime.errors import InvalidArgument, InvalidPayload
+from duetime.model.action import Action, Record
 from duetime.model.claim import Claim
 from duetime.model.clock import from_micros, maybe_from_micros
 from duetime.model.ending import Again, Ending
@@ -31,6 +32,8 @@ from duetime.model.outcome import (
 from duetime.model.payload import to_json
 from duetime.model.retry import Retry
 from duetime.model.tenant import enter
+from duetime.store.ambient import current_joined
+from duetime.store.cascade import parent_of
 from duetime.store.flow import Flow
 from duetime.store.transaction import Hop, Opener
 from duetime.worker.context import Context
@@ -201,6 +204,8 @@ class Runner:
             stop=held.stop,
             note=lambda value: self._note(held, value),
             note_blocking=lambda value: self._note_blocking(held, value),
+            ask_parent=lambda: self._parent(claim),
+            ask_parent_blocking=lambda: self._parent_blocking(claim),
         )
 
     async def _note(self, held: Held, value: object) -> None:
@@ -215,6 +220,19 @@ class Runner:
         except (PydanticSerializationError, ValueError) as error:
             raise InvalidArgument("progress", value, f"it is not JSON ({error})") from error
         return self._parts.store.progress(lease_of(held), text)
+
+    async def _parent(self, claim: Claim) -> Action | None:
+        store = self._parts.store
+        here = current_joined(store) or store
+        return self._shown(await here.perform(parent_of(store, claim.id)))
+
+    def _parent_blocking(self, claim: Claim) -> Action | None:
+        store = self._parts.store
+        here = current_joined(store) or store
+        return self._shown(here.perform_blocking(parent_of(store, claim.id)))
+
+    def _shown(self, record: Record | None) -> Action | None:
+        return None if record is None else self._parts.payloads.action(record)
 
 
 class _Late(Exception):

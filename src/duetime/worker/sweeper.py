@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, StoreUnavailable
@@ -46,6 +46,7 @@ class Sweeper:
         claimer: Callable[[], Claimer],
         settings: WorkerSettings,
         lost: Callable[[Ending], Awaitable[None]],
+        ended: Callable[[Collection[UUID]], None],
     ) -> None:
         self._store = store
         self._time = time
@@ -55,11 +56,13 @@ class Sweeper:
         self._settings = settings
         self._ahead = int(settings.preclaim * SECOND)
         self._lost = lost
+        self._ended = ended
         self.listener: Listener | None = None
         self._wanted = False
         self._next_sweep = 0.0
         self._next_look = 0.0
         self._gap = 0.0
+        self._crowded = False
         self._heard = time.monotonic()
         self._no_rescue_until = 0.0
         self.service = Service("sweep", self._step)
@@ -70,6 +73,12 @@ class Sweeper:
         self._next_look = max(self._next_look, self._heard + self._gap)
         self._wanted = True
         self.service.wake()
+
+    def settled(self) -> None:
+        """Children were settled. If a sweep told of many parents, there may be more."""
+        if self._crowded:
+            self._next_sweep = self._time.monotonic()
+            self.service.wake()
 
     async def _step(self) -> float:
         now = self._time.monotonic()
@@ -97,6 +106,9 @@ class Sweeper:
         self._time.heard(swept.now)
         self._plan_next(sent, sweeping)
         self._claimer().looked(swept.lanes, swept.now)
+        self._ended(swept.parents)
+        if sweeping:
+            self._crowded = len(swept.parents) >= self._settings.batch
         rescued = await self._rescue(swept.expired)
         if rescued and len(swept.expired) >= self._settings.batch:
             # There may be more than one sweep shows.
@@ -140,7 +152,9 @@ class Sweeper:
     async def _free(self, endings: Sequence[Ending]) -> set[UUID]:
         """One that the store refuses must not keep the others from being rescued."""
         try:
-            return await self._store.perform(self._store.complete(endings, rescuing=True))
+            done = await self._store.perform(self._store.complete(endings, rescuing=True))
+            self._ended(done.parents)
+            return done.ended
         except InvalidArgument as error:
             if len(endings) == 1:
                 log.error("action %s cannot be rescued: %s", endings[0].id, error)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 from duetime.errors import StoreUnavailable
-from duetime.model.ending import Ending, Finish
+from duetime.model.ending import Completed, Ending, Finish
 from duetime.model.outcome import Broken, End, Fail, Released, Returned, describe
 from duetime.model.state import State
 from duetime.store.ambient import within
@@ -25,10 +26,12 @@ PAUSE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The run is over, and the store knows it; or will not hear of it: its lease was lost."""
+    """The run is over, and the store knows it; or will not hear of it: its lease was lost.
+    `parents` is it, if children may wait for it."""
 
     ending: Ending
     accepted: bool
+    parents: Collection[UUID] = ()
 
 
 # What the handler does with what its transaction gave it.
@@ -52,12 +55,13 @@ async def transact(
         transaction.check()
         ending = decide(Returned(value))
         _refuse_result(value, ending)
-        accepted = await _complete(store, opener, transaction, hop, ending)
+        done = await _complete(store, opener, transaction, hop, ending)
+        accepted = ending.id in done.ended
         if accepted:
             await _commit(store, transaction, hop, ending)
         else:
             await _quietly(transaction.rollback(hop))
-        return Recorded(ending, accepted)
+        return Recorded(ending, accepted, done.parents)
     except BaseException as error:
         await _quietly(transaction.rollback(hop))
         if transaction.broken(error):
@@ -78,14 +82,12 @@ def _refuse_result(value: object, ending: Ending) -> None:
 
 async def _complete(
     store: Store, opener: Opener, transaction: Transaction, hop: Hop, ending: Ending
-) -> bool:
+) -> Completed:
     """The last statement, fenced: only for it is the action's row locked."""
     flow, joined = store.complete([ending]), transaction.joined
     if opener.blocking:
-        accepted = await hop(lambda: joined.perform_blocking(flow))
-    else:
-        accepted = await joined.perform(flow)
-    return ending.id in accepted
+        return cast("Completed", await hop(lambda: joined.perform_blocking(flow)))
+    return await joined.perform(flow)
 
 
 async def _commit(store: Store, transaction: Transaction, hop: Hop, ending: Ending) -> None:

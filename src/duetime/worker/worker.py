@@ -16,6 +16,7 @@ from duetime.model.clock import SettableClock
 from duetime.model.ending import Ending
 from duetime.model.outcome import Released, decide
 from duetime.model.retry import Retry
+from duetime.worker.chainer import Chainer
 from duetime.worker.claimer import Claimer
 from duetime.worker.completer import Completer
 from duetime.worker.heartbeat import LoopGone, Renewal, leases_of
@@ -64,12 +65,16 @@ class Worker:
         """From a claim to its record."""
         parts, settings, time, held = self._parts, self._settings, self._time, self._holdings
         self._reporter = Reporter(parts)
+        self._chainer = Chainer(
+            self._store, self._reporter.settled, lambda: self._sweeper.settled()
+        )
         self._completer = Completer(
             self._store,
             held,
             settings.batch,
             self._reporter.recorded,
             lambda: self._claimer.slot_freed(),
+            self._chainer.ended,
         )
         runner = Runner(
             parts,
@@ -100,6 +105,7 @@ class Worker:
             lambda: self._claimer,
             settings,
             self._reporter.lost,
+            self._chainer.ended,
         )
         self._claimer = Claimer(
             self.id,
@@ -147,6 +153,7 @@ class Worker:
         self._holdings.drop(held)
         if run.accepted:
             self._reporter.recorded(held, run.ending)
+            self._chainer.ended(run.parents)
         else:
             log.warning("%s", LeaseLost(held.claim.id))
         self._starter.ended(held)
@@ -167,7 +174,7 @@ class Worker:
             await self._sweeper.sweep()
             self._stack = stack.pop_all()
         self._heartbeat.start()
-        services = (self._sweeper, self._claimer, self._completer, self._pruner)
+        services = (self._sweeper, self._claimer, self._completer, self._pruner, self._chainer)
         self._tasks = [asyncio.create_task(part.service.run()) for part in services]
         log.info("worker %s started", self.id)
         return self
@@ -202,7 +209,7 @@ class Worker:
             self._heartbeat.halt()
 
     async def _stop(self) -> None:
-        sweep, claim, complete, prune = self._tasks
+        sweep, claim, complete, prune, chain = self._tasks
         self._claimer.stopping = True
         self._claimer.service.stop()
         await claim
@@ -212,8 +219,9 @@ class Worker:
         self._pruner.service.stop()
         await self._drain()
         await asyncio.gather(sweep, prune)
-        self._completer.service.stop()
-        await complete
+        for last in (self._completer, self._chainer):
+            last.service.stop()
+        await asyncio.gather(complete, chain)
         await self._record()
         await self._reporter.settle()
         # A beat after our leave would give back what it shortens.
@@ -252,12 +260,17 @@ class Worker:
     async def _record(self) -> None:
         """Everything that ended is put on record, as long as our leases may hold."""
         deadline = self._time.monotonic() + self._settings.lease
-        while len(self._completer) and self._time.monotonic() < deadline:
+        while self._unrecorded() and self._time.monotonic() < deadline:
             try:
                 await self._completer.flush()
+                if len(self._chainer):
+                    await self._chainer.settle_some()
             except DuetimeError as error:
                 log.warning("stopping: %s", error)
                 await asyncio.sleep(0.2)
+
+    def _unrecorded(self) -> int:
+        return len(self._completer) + len(self._chainer)
 
     async def _leave(self) -> None:
         """What still runs in a thread keeps a short lease; then this worker is gone."""

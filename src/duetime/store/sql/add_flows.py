@@ -16,9 +16,15 @@ from duetime.model.state import State
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql import rows
+from duetime.store.sql.chain_flows import refuse_circle, require_parents
 from duetime.store.sql.wakes import wake
 
 Slot = tuple[str | None, str, str | None]
+
+# A replacement says of each of them that it is gone.
+WHEN = dict.fromkeys(
+    ("lane", "due_at", "delay", "after", "after_on", "after_at", "after_delay"), None
+)
 
 
 class AddFlows(Store, ABC):
@@ -29,7 +35,7 @@ class AddFlows(Store, ABC):
         if keyed and if_exists == "replace":
             return Flow(lambda: _add_each(new), Mode.write)
         whole = Flow(lambda: _add_all(new, if_exists), Mode.write, resend=True)
-        if keyed or len(new) > 1:
+        if keyed or len(new) > 1 or any(one.after is not None for one in new):
             return whole
         # Nothing can be in the way but the same action, sent before: one statement.
         return Flow(
@@ -41,6 +47,7 @@ def _add_all(
     new: Sequence[NewAction], if_exists: IfExists, *, alone: bool = False
 ) -> Steps[list[Added]]:
     stored: dict[UUID, Added] = {}
+    yield from require_parents(new)
     missing = list(new)
     while missing:
         created = yield from _insert(missing, alone=alone)
@@ -55,6 +62,7 @@ def _add_all(
 
 def _add_each(new: Sequence[NewAction]) -> Steps[list[Added]]:
     stored: dict[UUID, Added] = {}
+    yield from require_parents(new)
     for one in new:
         while one.id not in stored:
             created = yield from _insert([one])
@@ -112,6 +120,8 @@ def _replace(new: NewAction) -> Steps[dict[UUID, Added]]:
     holder = by_slot.get((new.tenant, new.kind, new.key))
     if holder is None:
         return {}
+    if holder.state is State.scheduled:
+        yield from refuse_circle(holder.id, new)
     changed = yield Statement("replace", _replacement(holder.id, new))
     if not changed:
         # It was claimed since, or is gone: look once more.
@@ -151,8 +161,7 @@ def _replacement(holder: UUID, new: NewAction) -> dict[str, object]:
         "queue": new.queue,
         "priority": new.priority,
         "correlation_id": new.correlation_id,
-        "lane": new.lane,
-        "due_at": new.due_at,
-        "delay": new.delay or 0,
         "by": new.by,
+        **WHEN,
+        **rows.when(new),
     }

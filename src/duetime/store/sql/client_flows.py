@@ -118,7 +118,8 @@ class ClientFlows(Store, ABC):
         _require("reschedule", found.record, [State.scheduled])
         when = {"due_at": due_at, "delay": delay or 0}
         params = {"id": str(action_id), **when, "by": by, "now": found.now}
-        ((due,),) = cast("Any", (yield Statement("reschedule", params)))
+        name = "postpone" if found.record.waits else "reschedule"
+        ((due,),) = cast("Any", (yield Statement(name, params)))
         after = rescheduled(found.record, due, by, found.now)
         yield from self._note("reschedule", by, found.now, [(found.record, after)])
         yield from wake([(found.lane, due)], found.now)

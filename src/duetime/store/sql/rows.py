@@ -21,7 +21,7 @@ from duetime.model.name import UNSTORABLE, is_storable
 from duetime.model.state import Outcome, State
 from duetime.store.flow import Row
 
-RECORD_WIDTH = 33
+RECORD_WIDTH = 35
 
 
 def record(row: Row) -> Record:
@@ -59,11 +59,12 @@ def audit_entry(row: Row) -> AuditEntry:
 
 
 def swept(row: Row) -> Swept:
-    now, lanes, leases = cast("Any", row)[:3]
+    now, lanes, leases, _, parents = cast("Any", row)[:5]
     return Swept(
         now,
         [LaneHead(lane, next_due) for lane, next_due in json.loads(lanes or "[]")],
         [expired(one) for one in json.loads(leases or "[]")],
+        [UUID(one) for one in json.loads(parents or "[]")],
     )
 
 
@@ -86,22 +87,35 @@ def new_rows(new: Iterable[NewAction]) -> str:
             "tenant": one.tenant,
             "correlation_id": one.correlation_id,
             "key": one.key,
-            "lane": one.lane,
-            "due_at": one.due_at,
-            "delay": one.delay or 0,
             "created_by": one.by,
+            **when(one),
         }
         for position, one in enumerate(new)
     )
 
 
-def ending_rows(endings: Iterable[Ending]) -> str:
-    """The `:rows` of `_endings.sql`, in the order of ids: all lock rows in that order.
+def when(new: NewAction) -> dict[str, object]:
+    """Its place and time, or what it waits for: the time of a child counts from then."""
+    if new.after is None:
+        return {"lane": new.lane, "due_at": new.due_at, "delay": new.delay or 0}
+    return {
+        "after": str(new.after),
+        "after_on": new.on,
+        "after_at": new.due_at,
+        "after_delay": new.delay,
+    }
+
+
+def ending_params(endings: Iterable[Ending]) -> dict[str, object]:
+    """The `:rows` of `_endings.sql`, in the order of ids: all lock rows in that order; and
+    between which ids they are.
 
     What is not there is NULL or 0. Most endings are plain, and the database spends more on
     reading this text than on anything else but the rows themselves.
     """
-    return dump([_ending(one) for one in sorted(endings, key=lambda one: one.id.int)])
+    ordered = sorted(endings, key=lambda one: one.id.int)
+    text = dump([_ending(one) for one in ordered])
+    return {"rows": text, "lowest": str(ordered[0].id), "highest": str(ordered[-1].id)}
 
 
 def _ending(one: Ending) -> dict[str, object]:

@@ -34,7 +34,7 @@ class SqliteFlows(SqlFlows, ABC):
 
     def _end(self, name: str, endings: Sequence[Ending], rescuing: bool) -> Steps[Rows]:
         now = yield from clock()
-        params = {"rows": rows.ending_rows(endings), "rescuing": rescuing or None, "now": now}
+        params = rows.ending_params(endings) | {"rescuing": rescuing or None, "now": now}
         yield Statement({"finish": "finish_history", "again": "again_runs"}[name], params)
         return (yield Statement(name, params))
 
@@ -50,8 +50,9 @@ class SqliteFlows(SqlFlows, ABC):
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:
         now = yield from clock()
         yield Statement("present", presence_params(presence) | {"now": now})
-        (row,) = yield Statement("sweep", {"ahead": ahead, "limit": limit, "now": now})
-        return rows.swept(row)
+        params = {"ahead": ahead, "limit": limit, "now": now} | self._among_children()
+        (row,) = yield Statement("sweep", params)
+        return self._swept(row)
 
     @flow()
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> Steps[int]:

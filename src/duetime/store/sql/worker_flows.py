@@ -22,9 +22,9 @@ from duetime.model.claim import (
     Swept,
 )
 from duetime.model.clock import monotonic
-from duetime.model.ending import Again, Ending, Finish
+from duetime.model.ending import Again, Completed, Ending, Finish
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, flow
+from duetime.store.flow import Flow, Mode, Row, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
 from duetime.store.sql.wakes import wake
 
@@ -33,6 +33,10 @@ from duetime.store.sql.wakes import wake
 FRONT = 100
 # All actions are asked as often as it costs a worker two percent of its time.
 DEEP_LOOK_SHARE = 50
+
+# So many children that wait are asked for their parent in every sweep.
+WINDOW = 2000
+FIRST_ID = UUID(int=0)
 
 # The columns by which the rows of `claim.sql` are put in order.
 TURN_AND_DUE = itemgetter(1, 10)
@@ -49,6 +53,7 @@ class WorkerFlows(Store, ABC):
     """
 
     _next_deep_look = 0.0
+    _beyond = FIRST_ID
 
     @flow(Mode.claim)
     def claim(self, order: ClaimOrder) -> Steps[Claimed]:
@@ -64,37 +69,39 @@ class WorkerFlows(Store, ABC):
         now = taken[0][0] if taken else (yield from clock())
         return Claimed(now, [rows.claim(row) for row in taken])
 
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[set[UUID]]:
+    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
         # The first ending of a run counts, also within one call.
         first = {one.token: one for one in reversed(endings)}.values()
         finishes = [one for one in first if isinstance(one, Finish)]
         agains = [one for one in first if isinstance(one, Again)]
         mode = Mode.pinned if finishes and agains else Mode.hot
 
-        def steps() -> Steps[set[UUID]]:
-            accepted = yield from self._end_all(finishes, agains, rescuing)
-            if len(accepted) < len(endings) and not rescuing:
-                accepted |= yield from _look_up([e for e in endings if e.id not in accepted])
-            return accepted
+        def steps() -> Steps[Completed]:
+            done = yield from self._end_all(finishes, agains, rescuing)
+            if len(done.ended) < len(endings) and not rescuing:
+                earlier = yield from _look_up([e for e in endings if e.id not in done.ended])
+                # Whether children wait for these was told in the reply that was lost.
+                done = Completed(done.ended | earlier, done.parents | earlier)
+            return done
 
         return Flow(steps, mode, resend=True)
 
     def _end_all(
         self, finishes: Sequence[Finish], agains: Sequence[Again], rescuing: bool
-    ) -> Steps[set[UUID]]:
-        accepted: set[UUID] = set()
+    ) -> Steps[Completed]:
+        done = Completed(set(), set())
         if finishes:
             moved = yield from self._end("finish", finishes, rescuing)
-            accepted |= _accepted(finishes, moved)
+            done = Completed(_accepted(finishes, moved), _ids([row for row in moved if row[1]]))
         if agains:
             moved = yield from self._end("again", agains, rescuing)
-            accepted |= _accepted(agains, moved)
+            done.ended.update(_accepted(agains, moved))
             due = [cast("tuple[str, int]", row[1:3]) for row in moved]
             yield from wake(due, cast("int", moved[0][3]) if moved else 0)
-        return accepted
+        return done
 
     def _end(self, name: str, endings: Sequence[Ending], rescuing: bool) -> Steps[Rows]:
-        params = {"rows": rows.ending_rows(endings), "rescuing": rescuing or None}
+        params = rows.ending_params(endings) | {"rescuing": rescuing or None}
         return (yield Statement(name, params))
 
     @flow(Mode.pinned)
@@ -129,11 +136,20 @@ class WorkerFlows(Store, ABC):
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:
         where = {"ahead": ahead, "limit": limit}
         params = presence_params(presence) | self._ping() | where | {"front": FRONT}
-        (row,) = yield Statement("sweep", params)
-        swept = rows.swept(row)
+        (row,) = yield Statement("sweep", params | self._among_children())
+        swept = self._swept(row)
         if row[3] and monotonic() >= self._next_deep_look:
             swept = replace(swept, expired=(yield from self._look_deep(where)))
         return swept
+
+    def _among_children(self) -> dict[str, object]:
+        """Which of the children that wait a sweep asks for their parents: it comes round."""
+        return {"beyond": str(self._beyond), "window": WINDOW}
+
+    def _swept(self, row: Row) -> Swept:
+        last = cast("str | None", row[5])
+        self._beyond = FIRST_ID if last is None else UUID(last)
+        return rows.swept(row)
 
     def _look_deep(self, where: Mapping[str, object]) -> Steps[list[Expired]]:
         """Running actions stand at the front of their lanes, since claims begin there; but
@@ -181,7 +197,7 @@ def _look_up(missing: Sequence[Ending]) -> Steps[set[UUID]]:
     """Those of them that took effect earlier."""
     if not missing:
         return set()
-    return _ids((yield Statement("ended", {"rows": rows.ending_rows(missing)})))
+    return _ids((yield Statement("ended", rows.ending_params(missing))))
 
 
 def _accepted(sent: Sequence[Ending], moved: Rows) -> set[UUID]:

@@ -192,6 +192,8 @@ def _untouched(new: NewAction, now: int) -> Record:
         triggered_by=None,
         after=None,
         after_on=None,
+        after_at=None,
+        after_delay=None,
         created_at=now,
         created_by=new.by,
         modified_at=None,

@@ -11,7 +11,7 @@ from duetime.model.action import Added, NewAction, Record, StoredRun
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claim, ClaimOrder, Lease, Presence, Renewed, Span, Swept
 from duetime.model.clock import to_micros
-from duetime.model.ending import Again, Ending, Finish
+from duetime.model.ending import Again, Completed, Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.key import IfExists
@@ -76,6 +76,11 @@ class Probe:
     async def add(self, **given: Any) -> Record:
         [added] = await self.add_many([self.new(**given)])
         return added.record
+
+    async def child(self, parent: UUID, on: str = "succeeded", **given: Any) -> Record:
+        """One that waits for this parent, and is due at its end."""
+        when = {} if "due_at" in given else {"delay": 0}
+        return await self.add(**({"after": parent, "on": on} | when | given))
 
     async def add_many(
         self, new: Sequence[NewAction], if_exists: IfExists = "return"
@@ -172,7 +177,13 @@ class Probe:
         return await self.finished(state, **given)
 
     async def end(self, *endings: Ending, rescuing: bool = False) -> set[UUID]:
+        return (await self.complete(*endings, rescuing=rescuing)).ended
+
+    async def complete(self, *endings: Ending, rescuing: bool = False) -> Completed:
         return await self.do(self.store.complete(endings, rescuing=rescuing))
+
+    async def settle(self, *parents: UUID, limit: int = 100) -> list[Record]:
+        return await self.do(self.store.settle(parents, limit))
 
     async def renew(self, *claims: Claim, lease: int = LEASE) -> Renewed:
         return await self.do(self.store.renew([lease_of(claim) for claim in claims], lease))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from duetime.errors import DuetimeError
 from duetime.model.claim import FATAL_LOSSES, SUSPECT_LOSSES, Claim, Expired
-from duetime.model.ending import Ending, decide_loss
+from duetime.model.ending import Completed, Ending, decide_loss
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.testing.conformance.probe import LEASE, SECOND, Probe, finish, stale
@@ -102,9 +103,10 @@ class Rescuing(Suite):
         endings = [decide_loss(expired) for expired in (await probe.sweep()).expired]
         flows = [probe.store.complete(endings, rescuing=True) for _ in range(6)]
         results = await race(probe.store, flows)
-        rescued = [one for result in results if isinstance(result, set) for one in result]
+        told = [result for result in results if isinstance(result, Completed)]
+        rescued = [one for result in told for one in result.ended]
         assert sorted(rescued) == sorted(claim.id for claim in claims)
-        assert all(isinstance(result, set) for result in results)
+        assert len(told) == len(results)
         for claim in claims:
             assert (await probe.get(claim.id)).losses == 1
             assert len(await probe.runs(claim.id)) == 1
@@ -116,7 +118,7 @@ class Rescuing(Suite):
         rescuers = [probe.store.complete([_lost(claim)], rescuing=True) for claim in claims]
         results = await race(probe.store, [*holders, *rescuers])
         for i, claim in enumerate(claims):
-            held, rescued = results[i] == {claim.id}, results[i + 6] == {claim.id}
+            held, rescued = _told(results[i], claim), _told(results[i + 6], claim)
             assert held != rescued
             state = (await probe.get(claim.id)).state
             assert state is (State.succeeded if held else State.scheduled)
@@ -149,3 +151,7 @@ def _lost(claim: Claim, token: UUID | None = None) -> Ending:
     """The ending that a rescuer sends for the first loss."""
     holder = token or claim.token
     return decide_loss(Expired(claim.id, holder, "default", 1, claim.tenant, claim.losses))
+
+
+def _told(result: Completed | DuetimeError, claim: Claim) -> bool:
+    return isinstance(result, Completed) and result.ended == {claim.id}

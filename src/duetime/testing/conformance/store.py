@@ -5,6 +5,7 @@ from __future__ import annotations
 from duetime.testing.conformance.adding import Adding
 from duetime.testing.conformance.auditing import Auditing
 from duetime.testing.conformance.cancelling import Cancelling
+from duetime.testing.conformance.chaining import Chaining
 from duetime.testing.conformance.claiming import Claiming
 from duetime.testing.conformance.completing import Completing
 from duetime.testing.conformance.counting import Counting
@@ -18,6 +19,7 @@ from duetime.testing.conformance.renewing import Renewing
 from duetime.testing.conformance.rescheduling import Rescheduling
 from duetime.testing.conformance.rescuing import Rescuing
 from duetime.testing.conformance.retrying import Retrying
+from duetime.testing.conformance.settling import Settling
 from duetime.testing.conformance.sweeping import Sweeping
 from duetime.testing.conformance.waking import Waking
 
@@ -35,6 +37,8 @@ class StoreConformance(
     Renewing,
     Rescuing,
     Sweeping,
+    Chaining,
+    Settling,
     Parking,
     Pruning,
     Waking,

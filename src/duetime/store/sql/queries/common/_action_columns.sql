@@ -9,6 +9,7 @@ CAST(a.losses AS integer), CAST(a.token AS text), CAST(a.worker AS text),
 CASE WHEN a.token IS NOT NULL THEN a.lease_until END,
 CAST(a.started_at AS bigint), CAST(a.progress AS text), NULL, CAST(a.error AS text), NULL,
 CAST(a.job AS text), CAST(a.tick AS bigint), CAST(a.triggered_by AS text),
-CAST(a.after AS text), CAST(a.after_on AS text),
+CAST(a.after AS text), CAST(a.after_on AS text), CAST(a.after_at AS bigint),
+CAST(a.after_delay AS bigint),
 CAST(a.created_at AS bigint), CAST(a.created_by AS text), CAST(a.modified_at AS bigint),
 CAST(a.modified_by AS text), NULL, CAST(NULL AS bigint)

@@ -8,6 +8,7 @@ CAST(h.losses AS integer), CAST(h.token AS text), CAST(h.worker AS text),
 CAST(h.lease_until AS bigint), CAST(h.started_at AS bigint), CAST(h.progress AS text),
 CAST(h.result AS text), CAST(h.error AS text), CAST(h.outcome AS text),
 CAST(h.job AS text), CAST(h.tick AS bigint), CAST(h.triggered_by AS text),
-CAST(h.after AS text), CAST(h.after_on AS text),
+CAST(h.after AS text), CAST(h.after_on AS text), CAST(h.after_at AS bigint),
+CAST(h.after_delay AS bigint),
 CAST(h.created_at AS bigint), CAST(h.created_by AS text), CAST(h.modified_at AS bigint),
 CAST(h.modified_by AS text), CAST(h.cancelled_by AS text), CAST(h.finished_at AS bigint)

@@ -1,4 +1,6 @@
--- Move ended actions to history if the token is the stored one. Index: primary key of actions.
+-- Move ended actions to history if the token is the stored one, and say for which of them
+-- children wait: asked of each only if children wait for any of these or their neighbours, which
+-- is asked once for all. Indexes: primary key of actions, actions_after.
 WITH ended AS (
     DELETE FROM duetime_actions AS a
     USING {{endings}}
@@ -7,7 +9,7 @@ WITH ended AS (
         AND a.lease_until <= :now -- if :rescuing
     RETURNING a.*, e.*
 )
-INSERT INTO duetime_history (
+INSERT INTO duetime_history AS h (
     {{carried}},
     base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
     losses, started_at, state, outcome, result, error, cancelled_by, finished_at
@@ -18,4 +20,16 @@ SELECT
     losses + ending_lost, coalesce(ending_started_at, started_at), ending_state,
     ending_outcome, ending_result, ending_error, ending_cancelled_by, :now
 FROM ended
-RETURNING id
+RETURNING
+    h.id,
+    CASE
+        WHEN EXISTS (
+            SELECT 1 FROM duetime_actions AS w
+            WHERE w.due_at IS NULL AND w.after BETWEEN :lowest AND :highest
+        )
+            THEN (
+                SELECT 1 FROM duetime_actions AS c
+                WHERE c.due_at IS NULL AND c.after = h.id
+                LIMIT 1
+            )
+    END

@@ -3,4 +3,4 @@ WITH RECURSIVE {{heads}}
 SELECT
     :now,
     CAST((SELECT json_agg(json_build_array(h.lane, h.next_due)) FROM heads AS h) AS text),
-    NULL
+    NULL, 0, NULL, NULL

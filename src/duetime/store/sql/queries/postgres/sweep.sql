@@ -1,5 +1,6 @@
 -- Lanes with their next due time, leases that expired at their front, whether there is more
--- behind it, this worker alive. Index: actions_due.
+-- behind it, this worker alive; and among some children that wait, those whose parent is no
+-- longer unfinished. Indexes: actions_due, actions_after, primary key.
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT :now AS now
 ),
@@ -20,6 +21,13 @@ expired AS (
         LIMIT :limit
     ) AS x
     LIMIT :limit
+),
+waiting AS MATERIALIZED (
+    SELECT w.after
+    FROM duetime_actions AS w
+    WHERE w.due_at IS NULL AND w.after > :beyond
+    ORDER BY w.after
+    LIMIT :window
 ),
 present AS (
     INSERT INTO duetime_workers AS w (
@@ -58,6 +66,14 @@ SELECT
             OFFSET :front
             LIMIT 1
         ) AS x
-    )
+    ),
+    CAST(
+        (
+            SELECT json_agg(DISTINCT w.after)
+            FROM waiting AS w
+            WHERE NOT EXISTS (SELECT 1 FROM duetime_actions AS u WHERE u.id = w.after)
+        ) AS text
+    ),
+    (SELECT CAST(w.after AS text) FROM waiting AS w ORDER BY w.after OFFSET :window - 1)
     , pg_notify(:channel, :ping) -- if :ping
 FROM clock

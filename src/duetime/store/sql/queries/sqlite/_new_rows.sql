@@ -13,6 +13,10 @@
         value ->> 'lane' AS lane,
         value ->> 'due_at' AS due_at,
         value ->> 'delay' AS delay,
-        value ->> 'created_by' AS created_by
+        value ->> 'created_by' AS created_by,
+        value ->> 'after' AS after,
+        value ->> 'after_on' AS after_on,
+        value ->> 'after_at' AS after_at,
+        value ->> 'after_delay' AS after_delay
     FROM json_each(:rows)
 ) AS n

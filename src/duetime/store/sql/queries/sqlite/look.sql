@@ -3,4 +3,4 @@ WITH RECURSIVE {{heads}}
 SELECT
     :now,
     (SELECT json_group_array(json_array(h.lane, h.next_due)) FROM heads AS h),
-    NULL
+    NULL, 0, NULL, NULL

@@ -1,4 +1,5 @@
--- Lanes with their next due time, and expired leases. Indexes: actions_due, actions_lease.
+-- Lanes with their next due time, expired leases, and, among some children that wait, those
+-- whose parent is no longer unfinished. Indexes: actions_due, actions_lease, actions_after.
 WITH RECURSIVE {{heads}},
 expired AS (
     SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses
@@ -8,6 +9,13 @@ expired AS (
         AND a.due_at <= :now + :ahead
     ORDER BY a.lease_until
     LIMIT :limit
+),
+waiting AS MATERIALIZED (
+    SELECT w.after
+    FROM duetime_actions AS w
+    WHERE w.due_at IS NULL AND w.after > :beyond
+    ORDER BY w.after
+    LIMIT :window
 )
 SELECT
     :now,
@@ -18,4 +26,11 @@ SELECT
                 json_array(x.id, x.token, x.queue, x.priority, x.tenant, x.losses)
             )
         FROM expired AS x
-    )
+    ),
+    0,
+    (
+        SELECT json_group_array(DISTINCT w.after)
+        FROM waiting AS w
+        WHERE NOT EXISTS (SELECT 1 FROM duetime_actions AS u WHERE u.id = w.after)
+    ),
+    (SELECT w.after FROM waiting AS w ORDER BY w.after LIMIT 1 OFFSET :window - 1)

@@ -1,0 +1,79 @@
+"""Chaining, for every SQL store: what a child needs when it is added, and its settlement."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import Any, cast
+from uuid import UUID
+
+from duetime.errors import ActionNotFound, InvalidArgument
+from duetime.model.action import NewAction, Record
+from duetime.model.chain import CIRCLE, SYSTEM, End, settled
+from duetime.model.move import home_of
+from duetime.model.state import State
+from duetime.store.base import Store
+from duetime.store.flow import Mode, Row, Statement, Steps, flow
+from duetime.store.sql import rows
+from duetime.store.sql.wakes import wake
+
+
+class ChainFlows(Store, ABC):
+    """`settle`."""
+
+    @flow(Mode.pinned, resend=True)
+    def settle(self, parents: Sequence[UUID], limit: int) -> Steps[list[Record]]:
+        params = {"ids": rows.dump(parents), "limit": limit}
+        found = cast("Any", (yield Statement("waiting", params)))
+        if not found:
+            return []
+        now: int = found[0][rows.RECORD_WIDTH]
+        after = [settled(rows.record(row), _end(row), now) for row in found]
+        yield Statement("settle", {"rows": rows.dump(map(_settlement, after))})
+        unmet = [str(one.id) for one in after if one.state is State.cancelled]
+        if unmet:
+            params = {"ids": rows.dump(unmet)}
+            yield Statement("cancel_history", params | {"by": SYSTEM, "now": now})
+            yield Statement("cancel", params)
+        yield from wake([(_lane(one), one.due_at) for one in after], now)
+        return after
+
+
+def _end(row: Row) -> End | None:
+    state, finished_at = cast("Any", row)[rows.RECORD_WIDTH + 1 :]
+    return None if state is None else End(State(state), finished_at)
+
+
+def _lane(child: Record) -> str | None:
+    return None if child.due_at is None else home_of(child)
+
+
+def _settlement(child: Record) -> dict[str, object]:
+    return {
+        "settled_id": child.id,
+        "settled_due_at": child.due_at,
+        "settled_lane": _lane(child),
+        "settled_error": child.error,
+    }
+
+
+def require_parents(new: Sequence[NewAction]) -> Steps[None]:
+    """Sent again after a lost reply, a child had its parent at the first sending."""
+    children = [one for one in new if one.after is not None]
+    if not children:
+        return
+    asked = {one for child in children for one in (child.id, child.after)}
+    found = cast("Any", (yield Statement("stored", {"ids": rows.dump(asked)})))
+    tenants = {UUID(action_id): tenant for action_id, tenant in found}
+    for child in children:
+        parent = cast("UUID", child.after)
+        there = parent in tenants and tenants[parent] == child.tenant
+        if child.id not in tenants and not there:
+            raise ActionNotFound(parent)
+
+
+def refuse_circle(action_id: UUID, new: NewAction) -> Steps[None]:
+    if new.after is not None:
+        params = {"id": str(action_id), "after": str(new.after)}
+        if (yield Statement("circle", params)):
+            raise InvalidArgument("after", str(new.after), CIRCLE)

@@ -1,0 +1,8 @@
+(
+    SELECT
+        value ->> 'settled_id' AS settled_id,
+        value ->> 'settled_due_at' AS settled_due_at,
+        value ->> 'settled_lane' AS settled_lane,
+        value ->> 'settled_error' AS settled_error
+    FROM json_each(:rows)
+) AS s

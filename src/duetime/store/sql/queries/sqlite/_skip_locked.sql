@@ -1,0 +1,1 @@
+-- Whoever writes holds the whole database.

@@ -1,0 +1,97 @@
+"""Parents that end while somebody else's transaction is open: no child is left behind."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from api.apps import Note, Other
+from duetime import Duetime, State
+from duetime.model.claim import ClaimOrder, Span
+from duetime.model.ending import Finish
+from duetime.model.state import Outcome
+from store.sql_kit import another, lock, until, waiting
+from store.test_sql_resending import FINISH
+
+HOLD_KEY = """
+    INSERT INTO duetime_actions (
+        id, due_at, created_at, version, priority, kind, lane, queue, key, created_by, payload
+    )
+    VALUES (gen_random_uuid(), 0, 0, 1, 1, 'other', '1.0.x', 'x', 'k', 'me', '{}')
+"""
+
+
+@pytest.fixture
+async def app(postgres_url: str) -> AsyncIterator[Duetime]:
+    """Sweeps often, so that a test need not wait for what only a sweep finds."""
+    async with Duetime(postgres_url, sweep=0.2, poll=0.2, lease=5, grace=5) as app:
+
+        @app.handler(kind="note")
+        async def note(payload: Note) -> None: ...
+
+        @app.handler(kind="other")
+        async def other(payload: Other) -> None: ...
+
+        yield app
+
+
+async def test_a_parent_that_ends_while_its_child_is_stored(
+    app: Duetime, postgres_url: str
+) -> None:
+    parent = await app.schedule(Note())
+    with another(postgres_url) as stranger:
+        with stranger.transaction(force_rollback=True):
+            stranger.execute(HOLD_KEY)
+            scheduling = asyncio.create_task(app.schedule(Other(), after=parent, key="k"))
+            await until(lambda: waiting(postgres_url))
+            assert not await end(app)
+        child = await scheduling
+    assert child.due_at == (await app.get(parent.id)).finished_at
+
+
+async def test_a_child_that_is_stored_while_its_parent_ends(
+    app: Duetime, postgres_url: str
+) -> None:
+    """Neither sees the other: the next sweep sees both."""
+    parent = await app.schedule(Note())
+    with another(postgres_url) as stranger, stranger.transaction():
+        stranger.execute(FINISH, (parent.id,))
+        child = await app.schedule(Other(), after=parent)
+    assert (await app.get(child.id)).due_at is None
+    async with app.worker(), asyncio.timeout(20):
+        assert (await app.wait(child.id)).state is State.succeeded
+
+
+async def test_a_child_that_somebody_holds_delays_no_other(app: Duetime, postgres_url: str) -> None:
+    parent = await app.schedule(Note(), delay=3600)
+    held, free = [await app.schedule(Other(), after=parent) for _ in range(2)]
+    async with app.worker(), asyncio.timeout(20):
+        with another(postgres_url) as stranger, stranger.transaction():
+            lock(stranger, held.id)
+            await app.reschedule(parent.id, delay=0)
+            assert (await app.wait(free.id)).state is State.succeeded
+            assert (await app.get(held.id)).due_at is None
+        assert (await app.wait(held.id)).state is State.succeeded
+
+
+async def test_sweeps_come_round_to_children_behind_a_crowd(
+    app: Duetime, postgres_url: str
+) -> None:
+    parent = await app.schedule(Note(), delay=3600)
+    await app.schedule_many(app.request(Other(i), after=parent) for i in range(2500))
+    last = await app.schedule(Note())
+    child = await app.schedule(Other(), after=last)
+    with another(postgres_url) as stranger:
+        stranger.execute(FINISH, (last.id,))
+    async with app.worker(), asyncio.timeout(20):
+        assert (await app.wait(child.id)).state is State.succeeded
+
+
+async def end(app: Duetime) -> set[object]:
+    """What a worker does that is killed before it settles; the parents it was told of."""
+    store = app.store
+    lanes = (await store.perform(store.look())).lanes
+    order = ClaimOrder("w", [Span(head.lane, 0, 0) for head in lanes], 1, 60_000_000)
+    [claim] = (await store.perform(store.claim(order))).claims
+    finish = Finish(claim.id, claim.token, State.succeeded, Outcome.succeeded)
+    return {*(await store.perform(store.complete([finish]))).parents}
