@@ -22,7 +22,7 @@ from duetime.store.memory import MemoryStore
 from duetime.store.memory_rows import Rows, has_expired
 from duetime.worker import claimer, sweeper
 from duetime.worker.chainer import Chainer
-from duetime.worker.claimer import Claimer
+from duetime.worker.claimer import Claimer, Opening
 from duetime.worker.completer import Completer
 from duetime.worker.heartbeat import Renewal
 from duetime.worker.held import Held, Holdings
@@ -104,11 +104,11 @@ def fill_without_lease(self: Any, pool: Any) -> None:
 
 def open_whatever_has_room(self: Any, pool: Any) -> Any:
     heads = [(parse_lane(text), due) for text, due in self._heads.items()]
-    free, room = pool.free > pool.early, self._room(pool) > 0
+    own_slot, room = pool.free > pool.early, self._room(pool) > 0
     return [
-        (lane, due)
+        Opening(lane, due, due if lane.suspect else due - self._ahead)
         for lane, due in heads
-        if self._reaches(pool, lane) and (free if lane.suspect else room)
+        if self._reaches(pool, lane) and (own_slot if lane.suspect else room)
     ]
 
 
@@ -217,7 +217,7 @@ MUTANTS: Mapping[str, list[Patch]] = {
     ],
     "burns an attempt when a neighbour crashes": [(sweeper, "decide_loss", lose_without_refund)],
     "starts what is no longer its own": [(Starter, "_fill", fill_without_lease)],
-    "lets what is run alone wait until it idles": [(Claimer, "_open", open_whatever_has_room)],
+    "lets what is run alone wait until it idles": [(Claimer, "_openings", open_whatever_has_room)],
     "trusts its own clock": [
         (StoreTime, "__init__", know_wall_clock),
         (StoreTime, "now", tell_wall_clock),
