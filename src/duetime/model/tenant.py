@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from enum import Enum
 from typing import Final, Literal
 
+from duetime.errors import ConfigError
+
 
 class _Any(Enum):
     any = "any"
@@ -51,8 +53,15 @@ def acting(*, tenant: str | Ambient | None = AMBIENT, by: str | None = None) -> 
     try:
         yield
     finally:
-        _by.reset(by_mark)
-        _tenant.reset(tenant_mark)
+        try:
+            _by.reset(by_mark)
+            _tenant.reset(tenant_mark)
+        except ValueError:
+            raise ConfigError(
+                "app.acting() was entered in one context and left in another, so that nobody "
+                "between saw its tenant and actor: a framework ran a generator written with `def` "
+                "in a thread; write it with `async def`"
+            ) from None
 
 
 def enter(tenant: str | None, by: str) -> None:
