@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
-from sqlalchemy.orm import Session, sessionmaker
+from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
 from api.apps import Note
 from duetime import Depends, Duetime, State
@@ -54,6 +54,7 @@ def two(note: Note, session: Session, connection: sqlite3.Connection) -> None: .
         (plain_session, None, r"sessions=sessionmaker\(engine\)"),
         (plain_session, ASYNC_SESSIONS, r"sessions=sessionmaker\(engine\)\), not"),
         (async_session, SESSIONS, r"sessions=async_sessionmaker\(engine\)\), not"),
+        (plain_session, scoped_session(SESSIONS), r"sessions=sessionmaker\(engine\)\), not"),
         (plain_session, 5, "not 5"),
         (plain_psycopg, None, r"sqlite3\.Connection"),
         (nothing, None, "asks for no transaction: annotate one parameter as Session"),

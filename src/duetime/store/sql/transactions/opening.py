@@ -20,6 +20,7 @@ ASYNC_PSYCOPG = "psycopg.AsyncConnection"
 SQLITE3 = "sqlite3.Connection"
 BLOCKING = (SESSION, PSYCOPG, SQLITE3)
 KNOWN = (*BLOCKING, ASYNC_SESSION, ASYNC_PSYCOPG)
+MAKERS = {"sessionmaker", "async_sessionmaker", "scoped_session", "async_scoped_session"}
 
 Make = Callable[[], Transaction]
 
@@ -73,6 +74,7 @@ def _of_sessions(asked: str, host: Host, sessions: Any) -> Make:
 
 
 def _is_other(sessions: object, maker: str) -> bool:
-    """The async maker is no subclass of the other, so each is known by its name."""
+    """The async maker is no subclass of the other, so each is known by its name. A scoped one
+    lends what the thread's other code may be using; a run needs a session of its own."""
     names = {base.__name__ for base in type(sessions).__mro__}
-    return bool(names & {"sessionmaker", "async_sessionmaker"}) and maker not in names
+    return bool(names & MAKERS) and maker not in names
