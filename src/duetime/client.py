@@ -274,9 +274,12 @@ class Client:
 
     # -- reading ---------------------------------------------------------------------
 
-    def get(self, action_id: UUID, *, tenant: TenantArgument = AMBIENT) -> Plan[Action]:
+    def get(
+        self, action_id: UUID, *, tenant: TenantArgument = AMBIENT, connection: object = None
+    ) -> Plan[Action]:
         """The action, finished or not; ActionNotFound if this tenant has none of that id."""
-        return Plan(self._store.get(to_id(action_id), to_scope(tenant)), self._shown)
+        flow = self._store.get(to_id(action_id), to_scope(tenant))
+        return Plan(flow, self._shown, connection=connection)
 
     def find(
         self,
@@ -291,6 +294,7 @@ class Client:
         tenant: TenantArgument = AMBIENT,
         limit: int = 50,
         cursor: str | None = None,
+        connection: object = None,
     ) -> Plan[Page[Action]]:
         """The actions that match, newest first, a page at a time."""
         size = page_limit(limit)
@@ -306,11 +310,15 @@ class Client:
             before=from_cursor(cursor),
             limit=size + 1,
         )
-        return Plan(self._store.find(wanted), lambda records: self._page(records, size))
+        flow = self._store.find(wanted)
+        return Plan(flow, lambda records: self._page(records, size), connection=connection)
 
-    def runs(self, action_id: UUID, *, tenant: TenantArgument = AMBIENT) -> Plan[list[Run]]:
+    def runs(
+        self, action_id: UUID, *, tenant: TenantArgument = AMBIENT, connection: object = None
+    ) -> Plan[list[Run]]:
         """Every run of the action, oldest first."""
-        return Plan(self._store.runs(to_id(action_id), to_scope(tenant)), _runs)
+        flow = self._store.runs(to_id(action_id), to_scope(tenant))
+        return Plan(flow, _runs, connection=connection)
 
     def stats(self, *, tenant: TenantArgument = AMBIENT) -> Plan[Stats]:
         """Health figures of this tenant's actions, of the store's clock and of all workers."""

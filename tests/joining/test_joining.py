@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 
@@ -140,6 +141,28 @@ class TestChange:
         await caller.execute(INSERT)
         await caller.commit()
         assert await caller.execute(COUNT) == 2
+
+
+class TestRead:
+    async def test_a_read_sees_what_is_not_committed_yet(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        action = await caller.call(app, "schedule", Note("mine"), at=LATER, correlation_id="c")
+        assert (await caller.call(app, "get", action.id)).payload == Note("mine")
+        found = await caller.call(app, "find", correlation_id="c", due_before=LATER + timedelta(1))
+        assert [one.id for one in found] == [action.id]
+        assert await caller.call(app, "runs", action.id) == []
+        assert list(await app.find()) == []
+        await caller.rollback()
+
+    async def test_what_is_not_found_leaves_the_transaction_usable(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        await caller.execute(INSERT)
+        with pytest.raises(ActionNotFound):
+            await caller.call(app, "get", uuid4())
+        await caller.commit()
+        assert await caller.execute(COUNT) == 1
 
 
 class TestWaking:
