@@ -4,6 +4,7 @@ Blocks run in order in an empty directory. Comments before a block say what to d
 
     <!-- new -->               python: forget what earlier blocks defined
     <!-- file: app.py -->      write the block to this file instead of running it
+    <!-- append: app.py -->    add the block to the end of this file, which is there
     <!-- fragment: reason -->  python: not run, for a reason
     <!-- exit: 1 -->           console: the commands exit with this status, not with 0
     <!-- output -->            console: the output is as displayed (`...` stands for anything)
@@ -31,7 +32,7 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
-MARKS = {"new", "file", "fragment", "exit", "output", "postgres"}
+MARKS = {"new", "file", "append", "fragment", "exit", "output", "postgres"}
 RUN = {"python", "console"}
 NOT_RUN = {"toml", "sql", "text", "json", "yaml", "mermaid"}
 
@@ -186,6 +187,8 @@ def run_page(page: Path, postgres_url: str | None) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(block.code + "\n", encoding="utf-8")
             importlib.invalidate_caches()
+        elif "append" in block.marks:
+            append(page, block)
         elif block.language == "console":
             run_console(page, block)
         elif block.language == "python" and "fragment" not in block.marks:
@@ -194,6 +197,14 @@ def run_page(page: Path, postgres_url: str | None) -> None:
                 python = Python()
             python.run(page, block)
     python.close()
+
+
+def append(page: Path, block: Block) -> None:
+    target = Path(block.marks["append"])
+    if not target.is_file():
+        raise PageError(f"{page}:{block.line}: there is no {target} to append to")
+    with target.open("a", encoding="utf-8") as file:
+        file.write(f"\n{block.code}\n")
 
 
 def run_apart(

@@ -16,7 +16,12 @@ def page_of(tmp_path: Path, text: str) -> Path:
 GOOD = """
 <!-- file: greeting.py -->
 ```python
-WORD = "hello"
+WORD = "HELLO"
+```
+
+<!-- append: greeting.py -->
+```python
+WORD = WORD.lower()
 ```
 
 ```python
@@ -77,6 +82,7 @@ BAD = {
     "a misspelt language": ("```pyhton\n```", "page.md:2: language"),
     "a misspelt comment": ("<!-- outptu -->\n```console\n```", "page.md:3: unknown comment"),
     "no reason": ("<!-- fragment -->\n```python\n```", "page.md:3: a fragment needs a reason"),
+    "nothing to add to": ("<!-- append: a.py -->\n```python\n```", "page.md:3: there is no a.py"),
     "no end": ("\n```python\n", "page.md:2: the block never ends"),
 }
 
