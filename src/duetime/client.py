@@ -54,11 +54,7 @@ from duetime.model.name import check_name, check_optional
 from duetime.model.payload import maybe_json
 from duetime.model.state import State
 from duetime.model.stats import MOST_FINISHED, Counted, Stats, clock_offset, stats_of
-from duetime.model.tenant import (
-    AMBIENT,
-    Ambient,
-    current_tenant,
-)
+from duetime.model.tenant import AMBIENT, Ambient, current_tenant
 from duetime.plan import Plan
 from duetime.store.cascade import Cascade, as_settled, cascade
 from duetime.store.flow import Flow, followed
