@@ -83,14 +83,14 @@ class OwnServer(Server):
     """A server of our own in a temporary directory, on a free port of the loopback interface."""
 
     def __init__(self, **parameters: str) -> None:
-        self._user = _unprivileged()
+        self._user = unprivileged()
         # Not $TMPDIR for root: it may lie where the unprivileged user cannot go.
         temporary = "/tmp" if self._user else None
         self._home = Path(tempfile.mkdtemp(prefix="duetime-pg-", dir=temporary))
         self._data = self._home / "data"
         # The loopback interface is open to every user of the machine, so there is a password.
         self._password = secrets.token_hex(16)
-        self._port = _free_port()
+        self._port = free_port()
         self._parameters = {**DEFAULTS, "port": str(self._port), **parameters}
         super().__init__(f"postgresql://postgres:{self._password}@127.0.0.1:{self._port}/postgres")
         try:
@@ -197,7 +197,7 @@ def open_own_server(**parameters: str) -> OwnServer:
         raise NoServer(f"cannot start a server of our own: {error}") from error
 
 
-def _unprivileged() -> pwd.struct_passwd | None:
+def unprivileged() -> pwd.struct_passwd | None:
     """The user to run a server as when we are root, as whom PostgreSQL refuses to run."""
     if os.geteuid() != 0:
         return None
@@ -218,7 +218,7 @@ def _wheel_install() -> Path:
     return installs[-1]
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port below those the system hands to clients, so that none takes it during a restart."""
     while True:
         port = 20_000 + secrets.randbelow(12_000)

@@ -37,6 +37,7 @@ from duetime.store.sql.attempt import Attempt, Pinned, Sent, settings
 from duetime.store.sql.deadline import loop_deadline, thread_deadline
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
+from duetime.store.sql.pipelines import unflushed
 from duetime.store.sql.pools import AsyncCursor, Cursor, Pools, Shelf
 from duetime.store.sql.postgres_diagnosis import examine
 from duetime.store.sql.postgres_faults import FAULTS
@@ -145,7 +146,8 @@ class PostgresStore(SqlFlows):
 
             async def fetch(step: Sent) -> Rows:
                 if isinstance(step, Pinned):
-                    async with connection.pipeline():
+                    async with connection.pipeline() as pipeline:
+                        unflushed(pipeline)
                         await execute(step.settings)
                         cursor = await execute(step.statement)
                 else:
@@ -163,7 +165,8 @@ class PostgresStore(SqlFlows):
 
             def fetch(step: Sent) -> Rows:
                 if isinstance(step, Pinned):
-                    with connection.pipeline():
+                    with connection.pipeline() as pipeline:
+                        unflushed(pipeline)
                         execute(step.settings)
                         cursor = execute(step.statement)
                 else:

@@ -1,0 +1,1 @@
+"""Faults for real processes, real servers and real wires; and the campaigns that deal them."""

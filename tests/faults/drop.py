@@ -1,0 +1,48 @@
+"""A commit whose reply is lost: the server has done it, and nobody is told."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from faults.wire import FAILED, READY, is_committed, statement
+
+# A piece of the statement by which each kind of commit is known on the wire.
+WANTED = {
+    "schedule": "INSERT INTO duetime_actions",
+    "claim": "picked AS MATERIALIZED",
+    "completion": "INSERT INTO duetime_history",
+    "again": "INSERT INTO duetime_runs",
+}
+
+
+@dataclass(slots=True)
+class Drop:
+    """Waits for a statement with `text`, holds the replies to each round back, and is done once
+    its transaction is committed. A round that fails, or stays inside a transaction, passes."""
+
+    text: str
+    link: object = None
+    done: bool = False
+    held: list[bytes] = field(default_factory=list)
+    struck: threading.Event = field(default_factory=threading.Event)
+
+    def asked(self, link: object, message: bytes) -> None:
+        if self.link is None and self.text in statement(message):
+            self.link = link
+
+    def answered(self, link: object, message: bytes) -> list[bytes]:
+        """What to pass on now."""
+        if link is not self.link:
+            return [message]
+        self.held.append(message)
+        if message[:1] != READY:
+            return []
+        round_, self.held = self.held, []
+        failed = any(one[:1] == FAILED for one in round_)
+        if failed:
+            self.link = None
+        elif is_committed(message):
+            self.done = True
+            self.struck.set()
+        return round_

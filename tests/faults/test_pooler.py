@@ -1,0 +1,96 @@
+"""Everything works by way of PgBouncer in transaction mode, with fewer sessions than clients."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from api.apps import Note
+from duetime import Duetime, State
+from duetime.model.claim import Lease
+from duetime.store.sql import listener
+from duetime.store.sql.postgres import PostgresStore
+from faults.pooler import NoPooler, Pooler
+from servers import Server
+from store.sql_kit import add, claim, find, until
+
+Pooled = Callable[[int], str]
+
+
+@pytest.fixture
+def pooled(postgres_server: Server, postgres_url: str) -> Iterator[Pooled]:
+    """The URL of an empty database behind a pooler with so many sessions."""
+    poolers: list[Pooler] = []
+
+    def start(size: int) -> str:
+        try:
+            poolers.append(Pooler(postgres_server, size))
+        except NoPooler as reason:
+            pytest.skip(f"no PgBouncer: {reason}")
+        return poolers[-1].through(postgres_url)
+
+    yield start
+    for pooler in poolers:
+        pooler.close()
+
+
+def app_on(url: str, **settings: object) -> Duetime:
+    app = Duetime(url, **settings)  # type: ignore[arg-type]
+
+    @app.handler(kind="note")
+    async def note(payload: Note) -> str:
+        return payload.text
+
+    return app
+
+
+async def test_idle_clients_hold_no_session(pooled: Pooled) -> None:
+    url = pooled(1)
+    stores = [PostgresStore(url, listen=False, timeout=5) for _ in range(4)]
+    await add(stores[0])
+    [one] = await claim(stores[0])
+    # Each call could leave the only session bound to a client that has nothing more to say.
+    for _ in range(300):
+        await stores[0].perform(stores[0].renew([Lease(one.id, one.token)], 60_000_000))
+        assert await find(stores[1]) == 1
+    for store in stores:
+        assert await find(store) == 1
+        await store.aclose()
+
+
+async def test_two_workers_and_blocking_clients_share_two_sessions(pooled: Pooled) -> None:
+    url = pooled(2)
+    apps = [app_on(url, listen=False, poll_unheard=0.2) for _ in range(3)]
+    async with apps[0].worker(), apps[1].worker():
+        made = await asyncio.gather(*(apps[2].schedule(Note(str(n))) for n in range(50)))
+        made += await asyncio.to_thread(lambda: [apps[2].sync.schedule(Note()) for _ in range(5)])
+        ended = await asyncio.gather(*(apps[2].wait(one.id, timeout=20) for one in made))
+    assert {one.state for one in ended} == {State.succeeded}
+    assert all([len(await apps[2].runs(one.id)) == 1 for one in made])
+    for app in apps:
+        await app.aclose()
+
+
+async def test_a_listener_that_cannot_hear_says_so_and_polls(
+    pooled: Pooled, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "PATIENCE", 0.2)
+    url = pooled(2)
+    app, elsewhere = app_on(url, poll=60, sweep=60, poll_unheard=0.1), app_on(url)
+    with caplog.at_level(logging.WARNING, "duetime.store"):
+        async with app.worker():
+            await until(lambda: "not listening, polling faster" in caplog.text)
+            made = await elsewhere.schedule(Note("polled"))
+            assert (await elsewhere.wait(made.id, timeout=10)).result == "polled"
+    await app.aclose()
+    await elsewhere.aclose()
+
+
+def test_migrations_go_through_it(pooled: Pooled) -> None:
+    url = pooled(1)
+    store = PostgresStore(url)
+    assert store.pending() != []
+    store.migrate_blocking()
+    assert store.pending() == []
+    store.close()

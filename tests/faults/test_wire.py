@@ -1,0 +1,105 @@
+"""The proxy: what it carries, what it breaks, and what our store says on the wire."""
+
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from duetime.errors import StoreUnavailable
+from duetime.model.claim import Lease
+from duetime.store.sql.postgres import PostgresStore
+from faults.drop import Drop
+from faults.proxy import CLEAR, STALL, SWALLOW, Proxy, Way
+from faults.wire import FLUSH
+from store.sql_kit import add, another, claim, find
+
+
+@pytest.fixture
+def proxy(postgres_url: str) -> Iterator[Proxy]:
+    made = Proxy(postgres_url)
+    yield made
+    made.close()
+
+
+def connect(proxy: Proxy) -> psycopg.Connection:
+    return psycopg.connect(proxy.url, autocommit=True, connect_timeout=5)
+
+
+def test_it_carries_large_things_both_ways(proxy: Proxy) -> None:
+    with connect(proxy) as one:
+        [row] = one.execute("SELECT %s || 'x'", ("y" * 3_000_000,))
+    assert len(row[0]) == 3_000_001
+
+
+def test_a_cut_is_noticed_and_the_next_connection_is_well(proxy: Proxy) -> None:
+    with connect(proxy) as one:
+        proxy.cut()
+        with pytest.raises(psycopg.OperationalError):
+            one.execute("SELECT 1")
+    with connect(proxy) as one:
+        one.execute("SELECT 1")
+
+
+def test_it_refuses_until_it_is_healed(proxy: Proxy) -> None:
+    proxy.refuse()
+    with pytest.raises(psycopg.OperationalError):
+        connect(proxy)
+    proxy.heal()
+    connect(proxy).close()
+
+
+@pytest.mark.parametrize(
+    ("up", "down"), [(SWALLOW, CLEAR), (CLEAR, SWALLOW), (STALL, CLEAR), (CLEAR, STALL)]
+)
+def test_a_silent_wire_is_given_up_in_time(
+    proxy: Proxy, postgres_url: str, up: Way, down: Way
+) -> None:
+    store = PostgresStore(proxy.through(postgres_url), timeout=1, listen=False)
+    store.migrate_blocking()
+    proxy.shape(up=up, down=down)
+    before = time.monotonic()
+    with pytest.raises(StoreUnavailable, match="did not answer in time"):
+        store.pending()
+    assert time.monotonic() - before < 3
+    proxy.heal()
+    assert store.pending() == []
+    store.close()
+
+
+def test_a_slow_wire_is_slow(proxy: Proxy) -> None:
+    with connect(proxy) as one:
+        proxy.shape(down=Way(rate=100))
+        before = time.monotonic()
+        one.execute("SELECT 1")
+        assert time.monotonic() - before > 0.3
+
+
+async def test_the_reply_to_a_commit_can_be_lost(proxy: Proxy, postgres_url: str) -> None:
+    with another(postgres_url) as admin:
+        admin.execute("CREATE TABLE t (n int)")
+    proxy.drop_reply(Drop("INSERT INTO t"))
+    with connect(proxy) as one, pytest.raises(psycopg.OperationalError):
+        one.execute("INSERT INTO t VALUES (1)")
+    proxy.drop_reply(Drop("INSERT INTO t"))
+    with connect(proxy) as one:
+        one.execute("BEGIN")
+        one.execute("INSERT INTO t VALUES (2)")
+        with pytest.raises(psycopg.OperationalError):
+            one.execute("COMMIT")
+    with another(postgres_url) as admin:
+        assert admin.execute("SELECT n FROM t ORDER BY n").fetchall() == [(1,), (2,)]
+
+
+async def test_a_pipeline_ends_without_a_flush(proxy: Proxy, postgres_url: str) -> None:
+    """A pooler in transaction mode would bind a session to an idle client for it."""
+    store = PostgresStore(proxy.through(postgres_url), listen=False)
+    await add(store, 3)
+    [one, *_] = await claim(store)
+    for _ in range(20):
+        await store.perform(store.renew([Lease(one.id, one.token)], 10_000_000))
+    store.perform_blocking(store.renew([Lease(one.id, one.token)], 10_000_000))
+    assert await find(store) == 3
+    assert proxy.seen["S"] > 20
+    assert proxy.seen[FLUSH.decode()] == 0
+    await store.aclose()
