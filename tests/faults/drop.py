@@ -9,10 +9,10 @@ from faults.wire import FAILED, READY, is_committed, statement
 
 # A piece of the statement by which each kind of commit is known on the wire.
 WANTED = {
-    "schedule": "INSERT INTO duetime_actions",
+    "schedule": 'INSERT INTO "duetime_actions"',
     "claim": "picked AS MATERIALIZED",
-    "completion": "INSERT INTO duetime_history",
-    "again": "INSERT INTO duetime_runs",
+    "completion": 'INSERT INTO "duetime_history"',
+    "again": 'INSERT INTO "duetime_runs"',
 }
 
 
@@ -30,6 +30,11 @@ class Drop:
     def asked(self, link: object, message: bytes) -> None:
         if self.link is None and self.text in statement(message):
             self.link = link
+
+    def closed(self, link: object) -> None:
+        """It broke before it was done: wait for another."""
+        if link is self.link:
+            self.link, self.held = None, []
 
     def answered(self, link: object, message: bytes) -> list[bytes]:
         """What to pass on now."""

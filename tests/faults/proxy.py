@@ -11,13 +11,12 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from faults.drop import Drop
-from faults.wire import ENCRYPTION, NOT_ENCRYPTED, read_message, read_opening
+from faults.wire import ENCRYPTION, NOT_ENCRYPTED, read_message, read_opening, statement
 
 T = TypeVar("T")
 
 # What the sockets raise when the other side, or we, cut them.
 GONE = (ConnectionError, asyncio.IncompleteReadError, OSError)
-CHUNK = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,14 @@ class Link:
         for side in (self.client, self.server):
             side.transport.abort()
 
+    def end(self) -> list[asyncio.StreamWriter]:
+        """One side is gone. The other is told; or not, if that way is dead: it is returned."""
+        ends = {"up": self.server, "down": self.client}
+        for way, side in ends.items():
+            if not self.dead[way]:
+                side.transport.abort()
+        return [side for way, side in ends.items() if self.dead[way]]
+
 
 class Proxy:
     """Stands before the server of a URL. Every verb may be called from any thread."""
@@ -59,6 +66,9 @@ class Proxy:
         self._changed = asyncio.Event()
         self._refusing = False
         self._drop: Drop | None = None
+        self._mute_at = ""
+        # Sides of links whose other side is gone, and who were not told.
+        self._orphans: list[asyncio.StreamWriter] = []
         self.seen: Counter[str] = Counter()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="proxy", daemon=True)
@@ -83,8 +93,9 @@ class Proxy:
         self._do(self._cut)
 
     def refuse(self) -> None:
-        """New connections break at once."""
+        """Every connection breaks, and new ones break at once."""
         self._set(refusing=True)
+        self.cut()
 
     def shape(self, *, up: Way = CLEAR, down: Way = CLEAR) -> None:
         """From here on, `up` to the server and `down` from it."""
@@ -94,9 +105,13 @@ class Proxy:
         """What connects from here on is well; so are links that lost no byte."""
         self._set()
 
-    def drop_reply(self, drop: Drop) -> None:
+    def drop_reply(self, drop: Drop | None) -> None:
         """The next commit that it wants is made, and its reply never arrives."""
         self._do(lambda: setattr(self, "_drop", drop))
+
+    def mute_at(self, text: str) -> None:
+        """The next message with this text, and what its client says after it, never arrives."""
+        self._do(lambda: setattr(self, "_mute_at", text))
 
     def close(self) -> None:
         self._do(self._server.close)
@@ -118,6 +133,9 @@ class Proxy:
     def _cut(self) -> None:
         for link in list(self._links):
             link.cut()
+        for orphan in self._orphans:
+            orphan.transport.abort()
+        self._orphans.clear()
 
     async def _settle(self) -> None:
         """Every task ends by itself once its sockets are gone, or is told to."""
@@ -147,7 +165,9 @@ class Proxy:
             pass
         finally:
             self._links.discard(link)
-            link.cut()
+            if self._drop is not None:
+                self._drop.closed(link)
+            self._orphans += link.end()
 
     async def _up(self, link: Link, reader: asyncio.StreamReader) -> None:
         code, opening = await read_opening(reader)
@@ -160,6 +180,8 @@ class Proxy:
             self.seen[chr(message[0])] += 1
             if self._drop is not None:
                 self._drop.asked(link, message)
+            if self._mute_at and self._mute_at in statement(message):
+                self._mute_at, link.dead["up"] = "", True
             await self._carry(link, "up", message)
 
     async def _down(self, link: Link, reader: asyncio.StreamReader) -> None:

@@ -8,11 +8,13 @@ import pytest
 
 from duetime.errors import StoreUnavailable
 from duetime.model.claim import Lease
+from duetime.model.state import State
+from duetime.model.tenant import ANY
 from duetime.store.sql.postgres import PostgresStore
 from faults.drop import Drop
 from faults.proxy import CLEAR, STALL, SWALLOW, Proxy, Way
 from faults.wire import FLUSH
-from store.sql_kit import add, another, claim, find
+from store.sql_kit import add, another, claim, count_sessions, find, until
 
 
 @pytest.fixture
@@ -103,3 +105,24 @@ async def test_a_pipeline_ends_without_a_flush(proxy: Proxy, postgres_url: str) 
     assert proxy.seen["S"] > 20
     assert proxy.seen[FLUSH.decode()] == 0
     await store.aclose()
+
+
+async def test_a_client_that_vanished_frees_its_rows(proxy: Proxy, postgres_url: str) -> None:
+    """The server hears nothing of its end: the row must not stay locked until TCP notices."""
+    store, other = (
+        PostgresStore(url, timeout=2, listen=False) for url in (proxy.url, postgres_url)
+    )
+    [only] = await add(other)
+    await find(store)
+    proxy.mute_at("COMMIT")
+    with pytest.raises(StoreUnavailable, match="did not answer in time"):
+        await store.perform(store.cancel(only, ANY, "me", running=False))
+    await until(lambda: not idle_in_transaction(postgres_url))
+    later = await other.perform(other.reschedule(only, ANY, "me", due_at=None, delay=5_000_000))
+    assert later.state is State.scheduled
+    await store.aclose()
+    await other.aclose()
+
+
+def idle_in_transaction(url: str) -> int:
+    return count_sessions(url, "state = 'idle in transaction'")

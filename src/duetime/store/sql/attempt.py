@@ -30,6 +30,7 @@ _OFF = {
     # A claim that a crash of the server forgets is made again: nothing ran yet that counts.
     Mode.claim: (*_HOT, "synchronous_commit"),
 }
+_SEVERAL_MESSAGES = (Mode.write, Mode.pinned)
 
 Notify = Callable[[Sequence[Wake]], Statement | None]
 
@@ -48,17 +49,26 @@ Sent = Statement | Command | Pinned
 COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
 
 
-def settings(lock_timeout: float) -> Mapping[Mode, Command]:
-    """What each mode sets for its transaction. The others need nothing."""
-    wait = f"set_config('lock_timeout', '{max(1, round(lock_timeout * 1000))}', true)"
-    return {
-        mode: Command(f"SELECT {wait}, " + ", ".join(_switch_off(name) for name in names))
-        for mode, names in _OFF.items()
-    }
+def settings(timeout: float) -> Mapping[Mode, Command]:
+    """What each mode sets for its transaction; the others need nothing. A call must end within
+    `timeout`, so it waits for locks for a quarter of that; and a transaction that hears nothing
+    from us for so long is ended, lest a client that vanished keeps its rows locked."""
+    wait = _set("lock_timeout", _milliseconds(timeout / 4))
+    vanished = _set("idle_in_transaction_session_timeout", _milliseconds(timeout))
+    found = {}
+    for mode, names in _OFF.items():
+        several = [vanished] if mode in _SEVERAL_MESSAGES else []
+        told = [wait, *several, *(_set(name, "off") for name in names)]
+        found[mode] = Command(f"SELECT {', '.join(told)}")
+    return found
 
 
-def _switch_off(name: str) -> str:
-    return f"set_config('{name}', 'off', true)"
+def _set(name: str, value: str) -> str:
+    return f"set_config('{name}', '{value}', true)"
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(max(1, round(seconds * 1000)))
 
 
 class Attempt(Generic[T]):

@@ -76,7 +76,7 @@ class PostgresStore(SqlFlows):
         self._listening = listen
         self._ids = TimeOrderedIds(clock or SystemClock())
         self._loader = Loader("postgres", Names(prefix, schema))
-        self._settings = settings(timeout / 4)
+        self._settings = settings(timeout)
         self._pools = Pools(self._server.connect, self._server.aconnect, pool_size, timeout)
         # Of their own, or handlers that keep theirs would keep claims and completions waiting.
         self._lent = Pools(self._server.connect, self._server.aconnect, pool_size, None)
