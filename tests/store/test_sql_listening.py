@@ -12,6 +12,7 @@ from duetime.store.flow import Wake
 from duetime.store.sql import listener
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
+from duetime.store.sql.pools import AsyncConnection
 from duetime.store.sql.postgres import PostgresStore
 from store.sql_kit import another, end_others, new, until
 
@@ -148,6 +149,23 @@ class TestListening:
         assert not ear.alive, "connected again, but nothing proves yet that it hears"
         await here.perform(here.sweep(Presence("w", "a", "h", 1, [], [], 1), 0, 1))
         await until(lambda: ear.alive)
+
+    async def test_after_a_long_outage_it_soon_listens_again(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Long pauses are for those who are deaf, not for a server that may be back."""
+        monkeypatch.setattr(listener, "FIRST_PAUSE", 0.001)
+        monkeypatch.setattr(listener, "LONGEST_OUTAGE_PAUSE", 0.002)
+        attempts: list[None] = []
+
+        async def unreachable() -> AsyncConnection:
+            attempts.append(None)
+            raise OSError("nobody at home")
+
+        ear = PostgresListener(unreachable, "channel", "me", lambda _: None)
+        task = asyncio.create_task(ear.run())
+        await until(lambda: len(attempts) > 30)
+        task.cancel()
 
     async def test_without_listen_it_never_claims_to_hear(self, postgres_url: str) -> None:
         store = PostgresStore(postgres_url, listen=False)

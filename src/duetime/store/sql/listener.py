@@ -21,6 +21,9 @@ log = logging.getLogger("duetime.store")
 # A ping that takes longer than this to come back means that we are deaf.
 PATIENCE = 5.0
 FIRST_PAUSE = 0.2
+# Between attempts to connect while the server cannot be reached: it may be back any moment.
+LONGEST_OUTAGE_PAUSE = 5.0
+# Between connections that all turn out deaf: behind a pooler the next one will be too.
 LONGEST_PAUSE = 60.0
 
 
@@ -46,6 +49,7 @@ class PostgresListener:
         self._connection: AsyncConnection | None = None
         self._heard = 0
         self._deaf = False
+        self._fell_deaf = False
         self._pause = FIRST_PAUSE
 
     @property
@@ -54,13 +58,15 @@ class PostgresListener:
 
     async def run(self) -> None:
         while True:
+            self._fell_deaf = False
             try:
                 await self._listen()
             except (psycopg.Error, DuetimeError, OSError) as error:
                 # Whatever broke it, the next one may do.
                 log.warning("not listening, polling faster meanwhile: %s", error)
             await asyncio.sleep(self._pause)
-            self._pause = min(self._pause * 2, LONGEST_PAUSE)
+            longest = LONGEST_PAUSE if self._fell_deaf else LONGEST_OUTAGE_PAUSE
+            self._pause = min(self._pause * 2, longest)
 
     def expect(self, ping: int) -> None:
         """A ping is about to be sent, from whichever thread."""
@@ -97,5 +103,5 @@ class PostgresListener:
     def _check(self, ping: int, connection: AsyncConnection | None) -> None:
         # Only the connection that was there when the ping was sent could have heard it.
         if self._heard < ping and connection is not None and connection is self._connection:
-            self._deaf = True
+            self._deaf = self._fell_deaf = True
             sever(connection)
