@@ -12,7 +12,7 @@ PRIVATE_UV := $(UV)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check soak bench lock clean
+.PHONY: help run test lint check soak faults bench lock clean
 
 help: ## show this table
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,8 +31,13 @@ lint: $(STAMP) ## format, lint, types, layers
 
 check: lint test ## all that must pass: lint and tests
 
-soak: $(STAMP) ## run the long test with faults
+soak: $(STAMP) ## run the long tests with faults: simulated, then real
 	.venv/bin/python tests/soak.py
+	cd tests && ../.venv/bin/python -m faults
+
+# ROW=kill, halt, lost-reply, restart, network, race or crowd; COUNT= and STORE= if wanted.
+faults: $(STAMP) ## deal faults to real processes: ROW=kill COUNT=30
+	cd tests && ../.venv/bin/python -m faults $(ROW) $(COUNT) $(STORE)
 
 bench: $(STAMP) ## measure
 	.venv/bin/python bench/run.py

@@ -48,7 +48,9 @@ class Pooler:
         self._server = server
         self._port = free_port()
         self._user = unprivileged()
-        self._home = Path(tempfile.mkdtemp(prefix="duetime-pooler-", dir="/tmp"))
+        # As for a server: not $TMPDIR for root, it may lie where the other user cannot go.
+        temporary = "/tmp" if self._user else None
+        self._home = Path(tempfile.mkdtemp(prefix="duetime-pooler-", dir=temporary))
         self._configure(size)
         self._process = subprocess.Popen(
             [program, str(self._home / "ini")],

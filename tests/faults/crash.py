@@ -1,0 +1,138 @@
+"""Named places in a real process at which it can be told to die, without a trace of it in src.
+
+The store's verbs are wrapped, in the process of the test only: `claim:before` dies before the
+statement is sent, `claim:during` within a few milliseconds after, `claim:after` once the answer
+is here and before anybody has looked at it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from duetime.model.claim import Claimed
+from duetime.model.state import Outcome
+from duetime.store.base import Store
+from duetime.store.flow import Flow
+from duetime.store.sql.sqlite import SqliteStore
+
+PHASES = ("before", "during", "after")
+# What a worker asks its store. A completion that rescues or releases has a name of its own.
+VERBS = ("claim", "complete", "renew", "sweep", "prune", "leave", "add")
+NAMES = ("claim", "complete", "rescue", "release", "renew", "sweep", "prune", "leave")
+HANDLER = ("start", "handler", "handled")
+POINTS = [f"{name}:{phase}" for name in NAMES for phase in PHASES] + list(HANDLER)
+CLIENT_POINTS = [f"add:{phase}" for phase in PHASES]
+# Between a statement of a flow and the COMMIT of SQLite's writer.
+SQLITE_POINTS = ["commit"]
+# Those that a worker comes by only while it stops.
+STOPPING = {"release", "leave"}
+
+
+class Crash:
+    """Dies at the `nth` time that `point` is passed; never, if it has no name."""
+
+    def __init__(self, point: str = "", nth: int = 1) -> None:
+        self._point = point
+        self._left = nth
+
+    def hit(self, point: str) -> None:
+        if self._strikes(point):
+            die()
+
+    def hit_during(self, name: str) -> None:
+        if self._strikes(f"{name}:during"):
+            threading.Thread(target=_die_soon, daemon=True).start()
+
+    def _strikes(self, point: str) -> bool:
+        if point != self._point:
+            return False
+        self._left -= 1
+        return self._left == 0
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _die_soon() -> None:
+    time.sleep(random.uniform(0, 0.004))
+    die()
+
+
+class Watch:
+    """Around a store: knows each flow by name, passes the crash points, remembers tokens."""
+
+    def __init__(self, store: Store, crash: Crash) -> None:
+        self._crash = crash
+        self._flows: dict[int, tuple[Flow[Any], str]] = {}
+        self.tokens: dict[UUID, UUID] = {}
+        for verb in VERBS:
+            setattr(store, verb, self._named(verb, getattr(store, verb)))
+        self._wrap(store)
+        if isinstance(store, SqliteStore):
+            self._trace(store)
+
+    def _named(self, verb: str, make: Callable[..., Flow[Any]]) -> Callable[..., Flow[Any]]:
+        def named(*args: Any, **kwargs: Any) -> Flow[Any]:
+            made = make(*args, **kwargs)
+            # Kept until it is performed, so that no other flow gets its number.
+            self._flows[id(made)] = (made, _name(verb, args, kwargs))
+            return made
+
+        return named
+
+    def _wrap(self, store: Store) -> None:
+        perform, perform_blocking = store.perform, store.perform_blocking
+
+        async def wrapped(flow: Flow[Any]) -> Any:
+            name = self._before(flow)
+            return self._after(name, await perform(flow))
+
+        def wrapped_blocking(flow: Flow[Any]) -> Any:
+            name = self._before(flow)
+            return self._after(name, perform_blocking(flow))
+
+        setattr(store, "perform", wrapped)  # noqa: B010 - of this object, not of its class
+        setattr(store, "perform_blocking", wrapped_blocking)  # noqa: B010
+
+    def _before(self, flow: Flow[Any]) -> str:
+        _, name = self._flows.pop(id(flow), (None, ""))
+        self._crash.hit(f"{name}:before")
+        self._crash.hit_during(name)
+        return name
+
+    def _after(self, name: str, value: Any) -> Any:
+        if isinstance(value, Claimed):
+            self.tokens |= {claim.id: claim.token for claim in value.claims}
+        if not isinstance(value, Claimed) or value.claims:
+            self._crash.hit(f"{name}:after")
+        return value
+
+    def _trace(self, store: SqliteStore) -> None:
+        connect = store._writer._connect
+
+        def traced() -> sqlite3.Connection:
+            connection = connect()
+            connection.set_trace_callback(
+                lambda text: self._crash.hit("commit") if text == "COMMIT" else None
+            )
+            return connection
+
+        store._writer._connect = traced
+
+
+def _name(verb: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    if verb != "complete":
+        return verb
+    if kwargs.get("rescuing"):
+        return "rescue"
+    released = any(ending.outcome is Outcome.released for ending in args[0])
+    return "release" if released else "complete"

@@ -1,0 +1,145 @@
+"""The processes of a campaign, and what befalls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from faults.ledger import connect, is_sqlite
+from faults.work import Order
+
+WORKER, CUSTOMER = "faults.process", "faults.customer"
+TESTS = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Hand:
+    """One process: how it is meant to end, and when it did. Times are of the wall clock."""
+
+    process: subprocess.Popen[bytes]
+    order: Order
+    is_worker: bool
+    log: Path
+    said: Path
+    born: float
+    # When it stood still, or vanished.
+    silences: list[float] = field(default_factory=list)
+    # Whether we killed it; if not, it came by its crash point.
+    struck: bool = False
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    @property
+    def was_killed(self) -> bool:
+        return self.process.poll() == -signal.SIGKILL
+
+    def send(self, number: signal.Signals) -> None:
+        if self.alive:
+            self.process.send_signal(number)
+
+
+class Crew:
+    """Starts processes, and keeps them all until the end: the dead ones are evidence."""
+
+    def __init__(self, order: Order, folder: Path) -> None:
+        self._order = order
+        self._folder = folder
+        self.hands: list[Hand] = []
+
+    def hire(self, module: str = WORKER, **changes: object) -> Hand:
+        order = replace(self._order, **changes)  # type: ignore[arg-type]
+        name = f"{len(self.hands):04}"
+        log, said = self._folder / f"{name}.log", self._folder / f"{name}.said"
+        with log.open("wb") as err, said.open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, "-m", module, json.dumps(asdict(order))],
+                stdout=out,
+                stderr=err,
+                cwd=self._folder,
+                env={**os.environ, "PYTHONPATH": _path()},
+            )
+        self.hands.append(Hand(process, order, module == WORKER, log, said, time.time()))
+        return self.hands[-1]
+
+    def kill(self, hand: Hand) -> None:
+        if hand.alive:
+            hand.struck = True
+            hand.silences.append(time.time())
+            hand.process.kill()
+            hand.process.wait()
+
+    def kill_all(self) -> None:
+        for hand in self.living():
+            self.kill(hand)
+
+    def freeze(self, hand: Hand) -> None:
+        hand.silences.append(time.time())
+        hand.send(signal.SIGSTOP)
+
+    def send_customers_away(self) -> None:
+        for hand in self.living():
+            if not hand.is_worker:
+                self.kill(hand)
+
+    def dismiss(self) -> list[Hand]:
+        """SIGTERM to all; those that do not stop in order and in time are returned."""
+        staff = list(self.living())
+        for hand in staff:
+            hand.send(signal.SIGTERM)
+        stubborn = [hand for hand in staff if not _gone(hand, 20)]
+        self.kill_all()
+        return stubborn
+
+    def living(self) -> Iterator[Hand]:
+        return (hand for hand in self.hands if hand.alive)
+
+    def note_deaths(self) -> None:
+        """Those that killed themselves did so since we last looked."""
+        for hand in self.hands:
+            if not hand.silences and hand.was_killed:
+                hand.silences.append(time.time())
+
+    def silences(self) -> dict[int, list[float]]:
+        return {hand.pid: hand.silences for hand in self.hands}
+
+
+def _path() -> str:
+    given = os.environ.get("PYTHONPATH")
+    return os.pathsep.join([str(TESTS), *([given] if given else [])])
+
+
+def _gone(hand: Hand, seconds: float) -> bool:
+    """It was told to stop, and did."""
+    try:
+        ended = hand.process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    if hand.was_killed:
+        # It came by its crash point only now.
+        return hand.order.point != ""
+    # One that was still starting had no say in how it ends.
+    return ended == 0 or " started" not in hand.log.read_text()
+
+
+def written(ledger: str, pid: int) -> int:
+    """How many lines a process has written."""
+    mark = "?" if is_sqlite(ledger) else "%s"
+    connection = connect(ledger)
+    try:
+        found = connection.execute(f"SELECT count(*) FROM ledger WHERE pid = {mark}", (pid,))
+        return int(found.fetchone()[0])
+    finally:
+        connection.close()

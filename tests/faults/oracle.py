@@ -1,0 +1,212 @@
+"""Whether a history kept its promises: from the store's public surface and the ledger alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+from duetime import Duetime, State
+from duetime.model.action import Action, Run
+from duetime.model.claim import FATAL_LOSSES
+from duetime.model.state import Outcome
+from faults.customer import Receipts
+from faults.ledger import ENDED, STARTED, Line, by_action
+
+# How a run may end that another one follows.
+REPEATABLE = {Outcome.lost, Outcome.released, Outcome.retried, Outcome.snoozed}
+LAST: Mapping[State, Set[Outcome | None]] = {
+    State.succeeded: {Outcome.succeeded},
+    State.failed: {Outcome.failed, Outcome.lost},
+    State.cancelled: {Outcome.cancelled, None},
+}
+
+# When each process fell silent: it died, or stood still.
+Silences = Mapping[int, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What one action says of itself, and what the ledger says of it."""
+
+    action: Action
+    runs: Sequence[Run]
+    lines: Sequence[Line]
+
+    def tokens(self, event: str) -> list[str]:
+        return [line.token for line in self.lines if line.event == event]
+
+
+@dataclass(frozen=True)
+class Law:
+    """What this history may do beyond what every history may."""
+
+    # A server that crashed may have undone claims: nobody recorded those runs.
+    claims_may_vanish: bool = False
+    # Each succeeded action has exactly one effect.
+    exactly_once: bool = False
+    # Seconds from the silence of a process to the rescue of what it held.
+    recovery: float = float("inf")
+
+
+@dataclass
+class Verdict:
+    """What was found."""
+
+    wrong: list[str] = field(default_factory=list)
+    figures: Counter[str] = field(default_factory=Counter)
+    slowest_recovery: float = 0.0
+    slowest_return: float = 0.0
+    wake: float = 0.0
+    slowest_call: float = 0.0
+
+    def include(self, other: Verdict) -> None:
+        """What was seen while the faults struck."""
+        self.wrong += other.wrong
+        self.figures += other.figures
+        self.slowest_return = max(self.slowest_return, other.slowest_return)
+        self.wake = max(self.wake, other.wake)
+
+    def say(self, case: Case, what: str) -> None:
+        outcomes = [str(run.outcome) for run in case.runs]
+        lines = [(line.event, line.pid, line.token[-8:]) for line in case.lines]
+        action = case.action
+        self.wrong.append(f"{action.id} ({action.state}): {what}; runs {outcomes}; ledger {lines}")
+
+
+def cases(app: Duetime, lines: Sequence[Line]) -> list[Case]:
+    written = by_action(lines)
+    return [
+        Case(action, app.sync.runs(action.id), written.pop(str(action.id), []))
+        for action in every_action(app)
+    ]
+
+
+def every_action(app: Duetime) -> Iterable[Action]:
+    cursor: str | None = None
+    while True:
+        page = app.sync.find(limit=200, cursor=cursor)
+        yield from page
+        cursor = page.next_cursor
+        if cursor is None:
+            return
+
+
+def judge(found: Sequence[Case], receipts: Receipts, silences: Silences, law: Law) -> Verdict:
+    verdict = Verdict()
+    _check_receipts(found, receipts, verdict)
+    for case in found:
+        _check_end(case, verdict)
+        _check_times(case, verdict)
+        _check_starts(case, law, verdict)
+        _check_effects(case, law, verdict)
+        _check_recovery(case, silences, law, verdict)
+        _count(case, verdict)
+    return verdict
+
+
+def _check_receipts(found: Sequence[Case], receipts: Receipts, verdict: Verdict) -> None:
+    """What was acknowledged exists once; what was not, at most once; and nothing else does."""
+    ids: dict[int, list[str]] = {}
+    for case in found:
+        ids.setdefault(case.action.payload.number, []).append(str(case.action.id))  # type: ignore[attr-defined]
+    for number, acked in receipts.acked.items():
+        if ids.get(number) != [acked]:
+            verdict.wrong.append(
+                f"number {number}: acknowledged as {acked}, found {ids.get(number)}"
+            )
+    for number, there in ids.items():
+        if len(there) > 1 or number not in receipts.tried:
+            verdict.wrong.append(f"number {number}: found as {there}")
+    verdict.figures["acknowledged"] = len(receipts.acked)
+    verdict.figures["never acknowledged, stored"] = len(ids.keys() - receipts.acked.keys())
+    verdict.figures["never acknowledged, not stored"] = len(receipts.tried - ids.keys())
+
+
+def _check_end(case: Case, verdict: Verdict) -> None:
+    action = case.action
+    if not action.state.finished:
+        verdict.say(case, "is not finished")
+        return
+    outcomes = [run.outcome for run in case.runs]
+    last = outcomes[-1] if outcomes else None
+    if last not in LAST[action.state]:
+        verdict.say(case, f"its last run ended as {last}")
+    if not set(outcomes[:-1]) <= REPEATABLE:
+        verdict.say(case, "it was run again though a run had ended it")
+    lost = outcomes.count(Outcome.lost)
+    if last is Outcome.lost and lost < FATAL_LOSSES:
+        verdict.say(case, f"it failed as lost after {lost} losses")
+
+
+def _check_times(case: Case, verdict: Verdict) -> None:
+    assert case.action.due_at is not None
+    due = case.action.due_at.timestamp()
+    if any(line.at / 1e6 < due for line in case.lines):
+        verdict.say(case, "it was started before it was due")
+
+
+def _check_starts(case: Case, law: Law, verdict: Verdict) -> None:
+    """Each start belongs to a run on record, each run has one start at most."""
+    recorded = {str(run.id): run for run in case.runs}
+    starts = Counter(case.tokens(STARTED))
+    for token, times in starts.items():
+        if times > 1:
+            verdict.say(case, f"the run {token} was started {times} times")
+        if token not in recorded:
+            verdict.figures["starts whose claim vanished"] += 1
+            if not law.claims_may_vanish:
+                verdict.say(case, f"the start of {token} is not on record")
+    for line in case.lines:
+        run = recorded.get(line.token)
+        if run is not None and run.worker is not None and f"-{line.pid}-" not in run.worker:
+            verdict.say(case, f"process {line.pid} ran what {run.worker} had claimed")
+
+
+def _check_effects(case: Case, law: Law, verdict: Verdict) -> None:
+    ended = case.tokens(ENDED)
+    if case.action.state is State.succeeded:
+        _check_success(case, verdict)
+        if law.exactly_once and len(ended) != 1:
+            verdict.say(case, f"it has {len(ended)} effects")
+    elif law.exactly_once and ended:
+        verdict.say(case, "it did not succeed and has an effect")
+
+
+def _check_success(case: Case, verdict: Verdict) -> None:
+    """The run that succeeded came to its end, and only then was it put on record."""
+    last = case.runs[-1]
+    ends = [one.at for one in case.lines if (one.token, one.event) == (str(last.id), ENDED)]
+    if not ends:
+        verdict.say(case, "it succeeded on record, and no handler came to its end")
+    elif last.finished_at is not None and min(ends) / 1e6 > last.finished_at.timestamp():
+        verdict.say(case, "it succeeded on record before its handler came to its end")
+
+
+def _check_recovery(case: Case, silences: Silences, law: Law, verdict: Verdict) -> None:
+    for run in case.runs:
+        if run.outcome is not Outcome.lost or run.finished_at is None:
+            continue
+        rescued = run.finished_at.timestamp()
+        silent = max((at for at in silences.get(_pid(run), ()) if at < rescued), default=None)
+        if silent is None:
+            continue
+        took = rescued - silent
+        verdict.slowest_recovery = max(verdict.slowest_recovery, took)
+        if took > law.recovery:
+            verdict.say(case, f"it was rescued {took:.1f} s after its worker fell silent")
+
+
+def _pid(run: Run) -> int:
+    return int(run.worker.rsplit("-", 2)[1]) if run.worker else 0
+
+
+def _count(case: Case, verdict: Verdict) -> None:
+    figures = verdict.figures
+    figures["actions"] += 1
+    figures[f"ended {case.action.state}"] += 1
+    for run in case.runs[:-1]:
+        figures[f"runs {run.outcome}"] += 1
+    figures["starts"] += len(set(case.tokens(STARTED)))
+    figures["started again"] += len(set(case.tokens(STARTED))) > 1
+    figures["effects beyond the first"] += max(0, len(case.tokens(ENDED)) - 1)

@@ -1,0 +1,47 @@
+"""The campaigns by name, and how many faults each deals in `make soak`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from faults.crowd import crowd
+from faults.halt import halt
+from faults.kill import kill
+from faults.lost_reply import lost_reply
+from faults.network import network
+from faults.oracle import Verdict
+from faults.places import POSTGRES, SQLITE
+from faults.progress import Progress
+from faults.race import race
+from faults.restart import restart
+from faults.stage import Place
+
+BOTH = (SQLITE, POSTGRES)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A campaign, its size, and where it is played."""
+
+    campaign: Callable[[Place, int, Progress], Verdict]
+    count: int
+    stores: Sequence[str] = BOTH
+    proxied: bool = False
+    # The app of its workers, and whether each of its actions must have exactly one effect.
+    module: str = "faults.plain"
+    exactly_once: bool = False
+
+    def place(self, place: Place) -> Place:
+        return replace(place, module=self.module, exactly_once=self.exactly_once)
+
+
+ROWS = {
+    "kill": Row(kill, 1_000),
+    "halt": Row(halt, 200),
+    "lost-reply": Row(lost_reply, 500, (POSTGRES,), proxied=True),
+    "restart": Row(restart, 50, (POSTGRES,)),
+    "network": Row(network, 20, (POSTGRES,), proxied=True),
+    "race": Row(race, 2_000),
+    "crowd": Row(crowd, 100_000),
+}
