@@ -19,6 +19,8 @@ RANDOM = "random"
 WORKERS = 3
 # One that does not come by its point in this time is killed where it is.
 LONGEST_LIFE = 6.0
+# So many deaths reach every point.
+ENOUGH_FOR_ALL = 500
 
 
 def kill(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict:
@@ -42,7 +44,10 @@ def kill(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict
         stage.crew.note_deaths()
         verdict = conclude(stage, Law(recovery=LEASE + SWEEP + MARGIN))
     verdict.figures["faults"] = sum(deaths.values())
-    verdict.figures["points at which a process died"] = len(+deaths)
+    verdict.figures |= Counter({f"died at {point}": times for point, times in deaths.items()})
+    missed = {*_points(place)} - {*+deaths}
+    if count >= ENOUGH_FOR_ALL:
+        verdict.wrong += [f"no process died at {point}" for point in sorted(missed)]
     return verdict
 
 
