@@ -35,7 +35,7 @@ soak: $(STAMP) ## run the long tests with faults: simulated, then real
 	.venv/bin/python tests/soak.py
 	cd tests && ../.venv/bin/python -m faults
 
-# ROW=kill, halt, lost-reply, restart, network, race or crowd; COUNT= and STORE= if wanted.
+# tests/faults/rows.py has the rows: kill, halt, lost-reply, restart, network and others.
 faults: $(STAMP) ## deal faults to real processes: ROW=kill COUNT=30
 	cd tests && ../.venv/bin/python -m faults $(ROW) $(COUNT) $(STORE)
 

@@ -83,8 +83,9 @@ class Watch:
     def _named(self, verb: str, make: Callable[..., Flow[Any]]) -> Callable[..., Flow[Any]]:
         def named(*args: Any, **kwargs: Any) -> Flow[Any]:
             made = make(*args, **kwargs)
-            # Kept until it is performed, so that no other flow gets its number.
-            self._flows[id(made)] = (made, _name(verb, args, kwargs))
+            # By its start, which whoever changes a flow leaves as it is; kept until it is
+            # performed, so that no other gets its number.
+            self._flows[id(made.start)] = (made, _name(verb, args, kwargs))
             return made
 
         return named
@@ -104,7 +105,7 @@ class Watch:
         setattr(store, "perform_blocking", wrapped_blocking)  # noqa: B010
 
     def _before(self, flow: Flow[Any]) -> str:
-        _, name = self._flows.pop(id(flow), (None, ""))
+        _, name = self._flows.pop(id(flow.start), (None, ""))
         self._crash.hit(f"{name}:before")
         self._crash.hit_during(name)
         return name

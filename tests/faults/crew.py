@@ -28,7 +28,8 @@ class Hand:
     is_worker: bool
     log: Path
     said: Path
-    born: float
+    # When it was first seen at work.
+    up_since: float | None = None
     # When it stood still, or vanished.
     silences: list[float] = field(default_factory=list)
     # Whether we killed it; if not, it came by its crash point.
@@ -45,6 +46,16 @@ class Hand:
     @property
     def was_killed(self) -> bool:
         return self.process.poll() == -signal.SIGKILL
+
+    def age(self) -> float:
+        """Seconds since it was seen at work for the first time: a loaded machine takes its time
+        to get a process there."""
+        if self.up_since is None and (self.said.stat().st_size or self._has_started()):
+            self.up_since = time.monotonic()
+        return 0.0 if self.up_since is None else time.monotonic() - self.up_since
+
+    def _has_started(self) -> bool:
+        return " started" in self.log.read_text()
 
     def send(self, number: signal.Signals) -> None:
         if self.alive:
@@ -71,7 +82,7 @@ class Crew:
                 cwd=self._folder,
                 env={**os.environ, "PYTHONPATH": _path()},
             )
-        self.hands.append(Hand(process, order, module == WORKER, log, said, time.time()))
+        self.hands.append(Hand(process, order, module == WORKER, log, said))
         return self.hands[-1]
 
     def kill(self, hand: Hand) -> None:
@@ -131,7 +142,7 @@ def _gone(hand: Hand, seconds: float) -> bool:
         # It came by its crash point only now.
         return hand.order.point != ""
     # One that was still starting had no say in how it ends.
-    return ended == 0 or " started" not in hand.log.read_text()
+    return ended == 0 or hand.age() == 0
 
 
 def written(ledger: str, pid: int) -> int:

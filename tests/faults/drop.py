@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass, field
 
 from faults.wire import FAILED, READY, is_committed, statement
 
-# A piece of the statement by which each kind of commit is known on the wire.
+# By what each kind of commit is known on the wire. A completion may stand alone, or be the last
+# statement of a transactional run.
 WANTED = {
-    "schedule": 'INSERT INTO "duetime_actions"',
+    "schedule": r'INSERT INTO [^(]*"duetime_actions"',
     "claim": "picked AS MATERIALIZED",
-    "completion": 'INSERT INTO "duetime_history"',
-    "again": 'INSERT INTO "duetime_runs"',
+    "completion": r'INSERT INTO [^(]*"duetime_history"',
+    "again": r'INSERT INTO [^(]*"duetime_runs"',
 }
 
 
 @dataclass(slots=True)
 class Drop:
-    """Waits for a statement with `text`, holds the replies to each round back, and is done once
-    its transaction is committed. A round that fails, or stays inside a transaction, passes."""
+    """Waits for a statement that has `text`, a pattern; holds the replies to each round back, and
+    is done once its transaction is committed. A round that fails, or stays inside a transaction,
+    passes."""
 
     text: str
     link: object = None
@@ -28,7 +31,7 @@ class Drop:
     struck: threading.Event = field(default_factory=threading.Event)
 
     def asked(self, link: object, message: bytes) -> None:
-        if self.link is None and self.text in statement(message):
+        if self.link is None and re.search(self.text, statement(message)):
             self.link = link
 
     def closed(self, link: object) -> None:

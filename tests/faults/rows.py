@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from faults.crowd import crowd
 from faults.halt import halt
@@ -36,6 +37,8 @@ class Row:
         return replace(place, module=self.module, exactly_once=self.exactly_once)
 
 
+EXACTLY_ONCE: Any = {"module": "faults.transactional", "exactly_once": True}
+
 ROWS = {
     "kill": Row(kill, 1_000),
     "halt": Row(halt, 200),
@@ -44,4 +47,10 @@ ROWS = {
     "network": Row(network, 20, (POSTGRES,), proxied=True),
     "race": Row(race, 2_000),
     "crowd": Row(crowd, 100_000),
+    "kill-transactional": Row(kill, 1_000, **EXACTLY_ONCE),
+    # Not on SQLite: who stands still in a transaction there holds the only lock, and all wait.
+    "halt-transactional": Row(halt, 200, (POSTGRES,), **EXACTLY_ONCE),
+    "lost-reply-transactional": Row(lost_reply, 500, (POSTGRES,), proxied=True, **EXACTLY_ONCE),
+    "restart-transactional": Row(restart, 50, (POSTGRES,), **EXACTLY_ONCE),
+    "network-transactional": Row(network, 20, (POSTGRES,), proxied=True, **EXACTLY_ONCE),
 }

@@ -1,0 +1,58 @@
+"""An app whose handler writes its end in the run's own transaction: exactly once.
+
+On PostgreSQL its start is written beside it, so that runs whose effect was taken back are seen
+too; on SQLite the run's transaction holds the only lock there is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import time
+from typing import Any
+
+import psycopg
+
+from duetime import Context, Duetime
+from faults.ledger import ENDED, STARTED, Line, insert, is_sqlite, new_line
+from faults.work import Book, Order, Work
+
+# One at a time on SQLite: shorter work, or it piles up.
+SHORTER = 10
+
+
+def make(order: Order) -> Duetime:
+    app = Duetime(order.url, **order.settings)
+    declare = _on_sqlite if is_sqlite(order.url) else _on_postgres
+    declare(app, Book(order, app))
+    return app
+
+
+def _on_postgres(app: Duetime, book: Book) -> None:
+    @app.handler(kind="work", transactional=True)
+    async def work(payload: Work, ctx: Context, db: psycopg.AsyncConnection[Any]) -> int:
+        token = book.token(ctx)
+        book.crash.hit("start")
+        await book.write(ctx, token, STARTED)
+        book.crash.hit("handler")
+        await asyncio.sleep(payload.seconds)
+        await db.execute(insert("%s").encode(), _end(ctx, token))
+        book.crash.hit("handled")
+        return payload.number
+
+
+def _on_sqlite(app: Duetime, book: Book) -> None:
+    @app.handler(kind="work", transactional=True)
+    def work(payload: Work, ctx: Context, db: sqlite3.Connection) -> int:
+        token = book.token(ctx)
+        book.crash.hit("start")
+        time.sleep(payload.seconds / SHORTER)
+        book.crash.hit("handler")
+        db.execute(insert("?"), _end(ctx, token))
+        book.crash.hit("handled")
+        return payload.number
+
+
+def _end(ctx: Context, token: str) -> Line:
+    return new_line(str(ctx.action_id), token, os.getpid(), ctx.attempt, ENDED)
