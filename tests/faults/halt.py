@@ -7,6 +7,7 @@ import signal
 import time
 
 from faults.crew import Hand
+from faults.ledger import is_sqlite
 from faults.oracle import Law, Verdict
 from faults.progress import Progress
 from faults.stage import LEASE, MARGIN, SWEEP, Place, conclude, pause, staged, wait_until
@@ -17,6 +18,8 @@ STILL = 3
 # So long that many a run is halted in its midst, and the next one too is still at it when the
 # first comes back.
 LONG_WORK = 2.0
+# For how long, past the lease.
+STOPS = (LEASE + SWEEP + 0.2, LEASE + SWEEP + 1.5)
 
 
 def halt(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict:
@@ -36,11 +39,18 @@ def halt(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict
             if done < count and len(frozen) < STILL and free:
                 hand = dice.choice(free)
                 stage.crew.freeze(hand)
-                past_lease = LEASE + SWEEP + dice.uniform(0.2, 1.5)
+                past_lease = dice.uniform(*STOPS)
                 frozen[hand.pid] = (hand, time.monotonic() + past_lease)
                 done += 1
                 progress.show(done, count)
             pause(dice.uniform(0.1, 0.5))
-        verdict = conclude(stage, Law(recovery=LEASE + SWEEP + MARGIN))
+        verdict = conclude(stage, Law(recovery=_recovery(place)))
     verdict.figures["faults"] = done
     return verdict
+
+
+def _recovery(place: Place) -> float:
+    """On SQLite, one that stands still amidst a commit holds the lock that all others need: for
+    as long nobody rescues; nor for another lease, since nobody could renew."""
+    held_up = STOPS[1] + LEASE if is_sqlite(place.url) else 0.0
+    return LEASE + SWEEP + MARGIN + held_up

@@ -89,7 +89,8 @@ class Stage:
         wait_until(lambda: not self.unfinished(), within)
 
     def unfinished(self) -> bool:
-        states = (State.scheduled, State.running)
+        # Asked twice: between two questions one may pass from either state to the other.
+        states = (State.scheduled, State.running) * 2
         return any(len(self.observer.sync.find(state=state, limit=1)) for state in states)
 
     def close(self) -> None:
