@@ -34,8 +34,16 @@ class _UnflushedAsyncPipeline(_Unflushed, psycopg.AsyncPipeline):
     pass
 
 
+# Parts of psycopg that it may rename. Then pipelines are left as psycopg leaves them, which does
+# harm behind a pooler only; our tests of the wire tell.
+_NEEDED = ("_enqueue_sync", "_communicate_gen", "_fetch_gen", "_exit_gen")
+_KNOWN = all(hasattr(psycopg.Pipeline, name) for name in _NEEDED)
+
+
 def unflushed(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
     """To be told to a pipeline that was just entered. Connections make their own pipelines, of
     a class that cannot be chosen; so it is changed."""
+    if not _KNOWN:
+        return
     blocking = isinstance(pipeline, psycopg.Pipeline)
     pipeline.__class__ = _UnflushedPipeline if blocking else _UnflushedAsyncPipeline
