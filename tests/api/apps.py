@@ -1,5 +1,6 @@
 """Apps on every store, and what they are asked to do in tests."""
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,11 @@ def knowing(app: Duetime) -> Duetime:
     app.payload(Note, kind="note")
     app.payload(Other, kind="other")
     return app
+
+
+def named(value: object) -> str:
+    """What a test case is called: the same in every process, without addresses."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 class Log:

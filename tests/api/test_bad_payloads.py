@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, field_validator
 
-from api.apps import Note
+from api.apps import Note, named
 from duetime import ANY, Duetime
 from duetime.errors import DuetimeError, InvalidPayload, UnknownKind
 from duetime.testing import FakeClock
@@ -74,7 +74,7 @@ BAD: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("payload", "reason"), BAD, ids=[repr(p) for p, _ in BAD])
+@pytest.mark.parametrize(("payload", "reason"), BAD, ids=[named(p) for p, _ in BAD])
 async def test_data_that_cannot_be_kept_is_refused_and_nothing_is_written(
     known: Duetime, payload: object, reason: str
 ) -> None:
@@ -94,7 +94,7 @@ GOOD = [
 ]
 
 
-@pytest.mark.parametrize("payload", GOOD, ids=repr)
+@pytest.mark.parametrize("payload", GOOD, ids=named)
 async def test_data_that_only_looks_dangerous_is_kept_as_it_is(
     known: Duetime, payload: Bag
 ) -> None:
@@ -108,7 +108,7 @@ async def test_data_that_only_looks_dangerous_is_kept_as_it_is(
         (Stranger(), "Stranger"),
         (NoteBook(), "did you mean 'Note'"),
     ],
-    ids=repr,
+    ids=named,
 )
 async def test_a_type_nobody_registered_is_an_unknown_kind(
     app: Duetime, payload: object, hint: str

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from api.apps import Note
+from api.apps import Note, named
 from duetime import Cancel, Context, Duetime, Fail, Retry, Snooze, State
 from duetime.model.ids import TimeOrderedIds
 from duetime.testing import FakeClock
@@ -250,7 +250,7 @@ async def test_error_text_is_cut_to_500_and_cleaned(app: Duetime) -> None:
     assert (await app.runs(action.id))[0].error == error
 
 
-@pytest.mark.parametrize("bad", [object(), float("nan"), "\ud800", {1: object()}], ids=repr)
+@pytest.mark.parametrize("bad", [object(), float("nan"), "\ud800", {1: object()}], ids=named)
 async def test_a_result_that_is_not_json_fails_without_a_second_try(
     app: Duetime, bad: object
 ) -> None:
