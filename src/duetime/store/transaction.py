@@ -35,13 +35,25 @@ class Joined(ABC):
         this connection tells nobody of its commits: then it is never called."""
 
 
+class LastJoined(Joined):
+    """The store, reached through a transaction of ours, whose last statement we know."""
+
+    @abstractmethod
+    async def perform_last(self, flow: Flow[T]) -> T:
+        """Perform it, and refuse whatever comes later: it was begun by a task that the handler
+        left behind, and must not slip in before the commit."""
+
+    @abstractmethod
+    def perform_last_blocking(self, flow: Flow[T]) -> T: ...
+
+
 class Transaction(ABC):
     """One transaction, from `begin` to `commit` or `rollback`, and always `close`.
 
     What blocks goes through `hop`: to a thread, or nowhere if this is one already.
     """
 
-    joined: Joined
+    joined: LastJoined
     """The store, reached through this transaction; there from `begin` on."""
 
     @abstractmethod
@@ -84,6 +96,16 @@ class Opener:
     blocking: bool
     # Whether a second one would only wait for the first.
     one_at_a_time: bool = False
+
+
+# Two transactions met, and this one lost: PostgreSQL's codes for it.
+LOCKS = {"55P03", "40P01", "40001"}
+
+
+def met_a_lock(error: BaseException) -> bool:
+    """Of whichever driver, under SQLAlchemy or not."""
+    found = (getattr(error, "orig", None), error)
+    return any(getattr(e, name, None) in LOCKS for e in found for name in ("sqlstate", "pgcode"))
 
 
 class OwnCommit(ConfigError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AsyncExitStack, nullcontext
+from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import Any, cast
 
@@ -33,9 +33,10 @@ from duetime.model.payload import to_json
 from duetime.model.retry import Retry
 from duetime.model.tenant import enter
 from duetime.store.ambient import current_joined
+from duetime.store.base import Store
 from duetime.store.cascade import parent_of
 from duetime.store.flow import Flow
-from duetime.store.transaction import Hop, Opener
+from duetime.store.transaction import Hop, Joined, Opener
 from duetime.worker.context import Context
 from duetime.worker.handler import Handler
 from duetime.worker.held import Held, lease_of
@@ -75,6 +76,8 @@ class Runner:
         self._ended = ended
         self._recorded = recorded
         self._turn = asyncio.Lock()
+        # What goes on although nobody waits for it any more.
+        self._left: set[asyncio.Task[End | Recorded]] = set()
 
     async def run(self, held: Held) -> None:
         # Its time has come: a reply that was slow may since have made us know less of the time.
@@ -152,11 +155,36 @@ class Runner:
                 lambda end: self._decide(held, handler, end),
             )
 
-        async with self._turn if opener.one_at_a_time else nullcontext():
-            if not handler.node.blocking:
-                return await steps(self._threads.run, lambda call: self._timed(held, handler, call))
-            call = self._threads.run(lambda: drive(steps(here, lambda call: call)))
-            return cast("End | Recorded", await self._timed(held, handler, call))
+        async def run() -> End | Recorded:
+            if handler.node.blocking:
+                call = self._threads.run(lambda: drive(steps(here, lambda call: call)))
+                return cast("End | Recorded", await self._timed(held, handler, call))
+            whole = steps(self._threads.run, lambda call: self._timed(held, handler, call))
+            return await (self._whole(whole) if handler.in_thread else whole)
+
+        return await (self._in_turn(held, run) if opener.one_at_a_time else run())
+
+    async def _in_turn(
+        self, held: Held, run: Callable[[], Coroutine[Any, Any, End | Recorded]]
+    ) -> End | Recorded:
+        try:
+            await self._turn.acquire()
+        except asyncio.CancelledError:
+            if not _is_ours(held):
+                raise
+            return RELEASED  # it had not begun
+        try:
+            return await run()
+        finally:
+            self._turn.release()
+
+    def _whole(self, steps: Coroutine[Any, Any, End | Recorded]) -> Awaitable[End | Recorded]:
+        """Whoever stops the worker cannot stop the thread: its transaction must not be taken
+        from under it."""
+        task = asyncio.get_running_loop().create_task(steps)
+        self._left.add(task)
+        task.add_done_callback(self._left.discard)
+        return asyncio.shield(task)
 
     def _call(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
         return self._timed(held, handler, self._inject(held, handler, payload))
@@ -202,17 +230,22 @@ class Runner:
             tick=maybe_from_micros(claim.tick),
             triggered_by=claim.triggered_by,
             stop=held.stop,
-            note=lambda value: self._note(held, value),
-            note_blocking=lambda value: self._note_blocking(held, value),
+            note=lambda value: self._note(held, value, handler),
+            note_blocking=lambda value: self._note_blocking(held, value, handler),
             ask_parent=lambda: self._parent(claim),
             ask_parent_blocking=lambda: self._parent_blocking(claim),
         )
 
-    async def _note(self, held: Held, value: object) -> None:
-        await self._parts.store.perform(self._noting(held, value))
+    async def _note(self, held: Held, value: object, handler: Handler) -> None:
+        await self._noted_through(handler).perform(self._noting(held, value))
 
-    def _note_blocking(self, held: Held, value: object) -> None:
-        self._parts.store.perform_blocking(self._noting(held, value))
+    def _note_blocking(self, held: Held, value: object, handler: Handler) -> None:
+        self._noted_through(handler).perform_blocking(self._noting(held, value))
+
+    def _noted_through(self, handler: Handler) -> Store | Joined:
+        """Where one transaction locks all, progress is seen when it is committed."""
+        alone = handler.opener is not None and handler.opener.one_at_a_time
+        return (current_joined(self._parts.store) if alone else None) or self._parts.store
 
     def _noting(self, held: Held, value: object) -> Flow[None]:
         try:

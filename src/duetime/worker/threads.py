@@ -27,6 +27,7 @@ class Threads:
         self._lock = threading.Lock()
         self._idle = 0
         self._threads = 0
+        self._closed = False
 
     async def run(self, call: Callable[[], T]) -> T:
         """Run `call` in a thread with this task's context variables, and wait for it."""
@@ -41,10 +42,13 @@ class Threads:
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Let idle threads end; busy ones end with their call."""
+        """Let idle threads end; busy ones end with their call, and so do those that are made
+        for what still comes."""
         with self._lock:
-            for _ in range(self._threads):
+            self._closed = True
+            for _ in range(self._idle):
                 self._work.put(None)
+            self._idle = 0
 
     def _start(self) -> None:
         self._threads += 1
@@ -57,6 +61,8 @@ class Threads:
             if future.set_running_or_notify_cancel():
                 _settle(call, future)
             with self._lock:
+                if self._closed:
+                    return
                 self._idle += 1
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
-from duetime.errors import StoreUnavailable
+from duetime.errors import ConfigError, StoreUnavailable
 from duetime.model.ending import Completed, Ending, Finish
-from duetime.model.outcome import Broken, End, Fail, Released, Returned, describe
+from duetime.model.outcome import Broken, Cancel, End, Fail, Released, Returned, Snooze, describe
 from duetime.model.state import State
 from duetime.store.ambient import within
 from duetime.store.base import Store
-from duetime.store.transaction import Hop, Opener, OwnCommit, Transaction
+from duetime.store.transaction import Hop, Opener, OwnCommit, Transaction, met_a_lock
 
 log = logging.getLogger("duetime.worker")
 
@@ -46,32 +46,68 @@ async def transact(
     transaction = opener.open()
     try:
         lent = await transaction.begin(hop)
-    except Exception as error:  # noqa: BLE001 - of whichever library
+    except Exception as error:
         await _quietly(transaction.close(hop))
-        return Released(f"its transaction could not begin: {describe(error)}", PAUSE)
+        if isinstance(error, ConfigError | TypeError):
+            raise  # waiting will not mend it
+        return _given_back("its transaction could not begin", error)
+    try:
+        end = await _within(store, opener, transaction, lent, hop, work, decide)
+    except GeneratorExit:
+        raise  # the loop is gone, and nobody is left to wait for anything
+    except BaseException:
+        await _quietly(transaction.close(hop))
+        raise
+    await _quietly(transaction.close(hop))
+    return end
+
+
+async def _within(
+    store: Store,
+    opener: Opener,
+    transaction: Transaction,
+    lent: object,
+    hop: Hop,
+    work: Work,
+    decide: Decide,
+) -> End | Recorded:
     try:
         with within(store, transaction.joined):
             value = await work(lent)
         transaction.check()
         ending = decide(Returned(value))
         _refuse_result(value, ending)
-        done = await _complete(store, opener, transaction, hop, ending)
+        try:
+            done = await _complete(store, opener, transaction, hop, ending)
+        except Exception as error:
+            if not met_a_lock(error):
+                raise
+            await _quietly(transaction.rollback(hop))
+            return _given_back("its completion met a lock", error)
         accepted = ending.id in done.ended
         if accepted:
             await _commit(store, transaction, hop, ending)
         else:
             await _quietly(transaction.rollback(hop))
         return Recorded(ending, accepted, done.parents)
+    except GeneratorExit:
+        raise
     except BaseException as error:
         await _quietly(transaction.rollback(hop))
-        if transaction.broken(error):
+        chosen = isinstance(error, Snooze | Cancel | Fail)
+        if not chosen and transaction.broken(error):
             return Broken(f"its transaction broke: {describe(error)}")
         if transaction.refused(error):
             # To run it again would end in the same way, or do twice what it committed.
             raise Fail(str(OwnCommit())) from error
         raise
-    finally:
-        await _quietly(transaction.close(hop))
+
+
+def _given_back(what: str, error: Exception) -> Released:
+    """Not the handler's fault, and nothing of it remains: it costs no attempt."""
+    reason = f"{what}: {describe(error)}"
+    log.warning("%s", reason)
+    return Released(reason, PAUSE)
 
 
 def _refuse_result(value: object, ending: Ending) -> None:
@@ -86,14 +122,17 @@ async def _complete(
     """The last statement, fenced: only for it is the action's row locked."""
     flow, joined = store.complete([ending]), transaction.joined
     if opener.blocking:
-        return cast("Completed", await hop(lambda: joined.perform_blocking(flow)))
-    return await joined.perform(flow)
+        return cast("Completed", await hop(lambda: joined.perform_last_blocking(flow)))
+    return await joined.perform_last(flow)
 
 
 async def _commit(store: Store, transaction: Transaction, hop: Hop, ending: Ending) -> None:
     try:
         await _whole(transaction.commit(hop))
     except Exception as error:
+        # A transaction that is still open would hold the very row that is asked for.
+        await _quietly(transaction.rollback(hop))
+        await _quietly(transaction.close(hop))
         if not await _took_effect(store, hop, ending):
             raise
         log.info("a commit whose reply was lost did happen: %s", describe(error))

@@ -42,7 +42,7 @@ def drive(driven: Driven[S, T], fetch: Callable[[S], Rows]) -> T:
         while True:
             try:
                 found = fetch(step)
-            except Exception as error:  # noqa: BLE001 - whoever asked decides
+            except BaseException as error:  # noqa: BLE001 - whoever asked decides
                 step = driven.throw(error)
             else:
                 step = driven.send(found)
@@ -57,7 +57,7 @@ async def adrive(driven: Driven[S, T], fetch: Callable[[S], Awaitable[Rows]]) ->
         while True:
             try:
                 found = await fetch(step)
-            except Exception as error:  # noqa: BLE001 - whoever asked decides
+            except BaseException as error:  # noqa: BLE001 - whoever asked decides
                 step = driven.throw(error)
             else:
                 step = driven.send(found)

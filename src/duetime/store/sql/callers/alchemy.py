@@ -22,6 +22,7 @@ from duetime.store.sql.callers.base import (
     needs_await,
 )
 from duetime.store.sql.callers.sqlite3 import standing_of
+from duetime.store.sql.callers.turns import loop_turn
 from duetime.store.sql.drive import Driven
 from duetime.store.sql.loader import Dialect, Style
 
@@ -66,6 +67,9 @@ class AlchemyCaller(BlockingCaller):
 
     def source(self) -> object:
         return self._connection().engine
+
+    def owner(self) -> object:
+        return self._owner
 
     def standing(self) -> Standing:
         connection = self._connection()
@@ -120,6 +124,9 @@ class AsyncAlchemyCaller(Caller):
     def source(self) -> object:
         return self._inner.source()
 
+    def owner(self) -> object:
+        return self._owner
+
     def standing(self) -> Standing:
         return self._inner.standing()
 
@@ -127,7 +134,8 @@ class AsyncAlchemyCaller(Caller):
         return self._inner.after_commit(call)
 
     async def run(self, driven: Driven[Step, T], render: Render) -> T:
-        return await self._owner.run_sync(lambda _: self._inner.run_blocking(driven, render))
+        async with loop_turn(self._owner):
+            return await self._owner.run_sync(lambda _: self._inner.run_blocking(driven, render))
 
     def run_blocking(self, driven: Driven[Step, T], render: Render) -> T:
         raise needs_await(self._owner)
@@ -140,6 +148,7 @@ class Afterwards:
         self._calls: list[tuple[SessionTransaction | None, Callable[[], None]]] = []
         event.listen(session, "after_commit", self._committed)
         event.listen(session, "after_soft_rollback", self._rolled_back)
+        event.listen(session, "after_transaction_end", self._ended)
 
     @classmethod
     def of(cls, session: Session) -> Afterwards:
@@ -153,12 +162,19 @@ class Afterwards:
         self._calls.append((part, call))
 
     def _committed(self, session: Session) -> None:
+        if session.in_nested_transaction():
+            return  # a savepoint was released, which commits nothing
         calls, self._calls = self._calls, []
         for _, call in calls:
             call()
 
     def _rolled_back(self, session: Session, gone: SessionTransaction) -> None:
         self._calls = [(part, call) for part, call in self._calls if gone not in _within(part)]
+
+    def _ended(self, session: Session, transaction: SessionTransaction) -> None:
+        """Closed without a commit, it tells of no rollback either."""
+        if transaction.parent is None:
+            self._calls = []
 
 
 def _within(part: SessionTransaction | None) -> Iterator[SessionTransaction]:

@@ -19,6 +19,10 @@ class AsyncpgCaller(AsyncCaller):
     def source(self) -> object:
         return self._connection
 
+    def owner(self) -> object:
+        # What a pool lends stands for the connection itself.
+        return getattr(self._connection, "_con", self._connection)
+
     def standing(self) -> Standing:
         return Standing.open if self._connection.is_in_transaction() else Standing.alone
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from duetime.errors import ConfigError
 from duetime.store.flow import Rows, Statement
+from duetime.store.sql.callers.turns import loop_turn, thread_turn
 from duetime.store.sql.drive import Command, Driven, adrive, drive
 from duetime.store.sql.loader import Dialect, Style
 
@@ -44,6 +45,10 @@ class Caller(ABC):
         once. Otherwise the connection."""
 
     @abstractmethod
+    def owner(self) -> object:
+        """What holds the transaction: one flow at a time may run on it."""
+
+    @abstractmethod
     def standing(self) -> Standing: ...
 
     def after_commit(self, call: Callable[[], None]) -> bool:
@@ -68,7 +73,8 @@ class BlockingCaller(Caller):
         return self.run_blocking(driven, render)
 
     def run_blocking(self, driven: Driven[Step, T], render: Render) -> T:
-        return drive(driven, lambda step: self.fetch(*render(step)))
+        with thread_turn(self.owner()):
+            return drive(driven, lambda step: self.fetch(*render(step)))
 
 
 class AsyncCaller(Caller):
@@ -78,7 +84,8 @@ class AsyncCaller(Caller):
     async def afetch(self, text: str, params: Params) -> Rows: ...
 
     async def run(self, driven: Driven[Step, T], render: Render) -> T:
-        return await adrive(driven, lambda step: self.afetch(*render(step)))
+        async with loop_turn(self.owner()):
+            return await adrive(driven, lambda step: self.afetch(*render(step)))
 
     def run_blocking(self, driven: Driven[Step, T], render: Render) -> T:
         raise needs_await(self.source())

@@ -40,6 +40,9 @@ class DjangoCaller(BlockingCaller):
     def source(self) -> object:
         return self._connection
 
+    def owner(self) -> object:
+        return self._connection
+
     def standing(self) -> Standing:
         self._connection.ensure_connection()
         if self.dialect == "sqlite":

@@ -28,6 +28,9 @@ class PsycopgCaller(BlockingCaller):
     def source(self) -> object:
         return self._connection
 
+    def owner(self) -> object:
+        return self._connection
+
     def standing(self) -> Standing:
         return _standing(self._connection)
 
@@ -51,6 +54,9 @@ class AsyncPsycopgCaller(AsyncCaller):
         self._connection = connection
 
     def source(self) -> object:
+        return self._connection
+
+    def owner(self) -> object:
         return self._connection
 
     def standing(self) -> Standing:

@@ -22,6 +22,9 @@ class Sqlite3Caller(BlockingCaller):
     def source(self) -> object:
         return self._connection
 
+    def owner(self) -> object:
+        return self._connection
+
     def standing(self) -> Standing:
         return standing_of(self._connection)
 

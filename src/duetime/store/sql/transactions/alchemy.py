@@ -9,6 +9,7 @@ from sqlalchemy import Connection, event
 from sqlalchemy.exc import DBAPIError, UnboundExecutionError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
+from sqlalchemy.orm import SessionTransaction as Level
 
 from duetime.errors import ConfigError
 from duetime.store.sql.callers.alchemy import AlchemyCaller, AsyncAlchemyCaller
@@ -30,6 +31,15 @@ class Guard:
         self._open = False
         event.listen(session, "before_commit", self._before_commit)
         event.listen(session, "after_begin", self._after_begin)
+        event.listen(session, "after_transaction_end", self._after_end)
+        self._ended = False
+
+    def check(self) -> None:
+        if self._ended:
+            raise OwnCommit
+
+    def _after_end(self, session: Session, transaction: Level) -> None:
+        self._ended = self._ended or (transaction.parent is None and not self._open)
 
     def lift(self) -> None:
         self._open = True
@@ -84,7 +94,7 @@ class SessionTransaction(BlockingTransaction):
         return session
 
     def check(self) -> None:
-        """Whatever could end it was refused before it did."""
+        self._guard.check()
 
     def broken(self, error: BaseException) -> bool:
         return _tells_of_loss(error)
@@ -118,7 +128,7 @@ class AsyncSessionTransaction(OwnTransaction):
         return session
 
     def check(self) -> None:
-        """Whatever could end it was refused before it did."""
+        self._guard.check()
 
     def broken(self, error: BaseException) -> bool:
         return _tells_of_loss(error)

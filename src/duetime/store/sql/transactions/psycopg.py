@@ -47,16 +47,21 @@ class PsycopgTransaction(BlockingTransaction):
         self._host = host
         self._pools = pools
         self._stack = ExitStack()
+        self._connection: Connection | None = None
+        self._spoiled = False
 
     def _begin(self) -> Connection:
-        self._connection = self._stack.enter_context(self._pools.of_threads().connection())
-        self._connection.row_factory = tuple_row
-        self._connection.cursor_factory = GuardedCursor
-        self._connection.isolation_level = ISOLATION
-        self.joined = OwnJoined(self._host, PsycopgCaller(self._connection))
-        self._block = self._connection.transaction()
+        connection = self._stack.enter_context(self._pools.of_threads().connection())
+        self._connection = connection
+        connection.row_factory = tuple_row
+        connection.cursor_factory = GuardedCursor
+        connection.isolation_level = ISOLATION
+        # What a task of the handler sends after our commit must not be committed by itself.
+        connection.autocommit = False
+        self.joined = OwnJoined(self._host, PsycopgCaller(connection))
+        self._block = connection.transaction()
         self._block.__enter__()
-        return self._connection
+        return connection
 
     def check(self) -> None:
         refuse_ended(self._connection)
@@ -65,16 +70,28 @@ class PsycopgTransaction(BlockingTransaction):
         return super().refused(error) or is_refusal(error)
 
     def broken(self, error: BaseException) -> bool:
-        return self._connection.closed
+        return self._connection is None or self._connection.closed
 
     def _commit(self) -> None:
         self._block.__exit__(None, None, None)
 
     def _rollback(self) -> None:
+        self._spoiled = True
         self._block.__exit__(*UNDO)
 
     def _close(self) -> None:
-        self._stack.close()
+        with self._stack:
+            if self._connection is not None and not self._connection.closed:
+                self._clear(self._connection)
+
+    def _clear(self, connection: Connection) -> None:
+        """What the handler set or locked for its session is not for the next one. Where it came
+        to no good end, code of it may still run: the connection is not used again."""
+        if self._spoiled:
+            connection.close()
+            return
+        connection.autocommit = True
+        connection.execute("DISCARD ALL")
 
 
 class AsyncPsycopgTransaction(OwnTransaction):
@@ -82,17 +99,21 @@ class AsyncPsycopgTransaction(OwnTransaction):
         self._host = host
         self._pools = pools
         self._stack = AsyncExitStack()
+        self._connection: AsyncConnection | None = None
+        self._spoiled = False
 
     async def begin(self, hop: Hop) -> AsyncConnection:
         lent = self._pools.of_loop().connection()
-        self._connection = await self._stack.enter_async_context(lent)
-        self._connection.row_factory = tuple_row
-        self._connection.cursor_factory = AsyncGuardedCursor
-        await self._connection.set_isolation_level(ISOLATION)
-        self.joined = OwnJoined(self._host, AsyncPsycopgCaller(self._connection))
-        self._block = self._connection.transaction()
+        connection = await self._stack.enter_async_context(lent)
+        self._connection = connection
+        connection.row_factory = tuple_row
+        connection.cursor_factory = AsyncGuardedCursor
+        await connection.set_isolation_level(ISOLATION)
+        await connection.set_autocommit(False)
+        self.joined = OwnJoined(self._host, AsyncPsycopgCaller(connection))
+        self._block = connection.transaction()
         await self._block.__aenter__()
-        return self._connection
+        return connection
 
     def check(self) -> None:
         refuse_ended(self._connection)
@@ -101,16 +122,26 @@ class AsyncPsycopgTransaction(OwnTransaction):
         return super().refused(error) or is_refusal(error)
 
     def broken(self, error: BaseException) -> bool:
-        return self._connection.closed
+        return self._connection is None or self._connection.closed
 
     async def commit(self, hop: Hop) -> None:
         await self._block.__aexit__(None, None, None)
 
     async def rollback(self, hop: Hop) -> None:
+        self._spoiled = True
         await self._block.__aexit__(*UNDO)
 
     async def close(self, hop: Hop) -> None:
-        await self._stack.aclose()
+        async with self._stack:
+            if self._connection is not None and not self._connection.closed:
+                await self._clear(self._connection)
+
+    async def _clear(self, connection: AsyncConnection) -> None:
+        if self._spoiled:
+            await connection.close()
+            return
+        await connection.set_autocommit(True)
+        await connection.execute("DISCARD ALL")
 
 
 def as_text(query: Any, cursor: AdaptContext) -> str:

@@ -1,0 +1,99 @@
+"""Verbs that meet on one connection, or are interrupted there, leave whole flows or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from api.apps import Note, Other
+from duetime import Duetime, State
+from duetime.errors import ActionNotFound
+from joining.callers import ON_POSTGRES, Caller
+
+LATER = datetime(2099, 1, 1, tzinfo=UTC)
+ASYNC = [name for name in ON_POSTGRES if "sync" in name]
+
+
+@pytest.mark.parametrize("caller_name", ASYNC, indirect=True)
+async def test_one_that_fails_takes_nothing_of_its_neighbour_back(
+    app: Duetime, caller: Caller
+) -> None:
+    await caller.call(app, "schedule", Other(), at=LATER)  # the connection is known from here on
+    answers: Any = await asyncio.gather(
+        caller.call(app, "schedule", Note("1"), at=LATER, key="a"),
+        caller.call(app, "schedule", Note("2"), after=uuid4()),
+        return_exceptions=True,
+    )
+    stored, failed = answers
+    await caller.commit()
+    assert isinstance(failed, ActionNotFound)
+    assert (await app.get(stored.id)).payload == Note("1")
+
+
+@pytest.mark.parametrize("caller_name", ["async-psycopg", "asyncpg"], indirect=True)
+async def test_one_that_is_interrupted_leaves_nothing_half_done(
+    app: Duetime, caller: Caller
+) -> None:
+    dice = random.Random(5)
+    await caller.close()
+    for _ in range(60):
+        action = await app.schedule(Note(), at=LATER)
+        await caller.begin()
+        try:
+            async with asyncio.timeout(dice.uniform(0.0005, 0.006)):
+                await caller.call(app, "cancel", action.id)
+        except TimeoutError:
+            pass
+        await caller.commit()
+        await caller.close()
+        assert places(caller.url, action.id) == 1
+
+
+def places(url: str, action_id: UUID) -> int:
+    """In how many tables it is."""
+    with psycopg.connect(url) as connection:
+        found = connection.execute(
+            "SELECT (SELECT count(*) FROM duetime_actions WHERE id = %(id)s)"
+            " + (SELECT count(*) FROM duetime_history WHERE id = %(id)s)",
+            {"id": action_id},
+        ).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+@pytest.fixture
+async def bank(postgres_url: str) -> AsyncIterator[Duetime]:
+    async with Duetime(postgres_url, lease=5, grace=5) as app:
+        app.payload(Other, kind="other")
+        yield app
+
+
+async def test_a_task_that_the_handler_leaves_behind_cannot_undo_its_completion(
+    bank: Duetime, postgres_url: str
+) -> None:
+    tasks: set[asyncio.Task[Any]] = set()
+
+    @bank.handler(kind="note", transactional=True)
+    async def handle(note: Note, connection: psycopg.AsyncConnection[Any]) -> None:
+        await connection.execute("CREATE TABLE IF NOT EXISTS effects (n integer)")
+        await connection.execute("INSERT INTO effects VALUES (1)")
+        await bank.find()
+        tasks.add(asyncio.create_task(bank.schedule(Other(), after=uuid4())))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    for _ in range(5):
+        action = await bank.schedule(Note())
+        async with bank.worker():
+            ended = await bank.wait(action.id, timeout=20)
+        assert (ended.state, ended.attempt, ended.losses) == (State.succeeded, 1, 0)
+    await asyncio.gather(*tasks, return_exceptions=True)
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("SELECT count(*) FROM effects").fetchone() == (5,)

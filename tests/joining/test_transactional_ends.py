@@ -1,0 +1,230 @@
+"""However a transactional run ends, nothing of it stays that should not, and nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import psycopg
+import pytest
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.orm import Session, sessionmaker
+
+from api.apps import Note
+from duetime import Context, Depends, Duetime, Fail, Retry, State
+from duetime.model.action import Action
+
+
+async def run(app: Duetime) -> Action:
+    action = await app.schedule(Note())
+    async with app.worker():
+        return await app.wait(action.id, timeout=20)
+
+
+def counted(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        found = connection.execute("SELECT count(*) FROM effects").fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+@pytest.fixture
+def effects_url(postgres_url: str) -> str:
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TABLE effects (n integer)")
+    return postgres_url
+
+
+class TestCommitThatFails:
+    async def test_a_constraint_checked_at_the_commit_of_sqlite(self, sqlite_path: Path) -> None:
+        engine = create_engine(f"sqlite:///{sqlite_path}")
+        event.listen(engine, "connect", lambda one, _: one.execute("PRAGMA foreign_keys = ON"))
+        with engine.begin() as setup:
+            setup.execute(text("CREATE TABLE parents (id integer PRIMARY KEY)"))
+            setup.execute(
+                text(
+                    "CREATE TABLE effects (n integer REFERENCES parents (id)"
+                    " DEFERRABLE INITIALLY DEFERRED)"
+                )
+            )
+        app = Duetime(f"sqlite:///{sqlite_path}", sessions=sessionmaker(engine))
+
+        @app.handler(kind="note", transactional=True, retry=Retry.none())
+        def handle(note: Note, session: Session) -> None:
+            session.execute(text("INSERT INTO effects VALUES (1)"))
+
+        async with app:
+            ended = await run(app)
+        assert ended.state is State.failed
+        assert "FOREIGN KEY" in str(ended.error)
+        engine.dispose()
+
+    async def test_a_listener_that_objects(self, effects_url: str) -> None:
+        engine = create_engine(effects_url.replace("postgresql", "postgresql+psycopg"))
+        maker = sessionmaker(engine)
+
+        @event.listens_for(maker, "before_commit")
+        def object_to_it(session: Session) -> None:
+            raise ValueError("an invariant is broken")
+
+        app = Duetime(effects_url, sessions=maker)
+
+        @app.handler(kind="note", transactional=True, retry=Retry.none())
+        def handle(note: Note, session: Session) -> None:
+            session.execute(text("INSERT INTO effects VALUES (1)"))
+
+        async with app:
+            ended = await run(app)
+        assert (ended.state, counted(effects_url)) == (State.failed, 0)
+        engine.dispose()
+
+    async def test_a_block_that_the_handler_left_open(self, effects_url: str) -> None:
+        app = Duetime(effects_url)
+        blocks: list[Any] = []
+
+        @app.handler(kind="note", transactional=True, retry=Retry.none())
+        def handle(note: Note, connection: psycopg.Connection[Any]) -> None:
+            connection.execute("INSERT INTO effects VALUES (1)")
+            blocks.append(connection.transaction())
+            blocks[0].__enter__()
+
+        async with app:
+            ended = await run(app)
+        assert (ended.state, counted(effects_url)) == (State.failed, 0)
+
+
+class TestSession:
+    @pytest.mark.parametrize("how", ["rollback", "close", "with"])
+    async def test_one_that_the_handler_ended_fails_for_good(
+        self, effects_url: str, how: str
+    ) -> None:
+        engine = create_engine(effects_url.replace("postgresql", "postgresql+psycopg"))
+        app = Duetime(effects_url, sessions=sessionmaker(engine))
+
+        @app.handler(kind="note", transactional=True, retry=Retry(delays=[0, 0]))
+        def handle(note: Note, session: Session) -> None:
+            session.execute(text("INSERT INTO effects VALUES (1)"))
+            if how == "with":
+                with session:
+                    pass
+            else:
+                getattr(session, how)()
+
+        async with app:
+            ended = await run(app)
+        assert (ended.state, ended.attempt) == (State.failed, 1)
+        assert "duetime commits it" in str(ended.error)
+        engine.dispose()
+
+
+class TestConnection:
+    async def test_the_next_handler_sees_nothing_of_the_last(self, effects_url: str) -> None:
+        app = Duetime(effects_url, pool_size=1)
+        seen: list[Any] = []
+
+        @app.handler(kind="note", transactional=True)
+        def handle(note: Note, connection: psycopg.Connection[Any]) -> None:
+            asked = "SELECT current_setting('statement_timeout'), count(*) FROM pg_locks"
+            seen.append(connection.execute(f"{asked} WHERE locktype = 'advisory'").fetchone())
+            connection.execute("SET statement_timeout = '7s'")
+            connection.execute("SELECT pg_advisory_lock(5)")
+
+        async with app:
+            await run(app)
+            await run(app)
+        assert seen == [("0", 0), ("0", 0)]
+
+    async def test_a_thread_that_outlives_its_worker_keeps_its_transaction(
+        self, effects_url: str
+    ) -> None:
+        """A plain function whose dependency is async: it is not run whole in its thread."""
+        app = Duetime(effects_url, grace=0.1, lease=5)
+        started, stopped, ended = threading.Event(), threading.Event(), threading.Event()
+
+        async def number() -> int:
+            return 1
+
+        @app.handler(kind="note", transactional=True)
+        def handle(
+            note: Note,
+            connection: psycopg.Connection[Any],
+            context: Context,
+            n: Annotated[int, Depends(number)],
+        ) -> None:
+            connection.execute("INSERT INTO effects VALUES (1)")
+            started.set()
+            assert stopped.wait(20)
+            connection.execute("INSERT INTO effects VALUES (2)")
+            ended.set()
+
+        async with app:
+            action = await app.schedule(Note())
+            async with app.worker():
+                await happens(started)
+            assert counted(effects_url) == 0
+            stopped.set()
+            await happens(ended)
+            after = await app.wait(action.id, timeout=20)
+        # It came to its end after all, in one piece.
+        assert (after.state, counted(effects_url)) == (State.succeeded, 2)
+
+    async def test_what_the_handler_chose_stands_although_its_connection_broke(
+        self, effects_url: str
+    ) -> None:
+        app = Duetime(effects_url)
+
+        @app.handler(kind="note", transactional=True)
+        def handle(note: Note, connection: psycopg.Connection[Any]) -> None:
+            connection.close()
+            raise Fail("card declined")
+
+        async with app:
+            ended = await run(app)
+        assert (ended.state, ended.error, ended.losses) == (State.failed, "card declined", 0)
+
+    async def test_a_completion_that_meets_a_lock_costs_no_attempt(self, effects_url: str) -> None:
+        """The lock is let go as soon as it was met."""
+        app = Duetime(effects_url, timeout=2)
+        holding: list[psycopg.Connection[Any]] = []
+
+        class LetGo(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                if "met a lock" in record.getMessage():
+                    holding[0].rollback()
+
+        @app.handler(kind="note", transactional=True, retry=Retry.none())
+        def handle(note: Note, connection: psycopg.Connection[Any], context: Context) -> None:
+            connection.execute("INSERT INTO effects VALUES (1)")
+            if not holding:
+                holding.append(psycopg.connect(effects_url))
+                app.sync.cancel(context.action_id, running=True, connection=holding[0])
+
+        letting_go = LetGo()
+        logging.getLogger("duetime.worker").addHandler(letting_go)
+        async with app:
+            ended = await run(app)
+            outcomes = [one.outcome for one in await app.runs(ended.id)]
+        logging.getLogger("duetime.worker").removeHandler(letting_go)
+        holding[0].close()
+        assert (ended.state, ended.attempt, counted(effects_url)) == (State.succeeded, 1, 1)
+        assert outcomes == ["released", "succeeded"]
+
+
+async def test_progress_on_sqlite_does_not_wait_for_the_handler_itself(sqlite_path: Path) -> None:
+    app = Duetime(f"sqlite:///{sqlite_path}", timeout=1)
+
+    @app.handler(kind="note", transactional=True, retry=Retry.none())
+    def handle(note: Note, connection: sqlite3.Connection, context: Context) -> None:
+        context.sync_progress(0.5)
+
+    async with app:
+        ended = await run(app)
+    assert (ended.state, ended.progress) == (State.succeeded, 0.5)
+
+
+async def happens(what: threading.Event) -> None:
+    assert await asyncio.to_thread(what.wait, 20)
