@@ -15,7 +15,7 @@ from duetime.testing import FakeClock
 
 VERBS = [
     *("schedule", "schedule_many", "cancel", "cancel_many", "reschedule", "retry", "retry_many"),
-    *("get", "find", "runs", "wait"),
+    *("get", "find", "runs", "stats", "wait"),
 ]
 
 

@@ -82,6 +82,8 @@ def duetime(
 ) -> Iterator[Duetimes]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TZ", "UTC")
+    # Whoever runs the tests may have a narrow terminal.
+    monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.delenv("DUETIME_URL", raising=False)
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = set(sys.modules)
