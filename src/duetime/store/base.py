@@ -205,11 +205,6 @@ class Store(ABC):
         wakes.
         """
 
-    def took_effect(self, ending: Ending) -> Flow[bool]:
-        """Whether this ending was applied, once no transaction is left that still may: for
-        whoever sent a commit and lost the reply. Asked only of stores that have an opener."""
-        raise NotImplementedError
-
     @abstractmethod
     def settle(self, parents: Sequence[UUID], limit: int) -> Flow[list[Record]]:
         """Settle up to `limit` children that wait for one of these parents, if it is no longer

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from duetime.errors import ConfigError
+from duetime.model.ending import Ending
 from duetime.store.flow import Flow
 
 T = TypeVar("T")
@@ -69,6 +70,10 @@ class Transaction(ABC):
         return isinstance(error, OwnCommit)
 
     @abstractmethod
+    def met_another(self, error: BaseException) -> bool:
+        """Whether this error tells that another transaction was in the way."""
+
+    @abstractmethod
     def broken(self, error: BaseException) -> bool:
         """Whether its connection is gone, and this error only tells of that."""
 
@@ -92,20 +97,13 @@ class Opener:
     """Makes the transactions of one handler, none of which has begun."""
 
     open: Callable[[], Transaction]
+    # Whether an ending was applied, once no transaction is left that still may: for whoever sent
+    # a commit and lost the reply.
+    took_effect: Callable[[Ending], Flow[bool]]
     # Whether its handler is a plain function.
     blocking: bool
     # Whether a second one would only wait for the first.
     one_at_a_time: bool = False
-
-
-# Two transactions met, and this one lost: PostgreSQL's codes for it.
-LOCKS = {"55P03", "40P01", "40001"}
-
-
-def met_a_lock(error: BaseException) -> bool:
-    """Of whichever driver, under SQLAlchemy or not."""
-    found = (getattr(error, "orig", None), error)
-    return any(getattr(e, name, None) in LOCKS for e in found for name in ("sqlstate", "pgcode"))
 
 
 class OwnCommit(ConfigError):

@@ -9,9 +9,7 @@ from uuid import UUID
 from duetime.model.action import Record
 from duetime.store.base import Store
 from duetime.store.cascade import MOST, cascade
-from duetime.worker.service import Service
-
-NO_HURRY = 3600.0
+from duetime.worker.service import NO_HURRY, Service
 
 
 class Chainer:

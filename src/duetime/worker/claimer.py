@@ -11,7 +11,7 @@ from duetime.store.base import Store
 from duetime.store.flow import Wake
 from duetime.worker.held import Held, Holdings
 from duetime.worker.parts import WorkerSettings
-from duetime.worker.service import Service
+from duetime.worker.service import NO_HURRY, Service
 from duetime.worker.slots import Pool
 from duetime.worker.storetime import StoreTime
 
@@ -19,7 +19,6 @@ SECOND = 1_000_000
 FIRST = -(2**62)
 # A row may become visible after a later one: the cursor stays this far behind the store.
 CURSOR_LAG = SECOND
-NO_HURRY = 3600.0
 
 
 class Opening(NamedTuple):

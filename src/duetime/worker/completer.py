@@ -13,7 +13,7 @@ from duetime.model.outcome import cut
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
 from duetime.worker.held import Held, Holdings
-from duetime.worker.service import Service
+from duetime.worker.service import NO_HURRY, Service
 
 log = logging.getLogger("duetime.worker")
 
@@ -59,10 +59,10 @@ class Completer:
 
     async def _step(self) -> float:
         if not self._waiting:
-            return 3600.0
+            return NO_HURRY
         await self._gather()
         await self.flush()
-        return 0.0 if self._waiting else 3600.0
+        return 0.0 if self._waiting else NO_HURRY
 
     async def _gather(self) -> None:
         """Wait a moment for company, one statement for many endings; but not if nothing

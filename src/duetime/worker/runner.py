@@ -44,7 +44,7 @@ from duetime.worker.injection import Injection, drive, here
 from duetime.worker.parts import Parts, WorkerSettings
 from duetime.worker.storetime import StoreTime
 from duetime.worker.threads import Threads
-from duetime.worker.transacting import Recorded, transact
+from duetime.worker.transacting import Recorded, Transacting
 
 log = logging.getLogger("duetime.worker")
 
@@ -147,13 +147,13 @@ class Runner:
         """The handler's own time is what it works; to complete and commit is ours."""
 
         def steps(hop: Hop, timed: Timed) -> Coroutine[Any, Any, End | Recorded]:
-            return transact(
+            return Transacting(
                 self._parts.store,
                 opener,
                 hop,
                 lambda lent: timed(self._inject_with(hop, held, handler, payload, lent)),
                 lambda end: self._decide(held, handler, end),
-            )
+            ).run()
 
         async def run() -> End | Recorded:
             if handler.node.blocking:

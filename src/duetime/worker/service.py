@@ -11,6 +11,8 @@ from duetime.errors import StoreUnavailable
 log = logging.getLogger("duetime.worker")
 
 LONGEST_SLEEP = 3600.0
+# What a step says that has nothing to wait for but a wake.
+NO_HURRY = LONGEST_SLEEP
 FIRST_BACKOFF = 0.1
 LONGEST_BACKOFF = 5.0
 

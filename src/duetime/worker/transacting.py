@@ -16,7 +16,7 @@ from duetime.model.outcome import Broken, Cancel, End, Fail, Released, Returned,
 from duetime.model.state import State
 from duetime.store.ambient import within
 from duetime.store.base import Store
-from duetime.store.transaction import Hop, Opener, OwnCommit, Transaction, met_a_lock
+from duetime.store.transaction import Hop, Opener, OwnCommit
 
 log = logging.getLogger("duetime.worker")
 
@@ -39,68 +39,108 @@ Work = Callable[[object], Awaitable[Any]]
 Decide = Callable[[End], Ending]
 
 
-async def transact(
-    store: Store, opener: Opener, hop: Hop, work: Work, decide: Decide
-) -> End | Recorded:
-    """Begin, work, complete, commit. What the handler raises takes everything back."""
-    transaction = opener.open()
-    try:
-        lent = await transaction.begin(hop)
-    except Exception as error:
-        await _quietly(transaction.close(hop))
-        if isinstance(error, ConfigError | TypeError):
-            raise  # waiting will not mend it
-        return _given_back("its transaction could not begin", error)
-    try:
-        end = await _within(store, opener, transaction, lent, hop, work, decide)
-    except GeneratorExit:
-        raise  # the loop is gone, and nobody is left to wait for anything
-    except BaseException:
-        await _quietly(transaction.close(hop))
-        raise
-    await _quietly(transaction.close(hop))
-    return end
+class Transacting:
+    """One run: begin, work, complete, commit. What the handler raises takes everything back."""
 
+    def __init__(self, store: Store, opener: Opener, hop: Hop, work: Work, decide: Decide) -> None:
+        self._store = store
+        self._opener = opener
+        self._transaction = opener.open()
+        self._hop = hop
+        self._work = work
+        self._decide = decide
 
-async def _within(
-    store: Store,
-    opener: Opener,
-    transaction: Transaction,
-    lent: object,
-    hop: Hop,
-    work: Work,
-    decide: Decide,
-) -> End | Recorded:
-    try:
-        with within(store, transaction.joined):
-            value = await work(lent)
-        transaction.check()
-        ending = decide(Returned(value))
-        _refuse_result(value, ending)
+    async def run(self) -> End | Recorded:
         try:
-            done = await _complete(store, opener, transaction, hop, ending)
+            lent = await self._transaction.begin(self._hop)
         except Exception as error:
-            if not met_a_lock(error):
+            await self._close()
+            if isinstance(error, ConfigError | TypeError):
+                raise  # waiting will not mend it
+            return _given_back("its transaction could not begin", error)
+        try:
+            end = await self._run_with(lent)
+        except GeneratorExit:
+            raise  # the loop is gone, and nobody is left to wait for anything
+        except BaseException:
+            await self._close()
+            raise
+        await self._close()
+        return end
+
+    async def _run_with(self, lent: object) -> End | Recorded:
+        try:
+            with within(self._store, self._transaction.joined):
+                value = await self._work(lent)
+            self._transaction.check()
+            ending = self._decide(Returned(value))
+            _refuse_result(value, ending)
+            return await self._conclude(ending)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            await self._roll_back()
+            end = self._judged(error)
+            if end is None:
                 raise
-            await _quietly(transaction.rollback(hop))
-            return _given_back("its completion met a lock", error)
-        accepted = ending.id in done.ended
-        if accepted:
-            await _commit(store, transaction, hop, ending)
-        else:
-            await _quietly(transaction.rollback(hop))
-        return Recorded(ending, accepted, done.parents)
-    except GeneratorExit:
-        raise
-    except BaseException as error:
-        await _quietly(transaction.rollback(hop))
+            return end
+
+    def _judged(self, error: BaseException) -> End | None:
+        """What it means that everything was taken back; None if the error itself says it."""
         chosen = isinstance(error, Snooze | Cancel | Fail)
-        if not chosen and transaction.broken(error):
+        if not chosen and self._transaction.broken(error):
             return Broken(f"its transaction broke: {describe(error)}")
-        if transaction.refused(error):
+        if self._transaction.refused(error):
             # To run it again would end in the same way, or do twice what it committed.
             raise Fail(str(OwnCommit())) from error
-        raise
+        return None
+
+    async def _conclude(self, ending: Ending) -> End | Recorded:
+        try:
+            done = await self._complete(ending)
+        except Exception as error:
+            if not self._transaction.met_another(error):
+                raise
+            await self._roll_back()
+            return _given_back("its completion met a lock", error)
+        accepted = ending.id in done.ended
+        await (self._commit(ending) if accepted else self._roll_back())
+        return Recorded(ending, accepted, done.parents)
+
+    async def _complete(self, ending: Ending) -> Completed:
+        """The last statement, fenced: only for it is the action's row locked."""
+        flow, joined = self._store.complete([ending]), self._transaction.joined
+        if self._opener.blocking:
+            return cast("Completed", await self._hop(lambda: joined.perform_last_blocking(flow)))
+        return await joined.perform_last(flow)
+
+    async def _commit(self, ending: Ending) -> None:
+        try:
+            await _whole(self._transaction.commit(self._hop))
+        except Exception as error:
+            # A transaction that is still open would hold the very row that is asked for.
+            await self._roll_back()
+            await self._close()
+            if not await self._took_effect(ending):
+                raise
+            log.info("a commit whose reply was lost did happen: %s", describe(error))
+        self._transaction.committed()
+
+    async def _took_effect(self, ending: Ending) -> bool:
+        """Ask until the store answers: nobody else can say whether there was a commit."""
+        flow = self._opener.took_effect(ending)
+        while True:
+            try:
+                return bool(await self._hop(lambda: self._store.perform_blocking(flow)))
+            except StoreUnavailable as error:
+                log.warning("whether action %s was committed is unknown: %s", ending.id, error)
+                await self._hop(lambda: time.sleep(PAUSE))
+
+    async def _roll_back(self) -> None:
+        await _quietly(self._transaction.rollback(self._hop))
+
+    async def _close(self) -> None:
+        await _quietly(self._transaction.close(self._hop))
 
 
 def _given_back(what: str, error: Exception) -> Released:
@@ -114,39 +154,6 @@ def _refuse_result(value: object, ending: Ending) -> None:
     """A result that cannot be kept fails the run: then nothing else of it may be kept either."""
     if isinstance(ending, Finish) and ending.state is State.failed and not isinstance(value, Fail):
         raise Fail(ending.error or "")
-
-
-async def _complete(
-    store: Store, opener: Opener, transaction: Transaction, hop: Hop, ending: Ending
-) -> Completed:
-    """The last statement, fenced: only for it is the action's row locked."""
-    flow, joined = store.complete([ending]), transaction.joined
-    if opener.blocking:
-        return cast("Completed", await hop(lambda: joined.perform_last_blocking(flow)))
-    return await joined.perform_last(flow)
-
-
-async def _commit(store: Store, transaction: Transaction, hop: Hop, ending: Ending) -> None:
-    try:
-        await _whole(transaction.commit(hop))
-    except Exception as error:
-        # A transaction that is still open would hold the very row that is asked for.
-        await _quietly(transaction.rollback(hop))
-        await _quietly(transaction.close(hop))
-        if not await _took_effect(store, hop, ending):
-            raise
-        log.info("a commit whose reply was lost did happen: %s", describe(error))
-    transaction.committed()
-
-
-async def _took_effect(store: Store, hop: Hop, ending: Ending) -> bool:
-    """Ask until the store answers: nobody else can say whether there was a commit."""
-    while True:
-        try:
-            return bool(await hop(lambda: store.perform_blocking(store.took_effect(ending))))
-        except StoreUnavailable as error:
-            log.warning("whether action %s was committed is unknown: %s", ending.id, error)
-            await hop(lambda: time.sleep(PAUSE))
 
 
 async def _whole(commit: Coroutine[Any, Any, None]) -> None:

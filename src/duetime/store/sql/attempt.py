@@ -10,8 +10,9 @@ from typing import Generic, TypeVar, cast
 
 from duetime.errors import StoreUnavailable
 from duetime.store.flow import Flow, Mode, Statement, Wake
+from duetime.store.sql.conflicts import is_conflict
 from duetime.store.sql.drive import Command, Driven, statements
-from duetime.store.sql.postgres_faults import FAULTS, explain, is_conflict, is_lost
+from duetime.store.sql.postgres_faults import FAULTS, explain, is_lost
 
 T = TypeVar("T")
 

@@ -6,12 +6,11 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from duetime.errors import StoreUnavailable
 from duetime.store.flow import Flow, Mode, Statement, Steps, Wake
 from duetime.store.sql.callers.base import Caller, Params, Render, Standing, Step
 from duetime.store.sql.drive import Command, Driven, statements
 from duetime.store.sql.loader import Dialect, Loader, Style
-from duetime.store.transaction import LastJoined
+from duetime.store.transaction import Joined
 
 T = TypeVar("T")
 log = logging.getLogger("duetime.store")
@@ -56,14 +55,13 @@ class Host(Protocol):
         ...
 
 
-class SqlJoined(LastJoined):
+class SqlJoined(Joined):
     """One connection of a caller's, for as long as its transaction lasts."""
 
     def __init__(self, host: Host, caller: Caller) -> None:
         self._host = host
         self._caller = caller
         self._standing = Standing.open
-        self._over = False
 
     async def perform(self, flow: Flow[T]) -> T:
         await self._host.ready_to_join()
@@ -73,25 +71,13 @@ class SqlJoined(LastJoined):
         self._host.ready_to_join_blocking()
         return self._caller.run_blocking(self._steps(flow), self._render())
 
-    async def perform_last(self, flow: Flow[T]) -> T:
-        self._over = True
-        await self._host.ready_to_join()
-        return await self._caller.run(self._steps(flow, last=True), self._render())
-
-    def perform_last_blocking(self, flow: Flow[T]) -> T:
-        self._over = True
-        self._host.ready_to_join_blocking()
-        return self._caller.run_blocking(self._steps(flow, last=True), self._render())
-
     def after_commit(self, call: Callable[[], None]) -> bool:
         if self._standing is Standing.alone:
             call()
             return True
         return self._caller.after_commit(call)
 
-    def _steps(self, flow: Flow[T], *, last: bool = False) -> Driven[Step, T]:
-        if self._over and not last:
-            raise StoreUnavailable("the transaction of the handler that began this is over")
+    def _steps(self, flow: Flow[T]) -> Driven[Step, T]:
         yield from self._host.admit(self._caller)
         self._standing = self._caller.standing()
         if flow.mode in (Mode.hot, Mode.pinned) and self._host.pins is not None:

@@ -203,7 +203,7 @@ class PostgresStore(SqlFlows):
             PSYCOPG: lambda: PsycopgTransaction(self._host, self._lent),
             ASYNC_PSYCOPG: lambda: AsyncPsycopgTransaction(self._host, self._lent),
         }
-        return opener_for(annotation, self._host, sessions, own)
+        return opener_for(annotation, self._host, sessions, own, self.took_effect)
 
     # -- waking ----------------------------------------------------------------------
 

@@ -11,16 +11,10 @@ from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnav
 # What a value may do before it reaches the server.
 FAULTS = (psycopg.Error, UnicodeError)
 
-# Two transactions met; whoever lost tries again.
-CONFLICTS = {"40001", "40P01", "55P03"}
 NO_DATABASE = "3D000"
 # A refused connection carries no code: the server's words are all there is.
 NO_DATABASE_SAID = re.compile(r'FATAL: +database ".*" does not exist')
 SHUTTING_DOWN = {"57P01", "57P02", "57P03"}
-
-
-def is_conflict(error: Exception) -> bool:
-    return isinstance(error, psycopg.Error) and error.sqlstate in CONFLICTS
 
 
 def is_lost(error: Exception) -> bool:

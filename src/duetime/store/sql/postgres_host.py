@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 from weakref import WeakSet
@@ -79,9 +78,7 @@ class PostgresHost(Host):
         told, _ = (yield from statements(_identify())) if found else (None, [])
         if told != self._identity:
             raise another_database("another database", self._name)
-        # What a pool of asyncpg lends cannot be remembered: it is asked each time.
-        with suppress(TypeError):
-            self._admitted.add(source)
+        self._admitted.add(source)
 
     def _look(self) -> Statement:
         names = self._loader.names

@@ -101,7 +101,9 @@ class SqliteStore(SqliteFlows):
 
     def opener(self, annotation: object, sessions: object) -> Opener | None:
         own = {SQLITE3: lambda: Sqlite3Transaction(self._host, self._open)}
-        return opener_for(annotation, self._host, sessions, own, one_at_a_time=True)
+        return opener_for(
+            annotation, self._host, sessions, own, self.took_effect, one_at_a_time=True
+        )
 
     @asynccontextmanager
     async def listen(self, on_wake: OnWake) -> AsyncIterator[Listener]:

@@ -16,9 +16,6 @@ class AsyncpgCaller(AsyncCaller):
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    def source(self) -> object:
-        return self._connection
-
     def owner(self) -> object:
         # What a pool lends stands for the connection itself.
         return getattr(self._connection, "_con", self._connection)

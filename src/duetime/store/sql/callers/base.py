@@ -40,13 +40,13 @@ class Caller(ABC):
     def style(self) -> Style: ...
 
     @abstractmethod
+    def owner(self) -> object:
+        """What holds the transaction: one flow at a time may run on it."""
+
     def source(self) -> object:
         """What all connections to the same database come from, if anything: it is checked
         once. Otherwise the connection."""
-
-    @abstractmethod
-    def owner(self) -> object:
-        """What holds the transaction: one flow at a time may run on it."""
+        return self.owner()
 
     @abstractmethod
     def standing(self) -> Standing: ...

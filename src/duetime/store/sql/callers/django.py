@@ -37,9 +37,6 @@ class DjangoCaller(BlockingCaller):
             )
         return VENDORS[vendor]
 
-    def source(self) -> object:
-        return self._connection
-
     def owner(self) -> object:
         return self._connection
 

@@ -12,27 +12,32 @@ from psycopg.types.numeric import IntLoader
 from psycopg.types.string import StrDumper, TextLoader
 
 from duetime.store.flow import Rows
-from duetime.store.sql.callers.base import AsyncCaller, BlockingCaller, Params, Standing
+from duetime.store.sql.callers.base import AsyncCaller, BlockingCaller, Caller, Params, Standing
 from duetime.store.sql.loader import Dialect, Style
 
 INTEGERS = ("int2", "int4", "int8")
 
 
-class PsycopgCaller(BlockingCaller):
+class OfPsycopg(Caller):
+    """What both forms have in common."""
+
     dialect: Dialect = "postgres"
     style: Style = "pyformat"
-
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self._connection = connection
-
-    def source(self) -> object:
-        return self._connection
+    _connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]
 
     def owner(self) -> object:
         return self._connection
 
     def standing(self) -> Standing:
-        return _standing(self._connection)
+        idle = self._connection.info.transaction_status == TransactionStatus.IDLE
+        return Standing.alone if idle and self._connection.autocommit else Standing.open
+
+
+class PsycopgCaller(OfPsycopg, BlockingCaller):
+    _connection: psycopg.Connection[Any]
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._connection = connection
 
     def fetch(self, text: str, params: Params) -> Rows:
         # Neither the caller's kind of cursor nor the types registered for it are ours to meet.
@@ -46,21 +51,11 @@ class PsycopgCaller(BlockingCaller):
             return cursor.fetchall() if cursor.description else ()
 
 
-class AsyncPsycopgCaller(AsyncCaller):
-    dialect: Dialect = "postgres"
-    style: Style = "pyformat"
+class AsyncPsycopgCaller(OfPsycopg, AsyncCaller):
+    _connection: psycopg.AsyncConnection[Any]
 
     def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self._connection = connection
-
-    def source(self) -> object:
-        return self._connection
-
-    def owner(self) -> object:
-        return self._connection
-
-    def standing(self) -> Standing:
-        return _standing(self._connection)
 
     async def afetch(self, text: str, params: Params) -> Rows:
         async with psycopg.AsyncCursor(self._connection, row_factory=tuple_row) as cursor:
@@ -70,11 +65,6 @@ class AsyncPsycopgCaller(AsyncCaller):
                 async with self._connection.pipeline() as pipeline:
                     await pipeline.sync()
             return await cursor.fetchall() if cursor.description else ()
-
-
-def _standing(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> Standing:
-    idle = connection.info.transaction_status == TransactionStatus.IDLE
-    return Standing.alone if idle and connection.autocommit else Standing.open
 
 
 def _plain(cursor: AdaptContext) -> None:

@@ -19,9 +19,6 @@ class Sqlite3Caller(BlockingCaller):
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def source(self) -> object:
-        return self._connection
-
     def owner(self) -> object:
         return self._connection
 

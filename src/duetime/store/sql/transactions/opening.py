@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_origin
 
 from duetime.errors import ConfigError
+from duetime.model.ending import Ending
+from duetime.store.flow import Flow
 from duetime.store.sql.joined import Host
 from duetime.store.transaction import Opener, Transaction
 
@@ -30,6 +32,7 @@ def opener_for(
     host: Host,
     sessions: Any,
     own: Mapping[str, Make],
+    took_effect: Callable[[Ending], Flow[bool]],
     *,
     one_at_a_time: bool = False,
 ) -> Opener | None:
@@ -47,7 +50,7 @@ def opener_for(
             f"{asked} is no connection to this store: annotate {' or '.join(own)}, or a session "
             "of SQLAlchemy"
         )
-    return Opener(make, asked in BLOCKING, one_at_a_time)
+    return Opener(make, took_effect, asked in BLOCKING, one_at_a_time)
 
 
 def _asked_for(annotation: object) -> str | None:

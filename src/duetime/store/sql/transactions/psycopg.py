@@ -40,7 +40,26 @@ class AsyncGuardedCursor(psycopg.AsyncCursor[Any]):
         return await super().execute(query, params, **how)
 
 
-class PsycopgTransaction(BlockingTransaction):
+class OfPsycopg(OwnTransaction):
+    """What both forms have in common."""
+
+    _connection: Connection | AsyncConnection | None
+
+    def check(self) -> None:
+        connection = self._connection
+        if connection and connection.info.transaction_status == TransactionStatus.IDLE:
+            raise OwnCommit
+
+    def refused(self, error: BaseException) -> bool:
+        """psycopg itself lets nobody call commit() within a block of transaction()."""
+        own = isinstance(error, psycopg.ProgrammingError) and "within a Transaction" in str(error)
+        return super().refused(error) or own
+
+    def broken(self, error: BaseException) -> bool:
+        return self._connection is None or self._connection.closed
+
+
+class PsycopgTransaction(OfPsycopg, BlockingTransaction):
     """A block of `connection.transaction()`, in which psycopg itself refuses commit()."""
 
     def __init__(self, host: Host, pools: Pools) -> None:
@@ -62,15 +81,6 @@ class PsycopgTransaction(BlockingTransaction):
         self._block = connection.transaction()
         self._block.__enter__()
         return connection
-
-    def check(self) -> None:
-        refuse_ended(self._connection)
-
-    def refused(self, error: BaseException) -> bool:
-        return super().refused(error) or is_refusal(error)
-
-    def broken(self, error: BaseException) -> bool:
-        return self._connection is None or self._connection.closed
 
     def _commit(self) -> None:
         self._block.__exit__(None, None, None)
@@ -94,7 +104,7 @@ class PsycopgTransaction(BlockingTransaction):
         connection.execute("DISCARD ALL")
 
 
-class AsyncPsycopgTransaction(OwnTransaction):
+class AsyncPsycopgTransaction(OfPsycopg):
     def __init__(self, host: Host, pools: Pools) -> None:
         self._host = host
         self._pools = pools
@@ -114,15 +124,6 @@ class AsyncPsycopgTransaction(OwnTransaction):
         self._block = connection.transaction()
         await self._block.__aenter__()
         return connection
-
-    def check(self) -> None:
-        refuse_ended(self._connection)
-
-    def refused(self, error: BaseException) -> bool:
-        return super().refused(error) or is_refusal(error)
-
-    def broken(self, error: BaseException) -> bool:
-        return self._connection is None or self._connection.closed
 
     async def commit(self, hop: Hop) -> None:
         await self._block.__aexit__(None, None, None)
@@ -148,13 +149,3 @@ def as_text(query: Any, cursor: AdaptContext) -> str:
     if isinstance(query, bytes):
         return query.decode()
     return query if isinstance(query, str) else str(query.as_string(cursor))
-
-
-def is_refusal(error: BaseException) -> bool:
-    """psycopg itself lets nobody call commit() within a block of transaction()."""
-    return isinstance(error, psycopg.ProgrammingError) and "within a Transaction" in str(error)
-
-
-def refuse_ended(connection: Any) -> None:
-    if connection.info.transaction_status == TransactionStatus.IDLE:
-        raise OwnCommit
