@@ -54,7 +54,39 @@ class Caller(ABC):
     async def close(self) -> None: ...
 
 
-class AlchemyCaller(Caller):
+class BlockingCaller(Caller):
+    """Most libraries end a transaction and a connection in the same words."""
+
+    async def commit(self) -> None:
+        self.connection.commit()
+
+    async def rollback(self) -> None:
+        self.connection.rollback()
+
+    async def close(self) -> None:
+        self.connection.close()
+
+
+class AwaitedCaller(Caller):
+    blocking = False
+
+    async def commit(self) -> None:
+        await self.connection.commit()
+
+    async def rollback(self) -> None:
+        await self.connection.rollback()
+
+    async def close(self) -> None:
+        await self.connection.close()
+
+
+class DbapiCaller(BlockingCaller):
+    async def execute(self, sql: str) -> Any:
+        cursor = self.connection.execute(sql)
+        return cursor.fetchone()[0] if cursor.description else None
+
+
+class AlchemyCaller(BlockingCaller):
     driver = ""
 
     async def begin(self, *, autocommit: bool = False) -> None:
@@ -69,14 +101,8 @@ class AlchemyCaller(Caller):
         result = self.connection.execute(text(sql))
         return result.scalar() if result.returns_rows else None
 
-    async def commit(self) -> None:
-        self.connection.commit()
-
-    async def rollback(self) -> None:
-        self.connection.rollback()
-
     async def close(self) -> None:
-        self.connection.close()
+        await super().close()
         self.engine.dispose()
 
 
@@ -85,8 +111,7 @@ class SessionCaller(AlchemyCaller):
         return Session(self.engine)
 
 
-class AsyncAlchemyCaller(Caller):
-    blocking = False
+class AsyncAlchemyCaller(AwaitedCaller):
     driver = ""
 
     async def begin(self, *, autocommit: bool = False) -> None:
@@ -101,14 +126,8 @@ class AsyncAlchemyCaller(Caller):
         result = await self.connection.execute(text(sql))
         return result.scalar() if result.returns_rows else None
 
-    async def commit(self) -> None:
-        await self.connection.commit()
-
-    async def rollback(self) -> None:
-        await self.connection.rollback()
-
     async def close(self) -> None:
-        await self.connection.close()
+        await super().close()
         await self.engine.dispose()
 
 
@@ -117,27 +136,12 @@ class AsyncSessionCaller(AsyncAlchemyCaller):
         return AsyncSession(self.engine)
 
 
-class PsycopgCaller(Caller):
+class PsycopgCaller(DbapiCaller):
     async def begin(self, *, autocommit: bool = False) -> None:
         self.connection = psycopg.connect(self.url, autocommit=autocommit)
 
-    async def execute(self, sql: str) -> Any:
-        cursor = self.connection.execute(sql)
-        return cursor.fetchone()[0] if cursor.description else None
 
-    async def commit(self) -> None:
-        self.connection.commit()
-
-    async def rollback(self) -> None:
-        self.connection.rollback()
-
-    async def close(self) -> None:
-        self.connection.close()
-
-
-class AsyncPsycopgCaller(Caller):
-    blocking = False
-
+class AsyncPsycopgCaller(AwaitedCaller):
     async def begin(self, *, autocommit: bool = False) -> None:
         self.connection = await psycopg.AsyncConnection.connect(self.url, autocommit=autocommit)
 
@@ -145,19 +149,8 @@ class AsyncPsycopgCaller(Caller):
         cursor = await self.connection.execute(sql)
         return (await cursor.fetchone())[0] if cursor.description else None
 
-    async def commit(self) -> None:
-        await self.connection.commit()
 
-    async def rollback(self) -> None:
-        await self.connection.rollback()
-
-    async def close(self) -> None:
-        await self.connection.close()
-
-
-class AsyncpgCaller(Caller):
-    blocking = False
-
+class AsyncpgCaller(AwaitedCaller):
     async def begin(self, *, autocommit: bool = False) -> None:
         self.connection = await asyncpg.connect(self.url)
         self.transaction = None if autocommit else self.connection.transaction()
@@ -175,32 +168,16 @@ class AsyncpgCaller(Caller):
         if self.transaction:
             await self.transaction.rollback()
 
-    async def close(self) -> None:
-        await self.connection.close()
 
-
-class Sqlite3Caller(Caller):
+class Sqlite3Caller(DbapiCaller):
     async def begin(self, *, autocommit: bool = False) -> None:
         path = self.url.removeprefix("sqlite:///")
         self.connection = sqlite3.connect(path, timeout=2)
         if autocommit:
             self.connection.isolation_level = None
 
-    async def execute(self, sql: str) -> Any:
-        cursor = self.connection.execute(sql)
-        return cursor.fetchone()[0] if cursor.description else None
 
-    async def commit(self) -> None:
-        self.connection.commit()
-
-    async def rollback(self) -> None:
-        self.connection.rollback()
-
-    async def close(self) -> None:
-        self.connection.close()
-
-
-class DjangoCaller(Caller):
+class DjangoCaller(BlockingCaller):
     """Its transaction is the open block of `atomic`."""
 
     async def begin(self, *, autocommit: bool = False) -> None:
@@ -227,9 +204,6 @@ class DjangoCaller(Caller):
         if self.atomic:
             self.connection.set_rollback(True)
             self.atomic.__exit__(None, None, None)
-
-    async def close(self) -> None:
-        self.connection.close()
 
 
 def django_alias(url: str) -> str:

@@ -1,11 +1,7 @@
-"""One machine with a rule for every verb: any store against the specification.
-
-After every step both stores must tell the same, and the laws must hold on the checked one.
-"""
+"""One machine with a rule for every verb: any store against the specification."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -13,24 +9,17 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 from hypothesis.stateful import (
-    RuleBasedStateMachine,
     initialize,
-    invariant,
     precondition,
     rule,
 )
 
-from duetime.model.action import NewAction
 from duetime.model.claim import ClaimOrder, Presence, Span
-from duetime.model.clock import to_micros
 from duetime.model.ending import Ending, decide_loss
 from duetime.model.filter import Filter
 from duetime.model.key import IfExists
 from duetime.model.state import FINISHED, State
 from duetime.model.tenant import ANY, Scope
-from duetime.store.base import Store
-from duetime.store.memory import MemoryStore
-from duetime.testing import FakeClock
 from store import draws
 from store.alike import (
     by_id,
@@ -39,19 +28,15 @@ from store.alike import (
     figures,
     heads,
     instants,
-    places,
     whole_ties,
 )
-from store.laws import Laws, is_waiting
-from store.pair import Holding, Pair, Refused
+from store.compared import ALL, FAR, Compared
+from store.laws import is_waiting
+from store.pair import Holding, Refused
 
 T = TypeVar("T")
 Step = TypeVar("Step", bound=Callable[..., Any])
 
-START = FakeClock().now()
-ALL = 10_000
-FAR = 10**15
-EVERYTHING = Filter(limit=ALL)
 EVERY_LANE = [Span(lane, draws.EPOCH, 0) for lane in draws.LANES]
 WORKER = Presence("w1", "shop", "here", 1, ["mail"], [], 10)
 
@@ -63,25 +48,8 @@ def needs(*states: State) -> Callable[[Step], Step]:
     )
 
 
-class StoreMachine(RuleBasedStateMachine):
-    """Two stores, one clock, and all that was sent so far."""
-
-    def __init__(self, clock: FakeClock, checked: Store) -> None:
-        super().__init__()
-        self.clock = clock
-        self.clock.set(START)
-        self.pair = Pair(MemoryStore(clock=clock), checked)
-        self.laws = Laws()
-        self.before: dict[UUID, Any] = {}
-        self.reached: dict[UUID, Any] = {}
-        self.known: dict[UUID, Any] = {}
-        self.sent: list[NewAction] = []
-        self.held: list[Holding] = []
-        self.ended: list[tuple[Holding, Ending]] = []
-
-    @property
-    def now(self) -> int:
-        return to_micros(self.clock.now())
+class StoreMachine(Compared):
+    """A rule for every verb."""
 
     @rule(pick=draws.picks, late=st.sampled_from((0, 0, 1, 4)))
     @precondition(lambda self: self._coming() or any(r["finished_at"] for r in self._records))
@@ -93,10 +61,6 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _coming(self) -> list[int]:
         return [instant for instant in instants(self._records) if instant > self.now]
-
-    @property
-    def _records(self) -> list[Any]:
-        return list(self.before.values())
 
     # -- the client's verbs ----------------------------------------------------------
 
@@ -368,44 +332,6 @@ class StoreMachine(RuleBasedStateMachine):
         self.before = after
         # Nothing may be known of their runs either.
         self._send([one for one in self.ended if one[0].id in gone], rescuing=False)
-
-    # -- after every step ------------------------------------------------------------
-
-    @invariant()
-    def both_tell_the_same(self) -> None:
-        found = self.pair.ask(lambda side: side.store.find(EVERYTHING))
-        records = {record["id"]: record for record in found}
-        for action_id, record in records.items():
-            if self.before.get(action_id) != record:
-                self._compare_details(action_id)
-        self.before = records
-
-    @invariant()
-    def the_laws_hold(self) -> None:
-        self.laws.check(list(self.before.values()))
-        told = self.pair.ask(lambda side: side.store.look(), heads)
-        if self.before == self.reached:
-            return
-        self.reached = self.before
-        spans = [Span(head["lane"], draws.EPOCH, FAR) for head in told["lanes"]]
-        order = ClaimOrder("nobody", spans, ALL, 1)
-        reach = places(self.pair.peek(lambda side: side.store.claim(order), places))
-        self.laws.check_due(list(self.before.values()), self.now, reach.keys())
-
-    def _compare_details(self, action_id: UUID) -> None:
-        self.pair.ask(lambda side: side.store.runs(action_id, ANY))
-        self.pair.ask(lambda side: side.store.audit(str(action_id), ALL))
-
-    def _snapshot(self) -> dict[UUID, Any]:
-        side = self.pair.checked
-        found: Any = side.ask(side.store.find(EVERYTHING))
-        return {record["id"]: record for record in found}
-
-    def teardown(self) -> None:
-        if sys.exc_info()[0] is not None:
-            return  # What went wrong is told already.
-        for action_id in self.before:
-            self._compare_details(action_id)
 
 
 def _pick(items: Sequence[T], pick: int) -> T:

@@ -74,42 +74,24 @@ def agains(count: int) -> list[Ending]:
     return [Again(id=UUID(int=i), token=ONE, outcome=Outcome.retried) for i in range(count)]
 
 
+PARENTS = [UUID(int=i) for i in range(100)]
+FINDS: dict[str, tuple[Filter, set[str]]] = {
+    "find": (Filter(), {"actions_pkey", "history_pkey"}),
+    "find failed": (Filter(state=State.failed), {"history_state", "history_pkey"}),
+    "find scheduled": (Filter(state=State.scheduled), {"actions_pkey"}),
+    "find a kind": (Filter(kind="kind3"), {"actions_pkey", "history_kind", "history_pkey"}),
+    "find a correlation": (
+        Filter(correlation_id="c7"),
+        {"actions_correlation", "history_correlation"},
+    ),
+    "find a page": (Filter(before=ONE), {"actions_pkey", "history_pkey"}),
+}
+
+
 def flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[str]]]:
     """Verbs by name, and the indexes that their first statements may use."""
     spans = [Span(f"1.{shard}.q", 0, 0) for shard in range(8)]
     leases = [Lease(UUID(int=i), ONE) for i in range(100)]
-    parents = [UUID(int=i) for i in range(100)]
-    ids = json.dumps([str(parent) for parent in parents])
-    settled = json.dumps([{"settled_id": str(parent)} for parent in parents])
-    sweeping = {
-        **presence_params(Presence("w", "a", "h", 1, [], [], 1)),
-        "ahead": 0,
-        "limit": 500,
-        "front": 100,
-        "beyond": str(ONE),
-        "window": 2000,
-    }
-    # What a verb sends after its first statement.
-    inner = {
-        "sweep": (Statement("sweep", sweeping), {"actions_due", "actions_after", "actions_pkey"}),
-        "settle each": (Statement("settle", {"rows": settled}), {"actions_pkey"}),
-        "look for parents": (Statement("stored", {"ids": ids}), {"actions_pkey", "history_pkey"}),
-        "look for circles": (
-            Statement("circle", {"id": str(ONE), "after": str(ONE)}),
-            {"actions_pkey"},
-        ),
-    }
-    finds = {
-        "find": (Filter(), {"actions_pkey", "history_pkey"}),
-        "find failed": (Filter(state=State.failed), {"history_state", "history_pkey"}),
-        "find scheduled": (Filter(state=State.scheduled), {"actions_pkey"}),
-        "find a kind": (Filter(kind="kind3"), {"actions_pkey", "history_kind", "history_pkey"}),
-        "find a correlation": (
-            Filter(correlation_id="c7"),
-            {"actions_correlation", "history_correlation"},
-        ),
-        "find a page": (Filter(before=ONE), {"actions_pkey", "history_pkey"}),
-    }
     return {
         "claim": (
             store.claim(ClaimOrder("w", spans, 500, 1)),
@@ -123,9 +105,35 @@ def flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[
         "cancel": (store.cancel(ONE, ANY, "me", running=False), {"actions_pkey"}),
         "progress": (store.progress(leases[0], "1"), {"actions_pkey"}),
         "look": (store.look(), {"actions_due"}),
-        "settle": (store.settle(parents, 500), {"actions_after", "actions_pkey", "history_pkey"}),
-        **{name: (one(statement), indexes) for name, (statement, indexes) in inner.items()},
-        **{name: (store.find(wanted), indexes) for name, (wanted, indexes) in finds.items()},
+        "settle": (store.settle(PARENTS, 500), {"actions_after", "actions_pkey", "history_pkey"}),
+        **{
+            name: (one(statement), indexes)
+            for name, (statement, indexes) in later_statements().items()
+        },
+        **{name: (store.find(wanted), indexes) for name, (wanted, indexes) in FINDS.items()},
+    }
+
+
+def later_statements() -> dict[str, tuple[Statement, set[str]]]:
+    """What verbs send after their first statement."""
+    ids = json.dumps([str(parent) for parent in PARENTS])
+    settled = json.dumps([{"settled_id": str(parent)} for parent in PARENTS])
+    sweeping = {
+        **presence_params(Presence("w", "a", "h", 1, [], [], 1)),
+        "ahead": 0,
+        "limit": 500,
+        "front": 100,
+        "beyond": str(ONE),
+        "window": 2000,
+    }
+    return {
+        "sweep": (Statement("sweep", sweeping), {"actions_due", "actions_after", "actions_pkey"}),
+        "settle each": (Statement("settle", {"rows": settled}), {"actions_pkey"}),
+        "look for parents": (Statement("stored", {"ids": ids}), {"actions_pkey", "history_pkey"}),
+        "look for circles": (
+            Statement("circle", {"id": str(ONE), "after": str(ONE)}),
+            {"actions_pkey"},
+        ),
     }
 
 
