@@ -61,6 +61,15 @@ class Kind:
         if disposed is not None:
             await disposed
 
+    async def insert_by_itself(self) -> None:
+        """Use the engine as other code would."""
+        if self.type is Session:
+            with self._engine.begin() as connection:
+                connection.execute(text(INSERT))
+            return
+        async with self._engine.begin() as connection:
+            await connection.execute(text(INSERT))
+
     def declare(self, app: Duetime, work: Callable[[Hand], Awaitable[Any]], **how: Any) -> None:
         """A transactional handler of notes that does this work."""
 

@@ -138,6 +138,27 @@ class TestConnection:
             await run(app)
         assert seen == [("0", 0), ("0", 0)]
 
+    async def test_whoever_waits_for_one_has_not_begun(self, effects_url: str) -> None:
+        """The second gets the only connection when the first one's time is over."""
+        app = Duetime(effects_url, pool_size=1)
+        late: list[tuple[bool, bool]] = []
+
+        @app.handler(kind="note", transactional=True, timeout=0.3, retry=Retry.none())
+        def handle(note: Note, connection: psycopg.Connection[Any], context: Context) -> None:
+            assert context.deadline is not None
+            begun = connection.execute("SELECT clock_timestamp()").fetchone()
+            assert begun is not None
+            late.append((context.cancelled, begun[0] > context.deadline))
+            while not context.cancelled:
+                threading.Event().wait(0.005)
+
+        async with app:
+            actions = [await app.schedule(Note()) for _ in range(2)]
+            async with app.worker():
+                for action in actions:
+                    await app.wait(action.id, timeout=20)
+        assert late == [(False, False), (False, False)]
+
     async def test_a_thread_that_outlives_its_worker_keeps_its_transaction(
         self, effects_url: str
     ) -> None:

@@ -65,6 +65,11 @@ class Transaction(ABC):
     def check(self) -> None:
         """OwnCommit if the handler ended it all the same."""
 
+    @abstractmethod
+    async def ended_early(self, hop: Hop) -> bool:
+        """Whether a handler that raised had ended it before, so that part of its work may be
+        committed; False if that cannot be told."""
+
     def refused(self, error: BaseException) -> bool:
         """Whether this error tells that the handler tried to."""
         return isinstance(error, OwnCommit)

@@ -19,6 +19,7 @@ from duetime.worker.storetime import StoreTime
 log = logging.getLogger("duetime.worker")
 
 
+BEATS_IN_A_LEASE = 3
 TRIES_IN_A_LEASE = 5
 
 
@@ -52,7 +53,7 @@ class Renewal:
 
     def pause(self, *, answered: bool = True) -> float:
         """Until the next beat: a third of the lease, or soon if the last one failed."""
-        return self.lease / 3 if answered else self.lease / 30
+        return self.lease / BEATS_IN_A_LEASE if answered else self.lease / 30
 
     def due(self) -> tuple[list[Held], float]:
         """What to renew, and the moment it was asked: the new lease counts from there. What

@@ -45,6 +45,7 @@ from duetime.worker.parts import Parts, WorkerSettings
 from duetime.worker.storetime import StoreTime
 from duetime.worker.threads import Threads
 from duetime.worker.transacting import Recorded, Transacting
+from duetime.worker.watch import Watch
 
 log = logging.getLogger("duetime.worker")
 
@@ -157,8 +158,9 @@ class Runner:
 
         async def run() -> End | Recorded:
             if handler.node.blocking:
-                call = self._threads.run(lambda: drive(steps(here, lambda call: call)))
-                return cast("End | Recorded", await self._timed(held, handler, call))
+                watch = Watch(lambda: self._begin_time(held, handler))
+                call = self._threads.run(lambda: drive(steps(here, watch.over)))
+                return cast("End | Recorded", await watch.until(call))
             whole = steps(self._threads.run, lambda call: self._timed(held, handler, call))
             return await (self._whole(whole) if handler.in_thread else whole)
 
@@ -192,10 +194,35 @@ class Runner:
     def _timed(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Awaitable[Any]:
         if handler.timeout is None:
             return call
-        held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
         # A thread cannot be interrupted: at its deadline it is only asked to stop.
-        within = _asked_in if handler.in_thread else _within
-        return within(handler.timeout, held, call)
+        timed = self._asked if handler.in_thread else self._within
+        return timed(held, handler, call)
+
+    async def _within(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Any:
+        deadline = asyncio.timeout(handler.timeout)
+        try:
+            async with deadline:
+                # Asked first: what the handler does when interrupted may look at ctx.cancelled.
+                return await self._asked(held, handler, call)
+        except TimeoutError:
+            if deadline.expired():
+                raise _Late from None
+            raise
+
+    async def _asked(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Any:
+        timer = self._begin_time(held, handler)
+        try:
+            return await call
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _begin_time(self, held: Held, handler: Handler) -> asyncio.TimerHandle | None:
+        """Its time begins: at its end it is asked to stop."""
+        if handler.timeout is None:
+            return None
+        held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
+        return asyncio.get_running_loop().call_later(handler.timeout, _ask, held)
 
     def _inject(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
         """Make the dependencies, call, close. Where nothing needs the loop, all of it in one
@@ -225,7 +252,7 @@ class Runner:
             tenant=claim.tenant,
             by=claim.by,
             correlation_id=claim.correlation_id,
-            deadline=_deadline(held, handler),
+            deadline=self._deadline(held, handler),
             job=claim.job,
             tick=maybe_from_micros(claim.tick),
             triggered_by=claim.triggered_by,
@@ -235,6 +262,13 @@ class Runner:
             ask_parent=lambda: self._parent(claim),
             ask_parent_blocking=lambda: self._parent_blocking(claim),
         )
+
+    def _deadline(self, held: Held, handler: Handler) -> datetime | None:
+        """Whoever waited for a transaction begins only now."""
+        begun = held.started_at if handler.opener is None else self._time.now()
+        if handler.timeout is None or begun is None:
+            return None
+        return from_micros(begun + int(handler.timeout * 1_000_000))
 
     async def _note(self, held: Held, value: object, handler: Handler) -> None:
         await self._noted_through(handler).perform(self._noting(held, value))
@@ -270,32 +304,6 @@ class Runner:
 
 class _Late(Exception):
     """The handler's own time is over; not a TimeoutError that it met itself."""
-
-
-async def _within(timeout: float, held: Held, call: Awaitable[Any]) -> Any:
-    deadline = asyncio.timeout(timeout)
-    try:
-        async with deadline:
-            # Asked first: what the handler does when it is interrupted may look at ctx.cancelled.
-            return await _asked_in(timeout, held, call)
-    except TimeoutError:
-        if deadline.expired():
-            raise _Late from None
-        raise
-
-
-async def _asked_in(timeout: float, held: Held, call: Awaitable[Any]) -> Any:
-    watch = asyncio.get_running_loop().call_later(timeout, _ask, held)
-    try:
-        return await call
-    finally:
-        watch.cancel()
-
-
-def _deadline(held: Held, handler: Handler) -> datetime | None:
-    if handler.timeout is None or held.started_at is None:
-        return None
-    return from_micros(held.started_at + int(handler.timeout * 1_000_000))
 
 
 def _ask(held: Held) -> None:

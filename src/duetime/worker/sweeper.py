@@ -12,6 +12,7 @@ from duetime.model.ending import Ending, decide_loss
 from duetime.store.base import Listener, Store
 from duetime.store.flow import Flow
 from duetime.worker.claimer import SECOND, Claimer
+from duetime.worker.heartbeat import BEATS_IN_A_LEASE
 from duetime.worker.held import Holdings
 from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import Service
@@ -33,8 +34,9 @@ class Sweeper:
     work whose wake was lost. Between them it looks, a mere read, whenever a claim came back
     short.
 
-    A worker that was cut off from the store rescues
-    nothing until one lease after its return: others could not renew meanwhile either.
+    A worker that was cut off from the store rescues nothing until one lease after its return:
+    others could not renew meanwhile either. What kept its answer waiting may have kept their
+    renewals too, so that then they come first.
     """
 
     def __init__(
@@ -121,10 +123,12 @@ class Sweeper:
             self._wanted = True
             self._no_rescue_until = self._time.monotonic() + self._settings.lease
             raise
-        if sent - self._heard > self._settings.lease:
+        sent_after, self._heard = sent - self._heard, self._time.monotonic()
+        if sent_after > self._settings.lease:
             # This process stood still, and so, for all it knows, did the others.
-            self._no_rescue_until = self._time.monotonic() + self._settings.lease
-        self._heard = self._time.monotonic()
+            self._no_rescue_until = self._heard + self._settings.lease
+        elif self._heard - sent > self._settings.lease / BEATS_IN_A_LEASE:
+            self._no_rescue_until = self._heard + self._settings.lease / BEATS_IN_A_LEASE
         return swept
 
     def _plan_next(self, sent: float, sweeping: bool) -> None:

@@ -70,8 +70,7 @@ class Transacting:
 
     async def _run_with(self, lent: object) -> End | Recorded:
         try:
-            with within(self._store, self._transaction.joined):
-                value = await self._work(lent)
+            value = await self._worked(lent)
             self._transaction.check()
             ending = self._decide(Returned(value))
             _refuse_result(value, ending)
@@ -84,6 +83,17 @@ class Transacting:
             if end is None:
                 raise
             return end
+
+    async def _worked(self, lent: object) -> Any:
+        try:
+            with within(self._store, self._transaction.joined):
+                return await self._work(lent)
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            if await self._transaction.ended_early(self._hop):
+                raise OwnCommit from error
+            raise
 
     def _judged(self, error: BaseException) -> End | None:
         """What it means that everything was taken back; None if the error itself says it."""

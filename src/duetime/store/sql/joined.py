@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from duetime.store.flow import Flow, Mode, Statement, Steps, Wake
 from duetime.store.sql.callers.base import Caller, Params, Render, Standing, Step
@@ -45,7 +45,8 @@ class Host(Protocol):
         ...
 
     pins: Command | None
-    """What to set for the last statement of a transaction, so that no plan can go wrong."""
+    """What to set for the last statement of a transaction, so that no plan can go wrong; its
+    answer ends with the transaction's mark."""
 
     wake: Callable[[Sequence[Wake]], None]
     """They are committed: tell whoever sleeps, here and elsewhere."""
@@ -81,13 +82,17 @@ class SqlJoined(Joined):
         yield from self._host.admit(self._caller)
         self._standing = self._caller.standing()
         if flow.mode in (Mode.hot, Mode.pinned) and self._host.pins is not None:
-            yield self._host.pins
+            ((*_, mark),) = cast("Any", (yield self._host.pins))
+            self._pinned(mark)
         value, wakes = yield from bracketed(flow, self._standing, self._caller.dialect)
         if wakes and not self.after_commit(lambda: self._host.wake(wakes)):
             notice = self._host.notice(wakes)
             if notice is not None:
                 yield notice
         return value
+
+    def _pinned(self, mark: object) -> None:
+        """What a transaction of ours was marked with comes with the answer."""
 
     def _render(self) -> Render:
         now = self._host.now_for_callers()

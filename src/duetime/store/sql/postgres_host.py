@@ -52,7 +52,7 @@ class PostgresHost(Host):
         self._store = store
         self._loader = loader
         self._clock = clock
-        self.pins = pins
+        self.pins = Command(f"{pins.text}, current_setting('duetime.transaction', true)")
         self._soon = soon
         self.wake = wake
         self._identity: Identity | None = None

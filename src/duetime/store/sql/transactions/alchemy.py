@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Connection, event
+from sqlalchemy import AdaptedConnection, Connection, event
 from sqlalchemy.exc import DBAPIError, UnboundExecutionError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Session
@@ -15,34 +17,31 @@ from duetime.errors import ConfigError
 from duetime.store.sql.callers.alchemy import AlchemyCaller, AsyncAlchemyCaller
 from duetime.store.sql.callers.base import Standing
 from duetime.store.sql.joined import Host
-from duetime.store.sql.transactions.base import (
-    BlockingTransaction,
-    OwnJoined,
-    OwnTransaction,
-    refuse_ending,
-)
+from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
+from duetime.store.sql.transactions.endings import refuse_ending
+from duetime.store.sql.transactions.sqlite3 import Rule, is_denial, refuse_commit
 from duetime.store.transaction import Hop, OwnCommit
+
+log = logging.getLogger("duetime.worker")
 
 
 class Guard:
-    """Lets nobody but us end the transaction of a session."""
+    """Lets nobody but us commit the transaction of a session, and notes if it was rolled back."""
 
     def __init__(self, session: Session) -> None:
         self._open = False
+        self.ended = False
         event.listen(session, "before_commit", self._before_commit)
         event.listen(session, "after_begin", self._after_begin)
         event.listen(session, "after_transaction_end", self._after_end)
-        self._ended = False
 
     def check(self) -> None:
-        if self._ended:
+        if self.ended:
             raise OwnCommit
 
-    def _after_end(self, session: Session, transaction: Level) -> None:
-        self._ended = self._ended or (transaction.parent is None and not self._open)
-
-    def lift(self) -> None:
+    def lift(self, session: Session) -> None:
         self._open = True
+        authorize(session.connection(), None)
 
     def _before_commit(self, session: Session) -> None:
         if not session.in_nested_transaction():
@@ -50,7 +49,13 @@ class Guard:
 
     def _after_begin(self, session: Session, transaction: object, connection: Connection) -> None:
         event.listen(connection, "commit", lambda _: self._refuse())
-        event.listen(connection, "before_cursor_execute", self._before_execute)
+        # Whoever gets the connection next may do with it as they please.
+        event.listen(connection, "rollback", lambda one: authorize(one, None))
+        if connection.dialect.name == "postgresql":
+            event.listen(connection, "before_cursor_execute", self._before_execute)
+
+    def _after_end(self, session: Session, transaction: Level) -> None:
+        self.ended = self.ended or (transaction.parent is None and not self._open)
 
     def _before_execute(self, connection: Connection, cursor: Any, text: str, *_: Any) -> None:
         if not self._open:
@@ -64,24 +69,77 @@ class Guard:
 def begin(session: Session) -> Guard:
     """Nobody's snapshot may be older than the lease of the run: the fence must see it."""
     guard = Guard(session)
-    connection = session.connection(execution_options=_options(session))
+    if _dialect(session) == "postgresql":
+        session.connection(execution_options={"isolation_level": "READ COMMITTED"})
+        return guard
+    connection = session.connection()
+    if getattr(_driver(connection), "autocommit", None) is True:
+        raise ConfigError(
+            "sessions= have an engine whose connections commit each statement by themselves: "
+            "leave autocommit=True out of its connect_args"
+        )
     if AlchemyCaller(session).standing() is not Standing.open:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+    authorize(connection, refuse_commit)
     return guard
 
 
-def _options(session: Session) -> dict[str, Any]:
+def _dialect(session: Session) -> str:
     try:
-        name = session.get_bind().dialect.name
+        return session.get_bind().dialect.name
     except UnboundExecutionError:
         raise ConfigError(
             "sessions= makes sessions without an engine of their own: bind them, "
             "sessionmaker(engine)"
         ) from None
-    return {"isolation_level": "READ COMMITTED"} if name == "postgresql" else {}
 
 
-class SessionTransaction(BlockingTransaction):
+def authorize(connection: Connection, rule: Rule | None) -> None:
+    """What SQLite itself shall refuse, by whatever means it is asked. Old versions of aiosqlite
+    cannot tell it."""
+    if hasattr(_driver(connection), "set_authorizer"):
+        given: Any = connection.connection.dbapi_connection
+        if isinstance(given, AdaptedConnection):
+            given.run_async(lambda driver: driver.set_authorizer(rule))
+        else:
+            given.set_authorizer(rule)
+
+
+def _driver(connection: Connection) -> Any:
+    return connection.connection.driver_connection
+
+
+class OfSessions(OwnTransaction):
+    """What both forms have in common."""
+
+    _guard: Guard
+
+    @abstractmethod
+    async def _is_unmarked(self, hop: Hop) -> bool: ...
+
+    def check(self) -> None:
+        self._guard.check()
+
+    def refused(self, error: BaseException) -> bool:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        return super().refused(error) or (cause is not None and is_denial(cause))
+
+    def broken(self, error: BaseException) -> bool:
+        return _tells_of_loss(error)
+
+    async def ended_early(self, hop: Hop) -> bool:
+        """A session that was rolled back committed nothing, and one that is out of order can
+        tell nothing."""
+        if self._guard.ended:
+            return False
+        try:
+            return await self._is_unmarked(hop)
+        except Exception:
+            log.debug("a session in error cannot be asked", exc_info=True)
+            return False
+
+
+class SessionTransaction(OfSessions, BlockingTransaction):
     def __init__(self, host: Host, sessions: Callable[[], Session]) -> None:
         self._host = host
         self._sessions = sessions
@@ -91,16 +149,14 @@ class SessionTransaction(BlockingTransaction):
         self._session = session = self._sessions()
         self.joined = OwnJoined(self._host, AlchemyCaller(session))
         self._guard = begin(session)
+        self.joined.perform_blocking(self.joined.marking())
         return session
 
-    def check(self) -> None:
-        self._guard.check()
-
-    def broken(self, error: BaseException) -> bool:
-        return _tells_of_loss(error)
+    async def _is_unmarked(self, hop: Hop) -> bool:
+        return bool(await hop(lambda: self.joined.perform_blocking(self.joined.unmarked())))
 
     def _commit(self) -> None:
-        self._guard.lift()
+        self._guard.lift(self._there())
         self._there().commit()
 
     def _rollback(self) -> None:
@@ -115,7 +171,7 @@ class SessionTransaction(BlockingTransaction):
         return self._session
 
 
-class AsyncSessionTransaction(OwnTransaction):
+class AsyncSessionTransaction(OfSessions):
     def __init__(self, host: Host, sessions: Callable[[], AsyncSession]) -> None:
         self._host = host
         self._sessions = sessions
@@ -125,16 +181,14 @@ class AsyncSessionTransaction(OwnTransaction):
         self._session = session = self._sessions()
         self.joined = OwnJoined(self._host, AsyncAlchemyCaller(session))
         self._guard = await session.run_sync(begin)
+        await self.joined.perform(self.joined.marking())
         return session
 
-    def check(self) -> None:
-        self._guard.check()
-
-    def broken(self, error: BaseException) -> bool:
-        return _tells_of_loss(error)
+    async def _is_unmarked(self, hop: Hop) -> bool:
+        return await self.joined.perform(self.joined.unmarked())
 
     async def commit(self, hop: Hop) -> None:
-        self._guard.lift()
+        await self._there().run_sync(self._guard.lift)
         await self._there().commit()
 
     async def rollback(self, hop: Hop) -> None:

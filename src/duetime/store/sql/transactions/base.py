@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+from uuid import uuid4
 
 from duetime.errors import StoreUnavailable
-from duetime.store.flow import Flow
-from duetime.store.sql.callers.base import Caller, Step
+from duetime.store.flow import Flow, Mode, Statement, Steps
+from duetime.store.sql.callers.base import Caller, Standing, Step
 from duetime.store.sql.conflicts import is_conflict
 from duetime.store.sql.drive import Driven
 from duetime.store.sql.joined import Host, SqlJoined
 from duetime.store.transaction import Hop, LastJoined, OwnCommit, Transaction
 
 T = TypeVar("T")
-
-# What would end a transaction, sent as text; `ROLLBACK TO` a savepoint does not.
-ENDING = re.compile(
-    r"\s*(commit|end|abort|prepare\s+transaction|rollback(?!\s+(work\s+|transaction\s+)?to))\b",
-    re.IGNORECASE,
-)
-
-
-def refuse_ending(text: str) -> None:
-    if ENDING.match(text):
-        raise OwnCommit
 
 
 class OwnJoined(SqlJoined, LastJoined):
@@ -36,6 +25,26 @@ class OwnJoined(SqlJoined, LastJoined):
         super().__init__(host, caller)
         self._calls: list[Callable[[], None]] = []
         self._last: Flow[Any] | None = None
+        self._mark: str | None = None
+
+    def marking(self) -> Flow[None]:
+        """Mark the transaction, where a mark is needed: it ends with it, by whatever means."""
+        return Flow(self._set_mark, Mode.read)
+
+    def _set_mark(self) -> Steps[None]:
+        if self._caller.dialect == "postgres":
+            self._mark = uuid4().hex
+            yield Statement("mark", {"mark": self._mark})
+
+    def unmarked(self) -> Flow[bool]:
+        """Whether it is another transaction by now."""
+        return Flow(self._lacks_mark, Mode.read)
+
+    def _lacks_mark(self) -> Steps[bool]:
+        if self._mark is None:
+            return False
+        ((found,),) = cast("Any", (yield Statement("marked", {})))
+        return bool(found != self._mark)
 
     async def perform_last(self, flow: Flow[T]) -> T:
         self._last = flow
@@ -48,10 +57,18 @@ class OwnJoined(SqlJoined, LastJoined):
     def _steps(self, flow: Flow[T]) -> Driven[Step, T]:
         if self._last not in (None, flow):
             raise StoreUnavailable("the transaction of the handler that began this is over")
+        if self._last is flow and self._caller.standing() is not Standing.open:
+            raise OwnCommit
         return (yield from super()._steps(flow))
 
+    def _pinned(self, mark: object) -> None:
+        if self._last is not None and mark != self._mark:
+            raise OwnCommit
+
     def after_commit(self, call: Callable[[], None]) -> bool:
-        self._calls.append(call)
+        """Sessions tell of their savepoints, other connections only of the whole."""
+        if not self._caller.after_commit(call):
+            self._calls.append(call)
         return True
 
     def committed(self) -> None:
@@ -65,6 +82,10 @@ class OwnTransaction(Transaction):
 
     def met_another(self, error: BaseException) -> bool:
         return is_conflict(error)
+
+    async def ended_early(self, hop: Hop) -> bool:
+        """SQLite refuses it by itself."""
+        return False
 
     def committed(self) -> None:
         self.joined.committed()

@@ -15,12 +15,8 @@ from psycopg.rows import tuple_row
 from duetime.store.sql.callers.psycopg import AsyncPsycopgCaller, PsycopgCaller
 from duetime.store.sql.joined import Host
 from duetime.store.sql.pools import AsyncConnection, Connection, Pools
-from duetime.store.sql.transactions.base import (
-    BlockingTransaction,
-    OwnJoined,
-    OwnTransaction,
-    refuse_ending,
-)
+from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
+from duetime.store.sql.transactions.endings import refuse_ending
 from duetime.store.transaction import Hop, OwnCommit
 
 UNDO = (Rollback, Rollback(), None)
@@ -33,11 +29,19 @@ class GuardedCursor(psycopg.Cursor[Any]):
         refuse_ending(as_text(query, self))
         return super().execute(query, params, **how)
 
+    def executemany(self, query: Any, params_seq: Any, **how: Any) -> None:
+        refuse_ending(as_text(query, self))
+        super().executemany(query, params_seq, **how)
+
 
 class AsyncGuardedCursor(psycopg.AsyncCursor[Any]):
     async def execute(self, query: Any, params: Any = None, **how: Any) -> AsyncGuardedCursor:
         refuse_ending(as_text(query, self))
         return await super().execute(query, params, **how)
+
+    async def executemany(self, query: Any, params_seq: Any, **how: Any) -> None:
+        refuse_ending(as_text(query, self))
+        await super().executemany(query, params_seq, **how)
 
 
 class OfPsycopg(OwnTransaction):
@@ -46,9 +50,13 @@ class OfPsycopg(OwnTransaction):
     _connection: Connection | AsyncConnection | None
 
     def check(self) -> None:
-        connection = self._connection
-        if connection and connection.info.transaction_status == TransactionStatus.IDLE:
+        if self._status() == TransactionStatus.IDLE:
             raise OwnCommit
+
+    def _status(self) -> TransactionStatus:
+        if self._connection is None:
+            return TransactionStatus.UNKNOWN
+        return self._connection.info.transaction_status
 
     def refused(self, error: BaseException) -> bool:
         """psycopg itself lets nobody call commit() within a block of transaction()."""
@@ -60,7 +68,7 @@ class OfPsycopg(OwnTransaction):
 
 
 class PsycopgTransaction(OfPsycopg, BlockingTransaction):
-    """A block of `connection.transaction()`, in which psycopg itself refuses commit()."""
+    """A block as of `connection.transaction()`, in which psycopg itself refuses commit()."""
 
     def __init__(self, host: Host, pools: Pools) -> None:
         self._host = host
@@ -78,9 +86,16 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
         # What a task of the handler sends after our commit must not be committed by itself.
         connection.autocommit = False
         self.joined = OwnJoined(self._host, PsycopgCaller(connection))
-        self._block = connection.transaction()
-        self._block.__enter__()
+        self._block = psycopg.Transaction(connection)
+        with connection.pipeline():
+            self._block.__enter__()
+            self.joined.perform_blocking(self.joined.marking())
         return connection
+
+    async def ended_early(self, hop: Hop) -> bool:
+        if self._status() == TransactionStatus.INTRANS:
+            return bool(await hop(lambda: self.joined.perform_blocking(self.joined.unmarked())))
+        return self._status() == TransactionStatus.IDLE
 
     def _commit(self) -> None:
         self._block.__exit__(None, None, None)
@@ -121,9 +136,16 @@ class AsyncPsycopgTransaction(OfPsycopg):
         await connection.set_isolation_level(ISOLATION)
         await connection.set_autocommit(False)
         self.joined = OwnJoined(self._host, AsyncPsycopgCaller(connection))
-        self._block = connection.transaction()
-        await self._block.__aenter__()
+        self._block = psycopg.AsyncTransaction(connection)
+        async with connection.pipeline():
+            await self._block.__aenter__()
+            await self.joined.perform(self.joined.marking())
         return connection
+
+    async def ended_early(self, hop: Hop) -> bool:
+        if self._status() == TransactionStatus.INTRANS:
+            return await self.joined.perform(self.joined.unmarked())
+        return self._status() == TransactionStatus.IDLE
 
     async def commit(self, hop: Hop) -> None:
         await self._block.__aexit__(None, None, None)

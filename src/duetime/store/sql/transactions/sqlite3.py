@@ -10,6 +10,9 @@ from duetime.store.sql.joined import Host
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined
 from duetime.store.transaction import OwnCommit
 
+# Told of what a statement is about to do; its answer permits or refuses it.
+Rule = Callable[..., int]
+
 
 class Sqlite3Transaction(BlockingTransaction):
     """SQLite itself refuses statements that would end it."""
@@ -23,7 +26,7 @@ class Sqlite3Transaction(BlockingTransaction):
         self._connection = connection = self._connect()
         self.joined = OwnJoined(self._host, Sqlite3Caller(connection))
         connection.execute("BEGIN IMMEDIATE")
-        connection.set_authorizer(_authorize)
+        connection.set_authorizer(refuse_any_end)
         return connection
 
     def check(self) -> None:
@@ -31,8 +34,7 @@ class Sqlite3Transaction(BlockingTransaction):
             raise OwnCommit
 
     def refused(self, error: BaseException) -> bool:
-        denied = isinstance(error, sqlite3.DatabaseError) and "not authorized" in str(error)
-        return super().refused(error) or denied
+        return super().refused(error) or is_denial(error)
 
     def broken(self, error: BaseException) -> bool:
         return False
@@ -57,6 +59,19 @@ class Sqlite3Transaction(BlockingTransaction):
         return self._connection
 
 
-def _authorize(action: int, what: str | None, *_: object) -> int:
-    ending = action == sqlite3.SQLITE_TRANSACTION and what in ("COMMIT", "ROLLBACK", "BEGIN")
+def refuse_any_end(action: int, what: str | None, *_: object) -> int:
+    return _deny(action, what, "BEGIN", "COMMIT", "ROLLBACK")
+
+
+def refuse_commit(action: int, what: str | None, *_: object) -> int:
+    """A session rolls back by itself wherever it has to."""
+    return _deny(action, what, "BEGIN", "COMMIT")
+
+
+def is_denial(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.DatabaseError) and "not authorized" in str(error)
+
+
+def _deny(action: int, what: str | None, *denied: str) -> int:
+    ending = action == sqlite3.SQLITE_TRANSACTION and what in denied
     return sqlite3.SQLITE_DENY if ending else sqlite3.SQLITE_OK

@@ -1,0 +1,2 @@
+-- The mark of this transaction, if it has one. Index: none.
+SELECT current_setting('duetime.transaction', true)

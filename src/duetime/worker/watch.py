@@ -1,0 +1,34 @@
+"""A handler's own time, where it begins in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+
+class Watch:
+    """`start` begins to measure, on the loop, and returns what ends it."""
+
+    def __init__(self, start: Callable[[], asyncio.TimerHandle | None]) -> None:
+        self._start = start
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def over(self, call: Awaitable[Any]) -> Any:
+        """In the thread: what comes before this is not the handler's doing."""
+        with suppress(RuntimeError):  # the loop is closed: nobody is left to measure
+            self._loop.call_soon_threadsafe(self._begin)
+        return await call
+
+    async def until(self, call: Awaitable[Any]) -> Any:
+        """On the loop: wait for the thread."""
+        try:
+            return await call
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+
+    def _begin(self) -> None:
+        self._timer = self._start()
