@@ -148,3 +148,12 @@ def draw_saturated(seed: int) -> Scenario:
         nodes=2,
         chaos=lease,
     )
+
+
+def draw_far_ahead(seed: int) -> Scenario:
+    """One slot, claimed for long before its time, while actions that kill their worker come
+    back one by one."""
+    drawn = draw(seed)
+    lease = drawn.settings.lease
+    settings = replace(drawn.settings, concurrency=1, queues=None, preclaim=1.5 * lease, batch=500)
+    return replace(drawn, settings=settings, faults=Faults(poison=0.2), latency=0.001, nodes=2)

@@ -3,7 +3,7 @@
 import os
 
 from simulation.campaign import judge
-from simulation.scenario import draw_healthy, draw_outages, draw_saturated
+from simulation.scenario import draw_far_ahead, draw_healthy, draw_outages, draw_saturated
 
 SEEDS = int(os.environ.get("DUETIME_TEST_SEEDS", "2000"))
 
@@ -59,5 +59,11 @@ def test_an_outage_of_the_store_alone_loses_no_run() -> None:
 
 def test_what_is_run_alone_gets_its_turn_among_much_else() -> None:
     verdict = judge(range(100), draw_saturated)
+    assert not verdict.failures, verdict.told()
+    assert verdict.tally["suspects started"] > 0
+
+
+def test_a_slot_that_waits_for_its_time_is_of_use_until_then() -> None:
+    verdict = judge(range(200), draw_far_ahead)
     assert not verdict.failures, verdict.told()
     assert verdict.tally["suspects started"] > 0

@@ -49,6 +49,7 @@ class Claimer:
         settings: WorkerSettings,
         *,
         start: Callable[[Pool, Sequence[Held]], None],
+        spare: Callable[[Pool, int], None],
         runs: Callable[[str, int], bool],
         look: Callable[[bool], None],
         busy: Callable[[], bool],
@@ -64,6 +65,7 @@ class Claimer:
         self._ahead = int(settings.preclaim * SECOND)
         self._batch = settings.batch
         self._start = start
+        self._spare = spare
         self._runs = runs
         self._look = look
         self._busy = busy
@@ -141,6 +143,8 @@ class Claimer:
         """One claim for one pool; true if there may be more at once. What is due comes before
         anything that is due soon."""
         pool.measure(self._time.monotonic())
+        if pool.free > 0 and self._lacks_slot(pool):
+            self._spare(pool, pool.early - pool.free + 1)
         now = self._time.now()
         openings = [one for one in self._openings(pool) if one.since <= now]
         due = [one.lane for one in openings if one.due <= now]
@@ -157,15 +161,23 @@ class Claimer:
         what finds a slot. An action that was lost twice is taken alone, into a slot that stays
         free until it is there. If it is due and only that slot is missing, the pool takes
         nothing else: the next free slot is its own."""
-        known = [(readable_lane(text), due) for text, due in self._heads.items()]
-        reached = [(lane, due) for lane, due in known if lane and self._reaches(pool, lane)]
-        now, own_slot = self._time.now(), pool.free > pool.early
-        if not own_slot and any(lane.suspect and due <= now for lane, due in reached):
+        if self._lacks_slot(pool):
             return []
+        reached, own_slot = self._reached(pool), pool.free > pool.early
         room, slot = self._room(pool) > 0, pool.free > 0
         alone = [Opening(x, due, due) for x, due in reached if x.suspect and own_slot]
         others = [(x, due) for x, due in reached if not x.suspect and (room or slot)]
         return alone + [Opening(x, due, due - self._ahead if room else due) for x, due in others]
+
+    def _lacks_slot(self, pool: Pool) -> bool:
+        """Whether an action that is taken alone is due, and no slot stays free for it."""
+        now = self._time.now()
+        due = any(lane.suspect and due <= now for lane, due in self._reached(pool))
+        return due and pool.free <= pool.early
+
+    def _reached(self, pool: Pool) -> list[tuple[Lane, int]]:
+        known = [(readable_lane(text), due) for text, due in self._heads.items()]
+        return [(lane, due) for lane, due in known if lane and self._reaches(pool, lane)]
 
     def _reaches(self, pool: Pool, lane: Lane) -> bool:
         """What is parked is taken by workers that know its kind; of those that were lost

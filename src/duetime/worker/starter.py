@@ -54,6 +54,16 @@ class Starter:
         # What was in doubt may be among the claims, and so be lost.
         self.renewed()
 
+    def spare(self, pool: Pool, count: int) -> None:
+        """Give back so many of what a pool took before its time, the last to come due first."""
+        ours = sorted(one for one in self._early if one[2].pool is pool)[-count:]
+        self._early = [one for one in self._early if one not in ours]
+        heapq.heapify(self._early)
+        pool.early -= len(ours)
+        for _, _, held in ours:
+            self._give_back(held)
+        self._arm()
+
     def due(self) -> None:
         """Move what is due from waiting to running; called by the timer or a moved clock."""
         now = self._time.now()

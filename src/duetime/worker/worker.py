@@ -115,6 +115,7 @@ class Worker:
             held,
             settings,
             start=self._starter.take,
+            spare=self._starter.spare,
             runs=self._parts.handlers.runs,
             look=self._sweeper.look,
             busy=lambda: len(self._completer) >= 4 * settings.batch,
