@@ -3,6 +3,7 @@
 import re
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -178,9 +179,7 @@ class TestFiles:
                 assert text.strip()
 
     def test_each_is_named_by_a_flow(self) -> None:
-        python = "".join(
-            file.read_text("utf-8") for file in HOME.iterdir() if file.name.endswith(".py")
-        )
+        python = "".join(file.read_text("utf-8") for file in Path(str(HOME)).rglob("*.py"))
         unused = [name for name in STATEMENTS if f'"{name}"' not in python]
         assert unused == []
 
