@@ -114,8 +114,11 @@ def bracketed(
     flow: Flow[T], standing: Standing, dialect: Dialect
 ) -> Driven[Step, tuple[T, list[Wake]]]:
     """All of a flow or nothing, also if the caller goes on after an error."""
+    if flow.mode is Mode.read:
+        # Nothing to undo; and on SQLite a transaction begun for it would lock all others out.
+        return (yield from statements(flow.start()))
     if standing is Standing.alone:
-        if flow.mode in (Mode.read, Mode.single):
+        if flow.mode is Mode.single:
             return (yield from statements(flow.start()))
         return (yield from _between(flow.start(), BEGIN[dialect], COMMIT, [ROLLBACK]))
     if standing is Standing.unopened:
