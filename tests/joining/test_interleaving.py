@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sqlite3
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 
-from api.apps import Note, Other
+from api.apps import Note, Other, knowing
 from duetime import Duetime, State
 from duetime.errors import ActionNotFound
+from duetime.model.action import Action
+from duetime.store.sql.callers.turns import loop_turn
 from joining.callers import ON_POSTGRES, Caller
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
@@ -35,6 +41,49 @@ async def test_one_that_fails_takes_nothing_of_its_neighbour_back(
     await caller.commit()
     assert isinstance(failed, ActionNotFound)
     assert (await app.get(stored.id)).payload == Note("1")
+
+
+def test_threads_that_share_a_connection_take_nothing_of_each_other_back(
+    sqlite_path: Path,
+) -> None:
+    """As those of a transactional handler may: it is lent a connection that any may use."""
+    app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+    app.sync.find()
+    with closing(sqlite3.connect(sqlite_path, check_same_thread=False)) as mine:
+
+        def schedule(number: int) -> Action | None:
+            # Each third one fails, and is taken back.
+            after = None if number % 3 else uuid4()
+            key = f"k{number}"
+            try:
+                return app.sync.schedule(Note(), at=LATER, key=key, after=after, connection=mine)
+            except ActionNotFound:
+                return None
+
+        with ThreadPoolExecutor(4) as threads:
+            made = [one.id for one in threads.map(schedule, range(150)) if one is not None]
+        mine.commit()
+    assert len(made) == 100
+    assert {one.id for one in app.sync.find(limit=200)} == set(made)
+    app.sync.close()
+
+
+async def hold_in_turn(owner: object) -> None:
+    async with loop_turn(owner):
+        await asyncio.sleep(0)
+
+
+def test_a_connection_may_meet_one_event_loop_after_another() -> None:
+    class Owner:
+        """Stands for a connection, such as an AsyncSession of a program with several loops."""
+
+    owner = Owner()
+
+    async def two_at_once() -> None:
+        await asyncio.gather(hold_in_turn(owner), hold_in_turn(owner))
+
+    asyncio.run(two_at_once())
+    asyncio.run(two_at_once())
 
 
 @pytest.mark.parametrize("caller_name", ["async-psycopg", "asyncpg"], indirect=True)
