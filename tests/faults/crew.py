@@ -34,6 +34,8 @@ class Hand:
     silences: list[float] = field(default_factory=list)
     # Whether we killed it; if not, it came by its crash point.
     struck: bool = False
+    # Whether it was asked to stop.
+    asked: bool = False
 
     @property
     def pid(self) -> int:
@@ -56,6 +58,12 @@ class Hand:
 
     def _has_started(self) -> bool:
         return " started" in self.log.read_text()
+
+    def ask_to_stop(self) -> None:
+        """Once: a second signal would make it drop everything."""
+        if not self.asked:
+            self.asked = True
+            self.send(signal.SIGTERM)
 
     def send(self, number: signal.Signals) -> None:
         if self.alive:
@@ -109,7 +117,7 @@ class Crew:
         """SIGTERM to all; those that do not stop in order and in time are returned."""
         staff = list(self.living())
         for hand in staff:
-            hand.send(signal.SIGTERM)
+            hand.ask_to_stop()
         stubborn = [hand for hand in staff if not _gone(hand, 20)]
         self.kill_all()
         return stubborn
