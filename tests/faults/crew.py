@@ -49,6 +49,15 @@ class Hand:
     def was_killed(self) -> bool:
         return self.process.poll() == -signal.SIGKILL
 
+    @property
+    def strayed(self) -> bool:
+        """It ended, and neither was it killed nor did it stop in order when asked."""
+        ended = self.process.poll()
+        if ended is None or self.was_killed:
+            return False
+        # One that was still starting had no say in how it ends.
+        return not (self.asked and (ended == 0 or self.age() == 0))
+
     def age(self) -> float:
         """Seconds since it was seen at work for the first time: a loaded machine takes its time
         to get a process there."""
@@ -125,6 +134,9 @@ class Crew:
     def living(self) -> Iterator[Hand]:
         return (hand for hand in self.hands if hand.alive)
 
+    def strays(self) -> list[Hand]:
+        return [hand for hand in self.hands if hand.strayed]
+
     def note_deaths(self) -> None:
         """Those that killed themselves did so since we last looked."""
         for hand in self.hands:
@@ -141,16 +153,12 @@ def _path() -> str:
 
 
 def _gone(hand: Hand, seconds: float) -> bool:
-    """It was told to stop, and did."""
+    """It was told to stop, and did; or came by its crash point only now."""
     try:
-        ended = hand.process.wait(seconds)
+        hand.process.wait(seconds)
     except subprocess.TimeoutExpired:
         return False
-    if hand.was_killed:
-        # It came by its crash point only now.
-        return hand.order.point != ""
-    # One that was still starting had no say in how it ends.
-    return ended == 0 or hand.age() == 0
+    return not hand.strayed and not (hand.was_killed and hand.order.point == "")
 
 
 def written(ledger: str, pid: int) -> int:

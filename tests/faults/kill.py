@@ -43,7 +43,7 @@ def kill(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict
     with staged(place) as stage:
         stage.crew.hire()
         hands = [_hire(stage, points.next(), dice) for _ in range(WORKERS)]
-        while deaths.total() < count:
+        while deaths.total() < count and not stage.crew.strays():
             pause(0.05)
             stage.crew.note_deaths()
             for place_in, hand in enumerate(hands):
@@ -57,7 +57,7 @@ def kill(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict
         verdict = conclude(stage, Law(recovery=LEASE + SWEEP + MARGIN))
     verdict.figures["faults"] = deaths.total()
     verdict.figures |= Counter({f"died at {point}": times for point, times in deaths.items()})
-    if count >= ENOUGH_FOR_ALL:
+    if deaths.total() >= ENOUGH_FOR_ALL:
         missed = sorted({*points.named} - {*deaths})
         verdict.wrong += [f"no process died at {point}" for point in missed]
     return verdict

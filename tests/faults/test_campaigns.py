@@ -12,7 +12,7 @@ from faults.rows import ROWS
 from faults.stage import Place
 from servers import NoServer, OwnServer, open_own_server
 
-SMALL = {"kill": 30, "halt": 10, "lost-reply": 20, "restart": 3, "network": 1}
+SMALL = {"kill": 20, "halt": 10, "lost-reply": 20, "restart": 3, "network": 1}
 SMALL |= {"race": 60, "crowd": 10_000}
 SMALL |= {"kill-transactional": 8, "halt-transactional": 4, "lost-reply-transactional": 8}
 CASES = [(row, store) for row in SMALL for store in ROWS[row].stores]
