@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 from uuid import uuid4
 
-from duetime.errors import StoreUnavailable
+from duetime.errors import ConfigError
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.callers.base import Caller, Standing, Step
 from duetime.store.sql.conflicts import is_conflict
@@ -56,7 +56,11 @@ class OwnJoined(SqlJoined, LastJoined):
 
     def _steps(self, flow: Flow[T]) -> Driven[Step, T]:
         if self._last not in (None, flow):
-            raise StoreUnavailable("the transaction of the handler that began this is over")
+            raise ConfigError(
+                "a task that a transactional=True handler started called a verb after the handler "
+                "had returned: its transaction is over; await the task inside the handler, or "
+                "start it outside"
+            )
         if self._last is flow and self._caller.standing() is not Standing.open:
             raise OwnCommit
         return (yield from super()._steps(flow))
@@ -82,10 +86,6 @@ class OwnTransaction(Transaction):
 
     def met_another(self, error: BaseException) -> bool:
         return is_conflict(error)
-
-    async def ended_early(self, hop: Hop) -> bool:
-        """SQLite refuses it by itself."""
-        return False
 
     def committed(self) -> None:
         self.joined.committed()
