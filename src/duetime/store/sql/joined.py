@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from duetime.store.flow import Flow, Mode, Statement, Steps, Wake
 from duetime.store.sql.callers.base import Caller, Params, Render, Standing, Step
-from duetime.store.sql.drive import Command, Driven, statements
+from duetime.store.sql.drive import COMMIT, ROLLBACK, Command, Driven, statements
 from duetime.store.sql.loader import Dialect, Loader, Style
 from duetime.store.transaction import Joined
 
@@ -20,7 +20,6 @@ BEGIN: dict[Dialect, Command] = {
     # A transaction that reads first and writes later is refused as soon as another has written.
     "sqlite": Command("BEGIN IMMEDIATE"),
 }
-COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
 SAVE, KEEP = Command("SAVEPOINT duetime"), Command("RELEASE SAVEPOINT duetime")
 UNDO = Command("ROLLBACK TO SAVEPOINT duetime")
 
@@ -45,8 +44,8 @@ class Host(Protocol):
         ...
 
     pins: Command | None
-    """What to set for the last statement of a transaction, so that no plan can go wrong; its
-    answer ends with the transaction's mark."""
+    """What to set before a flow whose plans are pinned, so that none can go wrong; its answer ends
+    with the transaction's mark."""
 
     wake: Callable[[Sequence[Wake]], None]
     """They are committed: tell whoever sleeps, here and elsewhere."""
