@@ -28,6 +28,14 @@ MAY_BE_DANGEROUS: dict[str, str] = {
 WALL_CLOCK = {"datetime.now", "datetime.utcnow", "date.today", "time.time", "time.time_ns"}
 CLOCK = "model/clock.py"
 
+# Where something is looked at again and again, in a process or a library that tells of nothing.
+MAY_POLL: dict[str, str] = {
+    "faults/ledger.py": "a server that restarts",
+    "faults/stage.py": "the pace of a campaign, and what its processes have done",
+    "joining/test_transactional_ends.py": "a handler asks whether it was cancelled",
+    "worker/test_rescuing.py": "the time at which a lease is over",
+}
+
 MAX_FILE = 400
 MAX_FUNCTION = 45
 
@@ -112,6 +120,17 @@ def test_no_test_sleeps() -> None:
         and call.args[0].value != 0
     ]
     assert found == []
+
+
+def test_only_allowed_files_wait_for_what_nobody_will_set() -> None:
+    """A sleep by another name: an event that is made only to be waited for."""
+    polling = {
+        name
+        for name, tree in parsed(TESTS)
+        for call, called in calls(tree)
+        if called.endswith("Event().wait") and (call.args or call.keywords)
+    }
+    assert polling == set(MAY_POLL)
 
 
 def test_files_and_functions_are_short() -> None:

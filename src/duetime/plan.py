@@ -37,7 +37,8 @@ class Plan(Generic[T]):
         self, joined: Joined, stored: object, emit: Callable[[Iterable[Event]], None]
     ) -> None:
         """Count and tell when the caller has committed. Where we cannot know when, it counts
-        now, and nobody is told of what may yet be rolled back."""
+        now, and nobody is told of what may yet be rolled back; a handler's raw connection says
+        nothing of its savepoints, so that what one took back is told with the rest."""
 
         def committed() -> None:
             self.count(stored)

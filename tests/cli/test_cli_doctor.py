@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -215,7 +216,26 @@ def test_another_journal_mode(duetime: Duetimes, sqlite_path: Path) -> None:
     duetime.ok("migrate", "--url", address)
     with closing(sqlite3.connect(sqlite_path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
-    assert findings(duetime("doctor", "--url", address))["journal"][0] == "warning"
+    level, told = findings(duetime("doctor", "--url", address))["journal"]
+    assert (level, "this look" in told) == ("warning", True)
+    # It read the actions, and so set it.
+    assert findings(duetime("doctor", "--url", address))["journal"] == ("ok", "wal")
+
+
+def test_a_disk_that_nobody_may_ask(
+    duetime: Duetimes, sqlite_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As below a directory that is closed to us; root would be let in."""
+
+    def refused(folder: str) -> object:
+        raise PermissionError(folder)
+
+    monkeypatch.setattr(shutil, "disk_usage", refused)
+    app = Duetime(f"sqlite:///{sqlite_path}")
+    app.sync.find()
+    found = app.store.diagnose()
+    assert (found.fault, found.file and found.file.free_bytes) == (None, None)
+    app.sync.close()
 
 
 def test_an_old_snapshot_is_named(

@@ -2,7 +2,8 @@
 
 The store's verbs are wrapped, in the process of the test only: `claim:before` dies before the
 statement is sent, `claim:during` within a few milliseconds after, `claim:after` once the answer
-is here and before anybody has looked at it.
+is here and before anybody has looked at it. So are the transactions that handlers work in: their
+completion is one that says so itself, and their `commit` what makes it count.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +24,7 @@ from duetime.model.state import Outcome
 from duetime.store.base import Store
 from duetime.store.flow import Flow
 from duetime.store.sql.sqlite import SqliteStore
+from duetime.store.transaction import Hop, Opener
 
 PHASES = ("before", "during", "after")
 # What a worker asks its store. A completion that rescues or releases has a name of its own.
@@ -30,8 +33,10 @@ NAMES = ("claim", "complete", "rescue", "release", "renew", "sweep", "prune", "l
 HANDLER = ("start", "handler", "handled")
 POINTS = [f"{name}:{phase}" for name in NAMES for phase in PHASES] + list(HANDLER)
 CLIENT_POINTS = [f"add:{phase}" for phase in PHASES]
-# Between a statement of a flow and the COMMIT of SQLite's writer.
-SQLITE_POINTS = ["commit"]
+# Of a transaction that a handler works in.
+TRANSACTION_POINTS = [f"commit:{phase}" for phase in PHASES]
+# Between the last statement and the COMMIT that SQLite is told: by the writer, or for a handler.
+SQLITE_POINTS = ["COMMIT"]
 # Those that a worker comes by only while it stops.
 STOPPING = {"release", "leave"}
 
@@ -76,22 +81,24 @@ class Watch:
         self.tokens: dict[UUID, UUID] = {}
         for verb in VERBS:
             setattr(store, verb, self._named(verb, getattr(store, verb)))
-        self._wrap(store)
+        self._wrap(store, "perform", "perform_blocking")
+        self._wrap_opener(store)
         if isinstance(store, SqliteStore):
-            self._trace(store)
+            self._trace_writer(store)
 
     def _named(self, verb: str, make: Callable[..., Flow[Any]]) -> Callable[..., Flow[Any]]:
         def named(*args: Any, **kwargs: Any) -> Flow[Any]:
             made = make(*args, **kwargs)
-            # By its start, which whoever changes a flow leaves as it is; kept until it is
+            # By its start, which is left as it is where a flow gets a deadline; kept until it is
             # performed, so that no other gets its number.
             self._flows[id(made.start)] = (made, _name(verb, args, kwargs))
             return made
 
         return named
 
-    def _wrap(self, store: Store) -> None:
-        perform, perform_blocking = store.perform, store.perform_blocking
+    def _wrap(self, owner: Any, verb: str, verb_blocking: str) -> None:
+        """Of this object, not of its class."""
+        perform, perform_blocking = getattr(owner, verb), getattr(owner, verb_blocking)
 
         async def wrapped(flow: Flow[Any]) -> Any:
             name = self._before(flow)
@@ -101,8 +108,8 @@ class Watch:
             name = self._before(flow)
             return self._after(name, perform_blocking(flow))
 
-        setattr(store, "perform", wrapped)  # noqa: B010 - of this object, not of its class
-        setattr(store, "perform_blocking", wrapped_blocking)  # noqa: B010
+        setattr(owner, verb, wrapped)
+        setattr(owner, verb_blocking, wrapped_blocking)
 
     def _before(self, flow: Flow[Any]) -> str:
         _, name = self._flows.pop(id(flow.start), (None, ""))
@@ -117,17 +124,50 @@ class Watch:
             self._crash.hit(f"{name}:after")
         return value
 
-    def _trace(self, store: SqliteStore) -> None:
+    def _wrap_opener(self, store: Any) -> None:
+        opener = store.opener
+
+        def wrapped(*args: Any) -> Opener | None:
+            made: Opener | None = opener(*args)
+            if made is None:
+                return None
+            return replace(made, open=lambda: self._watched(made.open()))
+
+        store.opener = wrapped
+
+    def _watched(self, transaction: Any) -> Any:
+        begin, commit = transaction.begin, transaction.commit
+
+        async def begun(hop: Hop) -> object:
+            lent = await begin(hop)
+            self._wrap(transaction.joined, "perform_last", "perform_last_blocking")
+            if isinstance(lent, sqlite3.Connection):
+                self._trace(lent)
+            return lent
+
+        async def committed(hop: Hop) -> None:
+            self._crash.hit("commit:before")
+            self._crash.hit_during("commit")
+            await commit(hop)
+            self._crash.hit("commit:after")
+
+        transaction.begin, transaction.commit = begun, committed
+        return transaction
+
+    def _trace_writer(self, store: SqliteStore) -> None:
         connect = store._writer._connect
 
         def traced() -> sqlite3.Connection:
             connection = connect()
-            connection.set_trace_callback(
-                lambda text: self._crash.hit("commit") if text == "COMMIT" else None
-            )
+            self._trace(connection)
             return connection
 
         store._writer._connect = traced
+
+    def _trace(self, connection: sqlite3.Connection) -> None:
+        connection.set_trace_callback(
+            lambda text: self._crash.hit("COMMIT") if text == "COMMIT" else None
+        )
 
 
 def _name(verb: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

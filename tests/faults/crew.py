@@ -34,6 +34,8 @@ class Hand:
     silences: list[float] = field(default_factory=list)
     # Whether we killed it; if not, it came by its crash point.
     struck: bool = False
+    # Whether it was asked to stop.
+    asked: bool = False
 
     @property
     def pid(self) -> int:
@@ -47,6 +49,15 @@ class Hand:
     def was_killed(self) -> bool:
         return self.process.poll() == -signal.SIGKILL
 
+    @property
+    def strayed(self) -> bool:
+        """It ended, and neither was it killed nor did it stop in order when asked."""
+        ended = self.process.poll()
+        if ended is None or self.was_killed:
+            return False
+        # One that was still starting had no say in how it ends.
+        return not (self.asked and (ended == 0 or self.age() == 0))
+
     def age(self) -> float:
         """Seconds since it was seen at work for the first time: a loaded machine takes its time
         to get a process there."""
@@ -56,6 +67,12 @@ class Hand:
 
     def _has_started(self) -> bool:
         return " started" in self.log.read_text()
+
+    def ask_to_stop(self) -> None:
+        """Once: a second signal would make it drop everything."""
+        if not self.asked:
+            self.asked = True
+            self.send(signal.SIGTERM)
 
     def send(self, number: signal.Signals) -> None:
         if self.alive:
@@ -109,13 +126,16 @@ class Crew:
         """SIGTERM to all; those that do not stop in order and in time are returned."""
         staff = list(self.living())
         for hand in staff:
-            hand.send(signal.SIGTERM)
+            hand.ask_to_stop()
         stubborn = [hand for hand in staff if not _gone(hand, 20)]
         self.kill_all()
         return stubborn
 
     def living(self) -> Iterator[Hand]:
         return (hand for hand in self.hands if hand.alive)
+
+    def strays(self) -> list[Hand]:
+        return [hand for hand in self.hands if hand.strayed]
 
     def note_deaths(self) -> None:
         """Those that killed themselves did so since we last looked."""
@@ -133,16 +153,12 @@ def _path() -> str:
 
 
 def _gone(hand: Hand, seconds: float) -> bool:
-    """It was told to stop, and did."""
+    """It was told to stop, and did; or came by its crash point only now."""
     try:
-        ended = hand.process.wait(seconds)
+        hand.process.wait(seconds)
     except subprocess.TimeoutExpired:
         return False
-    if hand.was_killed:
-        # It came by its crash point only now.
-        return hand.order.point != ""
-    # One that was still starting had no say in how it ends.
-    return ended == 0 or hand.age() == 0
+    return not hand.strayed and not (hand.was_killed and hand.order.point == "")
 
 
 def written(ledger: str, pid: int) -> int:

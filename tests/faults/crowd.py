@@ -43,7 +43,8 @@ def crowd(place: Place, count: int, progress: Progress) -> Verdict:
             stage.observer.sync.schedule_many([(Work(number), at) for number in batch])
         hand = stage.crew.hire()
         _drain(stage, hand, at, count, progress, verdict)
-        stage.crew.dismiss()
+        stubborn = stage.crew.dismiss()
+        verdict.wrong += [f"process {one.pid} did not stop in order" for one in stubborn]
         _check(stage, count, verdict)
     finally:
         stage.crew.kill_all()

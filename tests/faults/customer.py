@@ -96,7 +96,10 @@ def main(text: str) -> None:
     Watch(app.store, Crash(order.point, order.nth))
     for number in count(order.first):
         print("try", number, flush=True)
-        made = app.sync.schedule(_work(number, LONGEST_WORK), delay=_delay())
+        try:
+            made = app.sync.schedule(_work(number, LONGEST_WORK), delay=_delay())
+        except StoreUnavailable:
+            continue
         print("ack", number, made.id, flush=True)
 
 

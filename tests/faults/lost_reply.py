@@ -13,6 +13,8 @@ from faults.stage import LEASE, MARGIN, SWEEP, Place, conclude, staged
 WORKERS = 2
 # A kind of commit that does not come by in this time is left for the next.
 LONGEST_WAIT = 8.0
+# Of so many claims whose reply was lost, one at least had taken something.
+ENOUGH_CLAIMS = 5
 
 
 def lost_reply(place: Place, count: int, progress: Progress) -> Verdict:
@@ -31,9 +33,11 @@ def lost_reply(place: Place, count: int, progress: Progress) -> Verdict:
             struck[kind] += drop.struck.wait(LONGEST_WAIT)
             progress.show(sum(struck.values()), count)
         place.proxy.drop_reply(None)
-        law = Law(exactly_once=True, recovery=LEASE + SWEEP + MARGIN)
+        law = Law(exactly_once=True, unheard=True, recovery=LEASE + SWEEP + MARGIN)
         verdict = conclude(stage, law)
     verdict.wrong += [f"no reply to {kind} was lost" for kind in WANTED if not struck[kind]]
+    if struck["claim"] >= ENOUGH_CLAIMS and not verdict.slowest_recovery:
+        verdict.wrong.append("no claim that nobody heard of was rescued")
     verdict.figures["faults"] = sum(struck.values())
     verdict.figures |= Counter({f"replies lost: {kind}": n for kind, n in struck.items()})
     return verdict

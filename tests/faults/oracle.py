@@ -45,7 +45,9 @@ class Law:
     claims_may_vanish: bool = False
     # Each succeeded action has exactly one effect.
     exactly_once: bool = False
-    # Seconds from the silence of a process to the rescue of what it held.
+    # No process falls silent; what is lost was claimed, and nobody heard of it.
+    unheard: bool = False
+    # Seconds from the silence of a process, or from such a claim, to the rescue of what it held.
     recovery: float = float("inf")
 
 
@@ -188,13 +190,21 @@ def _check_recovery(case: Case, silences: Silences, law: Law, verdict: Verdict) 
         if run.outcome is not Outcome.lost or run.finished_at is None:
             continue
         rescued = run.finished_at.timestamp()
-        silent = max((at for at in silences.get(_pid(run), ()) if at < rescued), default=None)
+        silent = _claimed(run) if law.unheard else _fell_silent(run, rescued, silences)
         if silent is None:
             continue
         took = rescued - silent
         verdict.slowest_recovery = max(verdict.slowest_recovery, took)
         if took > law.recovery:
             verdict.say(case, f"it was rescued {took:.1f} s after its worker fell silent")
+
+
+def _claimed(run: Run) -> float | None:
+    return None if run.started_at is None else run.started_at.timestamp()
+
+
+def _fell_silent(run: Run, rescued: float, silences: Silences) -> float | None:
+    return max((at for at in silences.get(_pid(run), ()) if at < rescued), default=None)
 
 
 def _pid(run: Run) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
@@ -19,24 +20,33 @@ WORKERS = 2
 RACERS = 8
 # An action can be taken from its pre-claim on, 0.3 s before it is due: aim around that.
 DELAY = 0.6
+# Of so many races some are won by each side.
+ENOUGH_FOR_ALL = 500
+SIDES = ("won by cancel", "won by reschedule", "lost by cancel", "lost by reschedule")
 
 
 def race(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict:
     won: dict[UUID, Action] = {}
+    lost: Counter[str] = Counter()
     with staged(place, per_second=2) as stage:
         hands = [stage.crew.hire() for _ in range(WORKERS)]
         assert wait_until(lambda: all(stage.has_started(hand) for hand in hands), 30)
         dice = random.Random(seed)
         with ThreadPoolExecutor(RACERS) as racers:
             rounds = [racers.submit(_race, stage, n, dice.random()) for n in range(count)]
-            for done, one in enumerate(rounds, start=1):
+            for done, one in enumerate(rounds):
                 changed = one.result(60)
                 if changed is not None:
                     won[changed.id] = changed
-                progress.show(done, count)
+                else:
+                    lost["lost by cancel" if _cancels(done) else "lost by reschedule"] += 1
+                progress.show(done + 1, count)
         verdict = conclude(stage, Law())
         _check(stage, won, verdict)
     verdict.figures["races"] = verdict.figures["faults"] = count
+    verdict.figures += lost
+    if count >= ENOUGH_FOR_ALL:
+        verdict.wrong += [f"no race was {side}" for side in SIDES if not verdict.figures[side]]
     return verdict
 
 
@@ -49,11 +59,15 @@ def _race(stage: Stage, number: int, chance: float) -> Action | None:
     receipts.acked[number] = str(made.id)
     pause(DELAY - 0.35 + chance * 0.15)
     try:
-        if number % 2:
+        if _cancels(number):
             return app.cancel(made.id, by="racer")
         return app.reschedule(made.id, delay=DELAY, by="racer")
     except IllegalState:
         return None
+
+
+def _cancels(number: int) -> bool:
+    return number % 2 == 1
 
 
 def _check(stage: Stage, won: dict[UUID, Action], verdict: Verdict) -> None:

@@ -119,12 +119,18 @@ def conclude(stage: Stage, law: Law, within: float = 60) -> Verdict:
     """No more faults: let it come to its end, and judge."""
     stage.customer.stop()
     stage.crew.send_customers_away()
-    stage.settle(within)
+    strays = stage.crew.strays()
+    # There may be nobody left who would do the rest.
+    stage.settle(0 if strays else within)
     stubborn = stage.crew.dismiss()
     law = replace(law, exactly_once=law.exactly_once or stage.place.exactly_once)
     lines = stage.ledger.lines()
     receipts = stage.receipts()
     verdict = judge(cases(stage.observer, lines), receipts, stage.crew.silences(), law)
+    verdict.wrong += [
+        f"process {hand.pid} ended by itself with {hand.process.returncode}: {hand.log}"
+        for hand in strays
+    ]
     verdict.wrong += [f"process {hand.pid} did not stop in order when told to" for hand in stubborn]
     slowest = verdict.slowest_call = stage.customer.receipts.slowest
     verdict.figures["calls refused as unavailable"] = stage.customer.receipts.refused

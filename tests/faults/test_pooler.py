@@ -3,17 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import psycopg
 import pytest
 
-from api.apps import Note
+from api.apps import Note, Other
 from duetime import Duetime, State
+from duetime.errors import ActionNotFound
 from duetime.model.claim import Lease
 from duetime.store.sql import listener
 from duetime.store.sql.postgres import PostgresStore
 from faults.pooler import NoPooler, Pooler
 from servers import Server
-from store.sql_kit import add, claim, find, until
+from store.sql_kit import add, another, claim, find, until
 
 Pooled = Callable[[int], str]
 
@@ -70,6 +73,56 @@ async def test_two_workers_and_blocking_clients_share_two_sessions(pooled: Poole
     assert all([len(await apps[2].runs(one.id)) == 1 for one in made])
     for app in apps:
         await app.aclose()
+
+
+async def test_transactional_handlers_have_their_effect_once(
+    pooled: Pooled, postgres_url: str
+) -> None:
+    """Their sessions change from run to run; so do those that their connections are cleared in."""
+    app = Duetime(pooled(2), listen=False, poll_unheard=0.2, concurrency=4)
+    with another(postgres_url) as admin:
+        admin.execute("CREATE TABLE effects (text text)")
+
+    @app.handler(kind="note", transactional=True)
+    async def note(payload: Note, connection: psycopg.AsyncConnection[Any]) -> None:
+        await connection.execute("SET LOCAL work_mem = '1MB'")
+        await connection.execute("INSERT INTO effects VALUES (%s)", (payload.text,))
+        await app.schedule(Other())
+
+    @app.handler(kind="other", transactional=True)
+    def other(payload: Other, connection: psycopg.Connection[Any]) -> str:
+        connection.execute("INSERT INTO effects VALUES ('other')")
+        [row] = connection.execute("SHOW work_mem")
+        return str(row[0])
+
+    async with app, app.worker():
+        made = [await app.schedule(Note(str(n))) for n in range(20)]
+        ended = [await app.wait(one.id, timeout=30) for one in made]
+        others = [await app.wait(one.id, timeout=30) for one in await app.find(kind="other")]
+    assert {(one.state, one.attempt, one.losses) for one in ended} == {(State.succeeded, 1, 0)}
+    assert [one.result for one in others] == ["4MB"] * 20
+    with another(postgres_url) as admin:
+        [row] = admin.execute("SELECT count(*), count(DISTINCT text) FROM effects")
+    assert row == (40, 21)
+
+
+async def test_a_callers_transaction_is_joined(pooled: Pooled) -> None:
+    url = pooled(2)
+    app = app_on(url, listen=False)
+    with psycopg.connect(url, prepare_threshold=None) as mine:
+        kept = app.sync.schedule(Note(), delay=60, key="k", connection=mine)
+        app.sync.reschedule(kept.id, delay=90, connection=mine)
+    with psycopg.connect(url, prepare_threshold=None) as mine:
+        gone = app.sync.schedule(Note(), delay=60, key="gone", connection=mine)
+        mine.rollback()
+    async with await psycopg.AsyncConnection.connect(url, prepare_threshold=None) as theirs:
+        cancelled = await app.schedule(Note(), delay=60, connection=theirs)
+        await app.cancel(cancelled.id, connection=theirs)
+    assert (await app.get(kept.id)).state is State.scheduled
+    assert (await app.get(cancelled.id)).state is State.cancelled
+    with pytest.raises(ActionNotFound):
+        await app.get(gone.id)
+    await app.aclose()
 
 
 async def test_a_listener_that_cannot_hear_says_so_and_polls(

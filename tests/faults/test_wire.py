@@ -1,11 +1,14 @@
 """The proxy: what it carries, what it breaks, and what our store says on the wire."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import psycopg
 import pytest
 
+from api.apps import Note
+from duetime import Duetime, Retry
 from duetime.errors import StoreUnavailable
 from duetime.model.claim import Lease
 from duetime.model.state import State
@@ -122,6 +125,50 @@ async def test_a_client_that_vanished_frees_its_rows(proxy: Proxy, postgres_url:
     assert later.state is State.scheduled
     await store.aclose()
     await other.aclose()
+
+
+def transactional(app: Duetime, work: Callable[[], None], *, blocking: bool) -> None:
+    """A handler of notes that leaves its effect and does this work."""
+    if blocking:
+
+        @app.handler(kind="note", transactional=True, retry=Retry.none())
+        def note(payload: Note, connection: psycopg.Connection[Any]) -> None:
+            connection.execute("INSERT INTO t VALUES (1)")
+            work()
+
+        return
+
+    @app.handler(kind="note", transactional=True, retry=Retry.none())
+    async def note_async(payload: Note, connection: psycopg.AsyncConnection[Any]) -> None:
+        await connection.execute("INSERT INTO t VALUES (1)")
+        work()
+
+
+@pytest.mark.parametrize("blocking", [False, True], ids=["async", "blocking"])
+@pytest.mark.parametrize("text", ['"duetime_history"', "COMMIT"])
+async def test_the_end_of_a_handlers_transaction_is_given_up_in_time(
+    proxy: Proxy, postgres_url: str, text: str, blocking: bool
+) -> None:
+    """Nobody hears of its completion or its commit: it has not happened, and costs no attempt."""
+    with another(postgres_url) as admin:
+        admin.execute("CREATE TABLE t (n int)")
+    runs: list[str] = []
+
+    def mute_once() -> None:
+        runs.append(text)
+        if len(runs) == 1:
+            proxy.mute_at(text)
+
+    # The server too hears nothing more, not even of our end.
+    patience = "options=-c%20idle_in_transaction_session_timeout%3D1000"
+    app = Duetime(f"{proxy.url}?{patience}", timeout=1, listen=False)
+    transactional(app, mute_once, blocking=blocking)
+    async with app, app.worker():
+        made = await app.schedule(Note())
+        ended = await app.wait(made.id, timeout=20)
+    assert (ended.state, ended.attempt, len(runs)) == (State.succeeded, 1, 2)
+    with another(postgres_url) as admin:
+        assert admin.execute("SELECT count(*) FROM t").fetchone() == (1,)
 
 
 def idle_in_transaction(url: str) -> int:

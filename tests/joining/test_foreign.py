@@ -179,12 +179,17 @@ async def test_a_delay_counts_from_now_and_not_from_when_the_transaction_began(
     assert action.due_at.timestamp() * 1000 - began >= 10_350
 
 
-class TestRepeatableRead:
-    async def test_the_callers_isolation_is_the_callers(self, postgres_url: str) -> None:
+class TestIsolation:
+    @pytest.mark.parametrize("level", ["REPEATABLE_READ", "SERIALIZABLE"])
+    async def test_the_callers_isolation_is_the_callers(
+        self, postgres_url: str, level: str
+    ) -> None:
         app = knowing(Duetime(postgres_url))
         await app.find()
         with psycopg.connect(postgres_url) as mine:
-            mine.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
+            mine.isolation_level = psycopg.IsolationLevel[level]
             action = app.sync.schedule(Note(), at=LATER, key="k", connection=mine)
+            [row] = mine.execute("SHOW transaction_isolation")
+        assert row == (level.lower().replace("_", " "),)
         assert (await app.get(action.id)).key == "k"
         await app.aclose()

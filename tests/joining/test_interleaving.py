@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from collections.abc import AsyncIterator
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
+from functools import partialmethod
+from itertools import count
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 
-from api.apps import Note, Other
+from api.apps import Note, Other, knowing
 from duetime import Duetime, State
-from duetime.errors import ActionNotFound
+from duetime.errors import ActionNotFound, ConfigError
+from duetime.model.action import Action
+from duetime.model.filter import Filter
+from duetime.store.ambient import current_joined
+from duetime.store.flow import Rows
+from duetime.store.sql.callers.asyncpg import AsyncpgCaller
+from duetime.store.sql.callers.base import AsyncCaller
+from duetime.store.sql.callers.psycopg import AsyncPsycopgCaller
+from duetime.store.sql.callers.turns import loop_turn
 from joining.callers import ON_POSTGRES, Caller
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
 ASYNC = [name for name in ON_POSTGRES if "sync" in name]
+FETCHING: dict[str, type[AsyncCaller]] = {
+    "async-psycopg": AsyncPsycopgCaller,
+    "asyncpg": AsyncpgCaller,
+}
 
 
 @pytest.mark.parametrize("caller_name", ASYNC, indirect=True)
@@ -37,23 +54,96 @@ async def test_one_that_fails_takes_nothing_of_its_neighbour_back(
     assert (await app.get(stored.id)).payload == Note("1")
 
 
-@pytest.mark.parametrize("caller_name", ["async-psycopg", "asyncpg"], indirect=True)
-async def test_one_that_is_interrupted_leaves_nothing_half_done(
-    app: Duetime, caller: Caller
+def test_threads_that_share_a_connection_take_nothing_of_each_other_back(
+    sqlite_path: Path,
 ) -> None:
-    dice = random.Random(5)
+    """As those of a transactional handler may: it is lent a connection that any may use."""
+    app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+    app.sync.find()
+    with closing(sqlite3.connect(sqlite_path, check_same_thread=False)) as mine:
+
+        def schedule(number: int) -> Action | None:
+            # Each third one fails, and is taken back.
+            after = None if number % 3 else uuid4()
+            key = f"k{number}"
+            try:
+                return app.sync.schedule(Note(), at=LATER, key=key, after=after, connection=mine)
+            except ActionNotFound:
+                return None
+
+        with ThreadPoolExecutor(4) as threads:
+            made = [one.id for one in threads.map(schedule, range(150)) if one is not None]
+        mine.commit()
+    assert len(made) == 100
+    assert {one.id for one in app.sync.find(limit=200)} == set(made)
+    app.sync.close()
+
+
+async def hold_in_turn(owner: object) -> None:
+    async with loop_turn(owner):
+        await asyncio.sleep(0)
+
+
+def test_a_connection_may_meet_one_event_loop_after_another() -> None:
+    class Owner:
+        """Stands for a connection, such as an AsyncSession of a program with several loops."""
+
+    owner = Owner()
+
+    async def two_at_once() -> None:
+        await asyncio.gather(hold_in_turn(owner), hold_in_turn(owner))
+
+    asyncio.run(two_at_once())
+    asyncio.run(two_at_once())
+
+
+async def interrupt(
+    self: AsyncCaller, fetch: Any, sent: Iterator[int], nth: int, answered: bool, *statement: Any
+) -> Rows:
+    """Fetch; but the task that sends the nth statement is cancelled, while that is under way or
+    once it is answered."""
+    this = next(sent) == nth
+    if this and not answered:
+        cancel_current()
+    rows: Rows = await fetch(self, *statement)
+    if this and answered:
+        cancel_current()
+        await asyncio.sleep(0)
+    return rows
+
+
+def cancel_current() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+
+
+@pytest.mark.parametrize("answered", [False, True], ids=["under way", "answered"])
+@pytest.mark.parametrize("caller_name", FETCHING, indirect=True)
+async def test_one_that_is_interrupted_leaves_nothing_half_done(
+    app: Duetime,
+    caller: Caller,
+    caller_name: str,
+    answered: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     await caller.close()
-    for _ in range(60):
+    kind = FETCHING[caller_name]
+    for nth in range(1, 100):
         action = await app.schedule(Note(), at=LATER)
         await caller.begin()
-        try:
-            async with asyncio.timeout(dice.uniform(0.0005, 0.006)):
-                await caller.call(app, "cancel", action.id)
-        except TimeoutError:
-            pass
+        with monkeypatch.context() as patch:
+            interrupted = partialmethod(interrupt, kind.afetch, count(1), nth, answered)
+            patch.setattr(kind, "afetch", interrupted)
+            call = asyncio.create_task(caller.call(app, "cancel", action.id))
+            await asyncio.wait([call])
         await caller.commit()
         await caller.close()
         assert places(caller.url, action.id) == 1
+        if not call.cancelled():
+            break
+    # Its savepoint, what it reads and changes, and the end of it.
+    assert nth > 4
 
 
 def places(url: str, action_id: UUID) -> int:
@@ -94,6 +184,23 @@ async def test_a_task_that_the_handler_leaves_behind_cannot_undo_its_completion(
         async with bank.worker():
             ended = await bank.wait(action.id, timeout=20)
         assert (ended.state, ended.attempt, ended.losses) == (State.succeeded, 1, 0)
-    await asyncio.gather(*tasks, return_exceptions=True)
+    answers = await asyncio.gather(*tasks, return_exceptions=True)
+    # Refused for its parent if it came in before the completion, or as too late.
+    assert {type(one) for one in answers} <= {ActionNotFound, ConfigError}
+    assert len(answers) == 5
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute("SELECT count(*) FROM effects").fetchone() == (5,)
+
+
+async def test_what_comes_after_the_completion_is_told_what_to_do(bank: Duetime) -> None:
+    joined: list[Any] = []
+
+    @bank.handler(kind="note", transactional=True)
+    async def handle(note: Note, connection: psycopg.AsyncConnection[Any]) -> None:
+        joined.append(current_joined(bank.store))
+
+    action = await bank.schedule(Note())
+    async with bank.worker():
+        await bank.wait(action.id, timeout=20)
+    with pytest.raises(ConfigError, match="await the task inside the handler"):
+        await joined[0].perform(bank.store.find(Filter()))

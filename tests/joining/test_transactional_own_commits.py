@@ -46,6 +46,11 @@ def execute_raw(session: Session, sql: str) -> None:
     cursor.close()
 
 
+def kept(url: str) -> int:
+    """SQLite itself refuses such a commit; PostgreSQL has made it before anybody could."""
+    return 0 if url.startswith("sqlite") else 1
+
+
 async def failed_for_good(bank: Duetime, kind: Kind, work: Callable[[Hand], Any]) -> Action:
     kind.declare(bank, work, retry=AGAIN)
     ended = await run(bank, await bank.schedule(Note()))
@@ -64,11 +69,16 @@ class TestByRawMeans:
             await raw(hand, sql)
 
         await failed_for_good(bank, kind, work)
-        assert count_notes(kind_url) <= 1
+        assert count_notes(kind_url) == kept(kind_url)
 
     @pytest.mark.parametrize("sql", ["COMMIT", "COMMIT; BEGIN"])
     async def test_and_then_raises(
-        self, bank: Duetime, kind: Kind, kind_url: str, sql: str
+        self,
+        bank: Duetime,
+        kind: Kind,
+        kind_url: str,
+        sql: str,
+        caplog: pytest.LogCaptureFixture,
     ) -> None:
         async def work(hand: Hand) -> None:
             await hand.execute(INSERT)
@@ -76,7 +86,11 @@ class TestByRawMeans:
             raise RuntimeError("after the fact")
 
         await failed_for_good(bank, kind, work)
-        assert count_notes(kind_url) <= 1
+        assert count_notes(kind_url) == kept(kind_url)
+        told = [one for one in caplog.records if one.exc_info and one.levelname == "ERROR"]
+        assert [str(one.exc_info[1]) for one in told if one.exc_info] == (
+            ["after the fact"] * kept(kind_url)
+        )
 
     @pytest.mark.parametrize("kind_name", SESSIONS, indirect=True)
     async def test_with_the_drivers_own_commit(
@@ -93,7 +107,7 @@ class TestByRawMeans:
                 await hand.lent.run_sync(commit)
 
         await failed_for_good(bank, kind, work)
-        assert count_notes(kind_url) <= 1
+        assert count_notes(kind_url) == kept(kind_url)
 
     async def test_the_next_run_has_a_connection_like_any_other(
         self, bank: Duetime, kind: Kind, kind_url: str

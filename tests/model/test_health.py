@@ -8,6 +8,7 @@ import pytest
 
 from duetime.model import health
 from duetime.model.diagnosis import DatabaseFile, Diagnosis, Ear, Holder, Schema, Version
+from duetime.model.duration import amount
 from duetime.model.health import Finding, Level, is_usable, judge_database, judge_work
 from duetime.model.stats import LivingWorker, Parked, Stats
 
@@ -175,7 +176,12 @@ def test_the_oldest_snapshot(holder: Holder, level: Level) -> None:
     found = base("snapshots", answered_in=0.0, holders=(holder,))
     assert found.level is level
     assert (holder.name in found.figure) == (level is WARNING)
-    assert base("snapshots", answered_in=0.0).figure == "none open"
+    assert base("snapshots", answered_in=0.0, holders=()).figure == "none open"
+
+
+def test_a_store_that_tells_of_no_snapshots_is_not_told_that_there_are_none() -> None:
+    found = judge_database(Diagnosis(answered_in=0.0), "duetime migrate")
+    assert [one.check for one in found] == ["connection"]
 
 
 @pytest.mark.parametrize(
@@ -188,9 +194,10 @@ def test_the_oldest_snapshot(holder: Holder, level: Level) -> None:
         ("journal", {"journal_mode": "delete"}, WARNING),
         ("write lock", {}, OK),
         ("write lock", {"locked_for": 2.0}, FAILURE),
-        ("disk", {"free_bytes": health.DISK_WARNING}, OK),
-        ("disk", {"free_bytes": health.DISK_WARNING - 1}, WARNING),
-        ("disk", {"free_bytes": health.DISK_FAILURE - 1}, FAILURE),
+        ("disk", {"free_bytes": health.DISK_WARNING_BYTES}, OK),
+        ("disk", {"free_bytes": health.DISK_WARNING_BYTES - 1}, WARNING),
+        ("disk", {"free_bytes": None}, OK),
+        ("disk", {"free_bytes": health.DISK_FAILURE_BYTES - 1}, FAILURE),
     ],
 )
 def test_files(check: str, changes: dict[str, Any], level: Level) -> None:
@@ -198,5 +205,5 @@ def test_files(check: str, changes: dict[str, Any], level: Level) -> None:
 
 
 def test_durations_are_short() -> None:
-    told = [health.duration(seconds) for seconds in (0.25, 12, 119, 120, 7200, 200_000)]
-    assert told == ["0.2 s", "12 s", "119 s", "2 m", "2 h", "2 d"]
+    told = [amount(seconds) for seconds in (0.25, 3, 12, 119, 120, 7200, 200_000)]
+    assert told == ["0.2 s", "3 s", "12 s", "119 s", "2 m", "2 h", "2 d"]

@@ -86,7 +86,8 @@ class Supervisor:
         self._code = 0
 
     async def run(self) -> int:
-        """The exit code: 0 after an orderly drain, else that of the child that could not start."""
+        """The exit code: 0 after an orderly drain, 1 if a child died in it; else 1 or 2, as that of
+        the child that could not start, and 1 where that says neither."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
             loop.add_signal_handler(number, self._asked)

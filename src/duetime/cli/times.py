@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import typer
 
 from duetime.model.clock import SystemClock
+from duetime.model.duration import amount
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
@@ -56,27 +57,13 @@ def shown(instant: datetime | None, at: datetime, between: str = ", ") -> str:
 def relative(distance: timedelta) -> str:
     """`in 3 m`, `2 h ago`, `now`."""
     seconds = distance.total_seconds()
-    size = amount(abs(seconds))
+    size = amount(round(abs(seconds)))
     if abs(seconds) < 0.5:
         return "now"
     return f"in {size}" if seconds > 0 else f"{size} ago"
-
-
-def amount(seconds: float) -> str:
-    """One number and one unit; from two of a unit on, so that rounding hides little."""
-    left = round(seconds)
-    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
-        if left >= 2 * size:
-            return f"{left / size:.0f} {unit}"
-    return f"{left} s"
 
 
 def milliseconds(distance: timedelta) -> str:
     """`1,234 ms`; small ones with a decimal, because that is where lateness lives."""
     number = distance / timedelta(milliseconds=1)
     return f"{number:,.1f} ms" if abs(number) < 100 else f"{number:,.0f} ms"
-
-
-def iso(instant: datetime) -> str:
-    """As machines read it."""
-    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -49,12 +49,13 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFile:
-    """A database in a file. `locked_for` is how long the write lock could not be had."""
+    """A database in a file. `free_bytes` is None if nobody may tell; `locked_for` is how long the
+    write lock could not be had."""
 
     path: str
     writable: bool
     folder_writable: bool
-    free_bytes: int
+    free_bytes: int | None
     journal_mode: str | None = None
     locked_for: float | None = None
 
@@ -62,6 +63,7 @@ class DatabaseFile:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """All that could be found out; None or empty where it could not, or means nothing here.
+    `holders` is empty where nobody keeps anything from being cleared away.
 
     `fault` says why the database cannot be used at all.
     """
@@ -71,5 +73,5 @@ class Diagnosis:
     versions: tuple[Version, ...] = ()
     schema: Schema | None = None
     ear: Ear | None = None
-    holders: tuple[Holder, ...] = ()
+    holders: tuple[Holder, ...] | None = None
     file: DatabaseFile | None = None

@@ -1,4 +1,5 @@
-"""Durations and instants as callers give them, checked before anything is written."""
+"""Durations and instants as callers give them, checked before anything is written; and durations
+as people read them."""
 
 from __future__ import annotations
 
@@ -45,3 +46,12 @@ def instant(argument: str, value: datetime) -> datetime:
         return value.astimezone(UTC)
     except OverflowError:
         raise InvalidArgument(argument, value, "in UTC it lies outside years 1 to 9999") from None
+
+
+def amount(seconds: float) -> str:
+    """One number and one unit; from two of a unit on, so that rounding hides little."""
+    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    is_whole = seconds >= 10 or seconds == round(seconds)
+    return f"{seconds:.0f} s" if is_whole else f"{seconds:.1f} s"

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duetime.model.diagnosis import DatabaseFile, Diagnosis, Ear, Holder, Schema, Version
+from duetime.model.duration import amount
 from duetime.model.stats import LivingWorker, Parked, Stats
 
-# Seconds, unless they say otherwise.
+# Seconds, unless their name says otherwise.
 SLOW_ANSWER = 1.0
 OVERDUE_WARNING = 60.0
 OVERDUE_FAILURE = 600.0
 CLOCK_WARNING = 1.0
 SNAPSHOT_WARNING = 60.0
 SNAPSHOT_TRANSACTIONS = 1_000_000
-DISK_WARNING = 500_000_000
-DISK_FAILURE = 50_000_000
+DISK_WARNING_BYTES = 500_000_000
+DISK_FAILURE_BYTES = 50_000_000
 
 Runs = Callable[[str, int], bool]
 
@@ -57,7 +58,7 @@ def judge_database(diagnosis: Diagnosis, migrate: str) -> list[Finding]:
         found.append(schema(diagnosis.schema, migrate))
     if diagnosis.ear is not None:
         found.append(ear(diagnosis.ear))
-    if diagnosis.answered_in is not None and diagnosis.file is None:
+    if diagnosis.holders is not None:
         found.append(snapshots(diagnosis.holders))
     if diagnosis.file is not None:
         found += file(diagnosis.file)
@@ -113,7 +114,7 @@ def snapshots(holders: Iterable[Holder]) -> Finding:
         remedy = "end it: claims have to step over every row that died since"
         return _warning("snapshots", "; ".join(_held(one) for one in bad), remedy)
     oldest = max((one.seconds or 0.0 for one in known), default=None)
-    began = "none open" if oldest is None else f"the oldest began {duration(oldest)} ago"
+    began = "none open" if oldest is None else f"the oldest began {amount(oldest)} ago"
     return _ok("snapshots", began)
 
 
@@ -124,7 +125,7 @@ def _is_old(one: Holder) -> bool:
 def _held(one: Holder) -> str:
     if one.seconds is None:
         return f"{one.name} holds back {one.transactions:,} transactions"
-    return f"{one.name} has been open for {duration(one.seconds)}"
+    return f"{one.name} has been open for {amount(one.seconds)}"
 
 
 def file(one: DatabaseFile) -> list[Finding]:
@@ -146,7 +147,8 @@ def _journal(one: DatabaseFile) -> Finding:
     return _warning(
         "journal",
         f"mode {one.journal_mode}, not WAL",
-        "any use by duetime sets it; if it stays, move the file to a local disk",
+        "the first use by duetime sets it, and this look at the work is one; if it says so again, "
+        "move the file to a local disk",
     )
 
 
@@ -158,12 +160,14 @@ def _lock(one: DatabaseFile) -> Finding:
 
 
 def _space(one: DatabaseFile) -> Finding:
+    if one.free_bytes is None:
+        return _ok("disk", "unknown")
     figure = f"{one.free_bytes / 1_000_000:,.0f} MB free"
-    if one.free_bytes < DISK_FAILURE:
+    if one.free_bytes < DISK_FAILURE_BYTES:
         return _failure("disk", figure, "make room")
     return (
         _warning("disk", figure, "make room")
-        if one.free_bytes < DISK_WARNING
+        if one.free_bytes < DISK_WARNING_BYTES
         else _ok("disk", figure)
     )
 
@@ -190,7 +194,7 @@ def clock(offset: float) -> Finding:
     side = "ahead of" if offset > 0 else "behind"
     return _warning(
         "clock",
-        f"the store is {duration(abs(offset))} {side} this machine",
+        f"the store is {amount(abs(offset))} {side} this machine",
         "set both by NTP: work starts by the store's clock, instants are computed by this one",
     )
 
@@ -199,7 +203,7 @@ def overdue(stats: Stats) -> Finding:
     oldest = stats.oldest_overdue or 0.0
     if not stats.overdue:
         return _ok("overdue", "none")
-    figure = f"{stats.overdue:,}, the oldest for {duration(oldest)}"
+    figure = f"{stats.overdue:,}, the oldest for {amount(oldest)}"
     if oldest < OVERDUE_WARNING:
         return _ok("overdue", figure)
     remedy = "add workers or slots, and see that the queues are served"
@@ -256,13 +260,6 @@ def _unfinished(stats: Stats) -> str:
 
 
 # -- words ---------------------------------------------------------------------------
-
-
-def duration(seconds: float) -> str:
-    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
 
 
 def _dotted(numbers: tuple[int, ...]) -> str:

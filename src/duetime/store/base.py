@@ -2,8 +2,8 @@
 and `duetime.testing.conformance` checks it.
 
 A store is dumb: it keeps rows and applies guarded moves. What a move should be is decided
-in `duetime.model`. Every verb returns a Flow; `perform` and `perform_blocking` are the only
-places where I/O happens.
+in `duetime.model`. Every verb returns a Flow, which does no I/O by itself; whoever performs it
+does.
 
 Rules that hold for every verb:
 

@@ -33,7 +33,8 @@ class Joined(ABC):
     @abstractmethod
     def after_commit(self, call: Callable[[], None]) -> bool:
         """Call it once what was performed is committed, never if it is rolled back. False if
-        this connection tells nobody of its commits: then it is never called."""
+        this connection tells nobody of its commits: then it is never called. Of the savepoints
+        of a raw connection nobody knows: what one took back is called with the commit."""
 
 
 class LastJoined(Joined):

@@ -29,10 +29,10 @@ LONGEST_GAP = 1.0
 
 
 class Sweeper:
-    """Sweeps at fixed intervals for the look-ahead, expired leases, a sign of life and the
-    clock, and again at once while a whole batch had to be rescued: that also finds overdue
-    work whose wake was lost. Between them it looks, a mere read, whenever a claim came back
-    short.
+    """Sweeps at fixed intervals for the look-ahead, expired leases, parents whose children were
+    forgotten, a sign of life and the clock, and again at once while a whole batch had to be
+    rescued: that also finds overdue work whose wake was lost. Between them it looks, a mere read,
+    whenever a claim came back short.
 
     A worker that was cut off from the store rescues nothing until one lease after its return:
     others could not renew meanwhile either. What kept its answer waiting may have kept their

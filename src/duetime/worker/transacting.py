@@ -92,11 +92,18 @@ class Transacting:
             raise
         except BaseException as error:
             if await self._transaction.ended_early(self._hop):
+                # What is recorded tells of the commit; what it raised must not go unseen.
+                log.error(
+                    "a handler ended its transaction by itself, and then raised %s",
+                    describe(error),
+                    exc_info=error,
+                )
                 raise OwnCommit from error
             raise
 
     def _judged(self, error: BaseException) -> End | None:
-        """What it means that everything was taken back; None if the error itself says it."""
+        """What it means, now that all that could be was taken back; None if the error itself says
+        it. Raises Fail if the handler ended the transaction, so that part of it may be kept."""
         chosen = isinstance(error, Snooze | Cancel | Fail)
         if not chosen and self._transaction.broken(error):
             return Broken(f"its transaction broke: {describe(error)}")
@@ -147,10 +154,19 @@ class Transacting:
                 await self._hop(lambda: time.sleep(PAUSE))
 
     async def _roll_back(self) -> None:
-        await _quietly(self._transaction.rollback(self._hop))
+        await self._quietly(self._transaction.rollback(self._hop))
 
     async def _close(self) -> None:
-        await _quietly(self._transaction.close(self._hop))
+        await self._quietly(self._transaction.close(self._hop))
+
+    async def _quietly(self, ending: Coroutine[Any, Any, None]) -> None:
+        """What broke cannot be rolled back or closed, and need not be: without its connection the
+        database keeps nothing of it."""
+        try:
+            await ending
+        except Exception as error:
+            level = logging.DEBUG if self._transaction.broken(error) else logging.WARNING
+            log.log(level, "a transaction could not be ended in order", exc_info=True)
 
 
 def _given_back(what: str, error: Exception) -> Released:
@@ -181,11 +197,3 @@ async def _whole(commit: Coroutine[Any, Any, None]) -> None:
             raise
         await asyncio.wait([task])
         task.result()
-
-
-async def _quietly(ending: Coroutine[Any, Any, None]) -> None:
-    """What cannot be rolled back or closed is broken: the server has rolled it back."""
-    try:
-        await ending
-    except Exception:
-        log.debug("a transaction could not be ended in order", exc_info=True)

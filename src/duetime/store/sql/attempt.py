@@ -11,7 +11,7 @@ from typing import Generic, TypeVar, cast
 from duetime.errors import StoreUnavailable
 from duetime.store.flow import Flow, Mode, Statement, Wake
 from duetime.store.sql.conflicts import is_conflict
-from duetime.store.sql.drive import Command, Driven, statements
+from duetime.store.sql.drive import COMMIT, ROLLBACK, Command, Driven, statements
 from duetime.store.sql.postgres_faults import FAULTS, explain, is_lost
 
 T = TypeVar("T")
@@ -46,8 +46,6 @@ class Pinned:
 
 
 Sent = Statement | Command | Pinned
-
-COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
 
 
 def settings(timeout: float) -> Mapping[Mode, Command]:

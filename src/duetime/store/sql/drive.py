@@ -20,6 +20,9 @@ class Command:
     text: str
 
 
+COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
+
+
 def statements(steps: Steps[T]) -> Driven[Statement, tuple[T, list[Wake]]]:
     """A flow's statements only; with its value come those to wake once it is committed."""
     wakes: list[Wake] = []

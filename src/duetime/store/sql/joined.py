@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from duetime.store.flow import Flow, Mode, Statement, Steps, Wake
 from duetime.store.sql.callers.base import Caller, Params, Render, Standing, Step
-from duetime.store.sql.drive import Command, Driven, statements
+from duetime.store.sql.drive import COMMIT, ROLLBACK, Command, Driven, statements
 from duetime.store.sql.loader import Dialect, Loader, Style
 from duetime.store.transaction import Joined
 
@@ -20,7 +20,6 @@ BEGIN: dict[Dialect, Command] = {
     # A transaction that reads first and writes later is refused as soon as another has written.
     "sqlite": Command("BEGIN IMMEDIATE"),
 }
-COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
 SAVE, KEEP = Command("SAVEPOINT duetime"), Command("RELEASE SAVEPOINT duetime")
 UNDO = Command("ROLLBACK TO SAVEPOINT duetime")
 
@@ -45,8 +44,8 @@ class Host(Protocol):
         ...
 
     pins: Command | None
-    """What to set for the last statement of a transaction, so that no plan can go wrong; its
-    answer ends with the transaction's mark."""
+    """What to set before a flow whose plans are pinned, so that none can go wrong; its answer ends
+    with the transaction's mark."""
 
     wake: Callable[[Sequence[Wake]], None]
     """They are committed: tell whoever sleeps, here and elsewhere."""
@@ -114,8 +113,11 @@ def bracketed(
     flow: Flow[T], standing: Standing, dialect: Dialect
 ) -> Driven[Step, tuple[T, list[Wake]]]:
     """All of a flow or nothing, also if the caller goes on after an error."""
+    if flow.mode is Mode.read:
+        # Nothing to undo; and on SQLite a transaction begun for it would lock all others out.
+        return (yield from statements(flow.start()))
     if standing is Standing.alone:
-        if flow.mode in (Mode.read, Mode.single):
+        if flow.mode is Mode.single:
             return (yield from statements(flow.start()))
         return (yield from _between(flow.start(), BEGIN[dialect], COMMIT, [ROLLBACK]))
     if standing is Standing.unopened:

@@ -200,8 +200,8 @@ class PostgresStore(SqlFlows):
 
     def opener(self, annotation: object, sessions: object) -> Opener | None:
         own: dict[str, Make] = {
-            PSYCOPG: lambda: PsycopgTransaction(self._host, self._lent),
-            ASYNC_PSYCOPG: lambda: AsyncPsycopgTransaction(self._host, self._lent),
+            PSYCOPG: lambda: PsycopgTransaction(self._host, self._lent, self._timeout),
+            ASYNC_PSYCOPG: lambda: AsyncPsycopgTransaction(self._host, self._lent, self._timeout),
         }
         return opener_for(annotation, self._host, sessions, own, self.took_effect)
 

@@ -56,8 +56,16 @@ def _file(path: str) -> DatabaseFile:
         path=path,
         writable=os.access(path, os.W_OK),
         folder_writable=os.access(folder, os.W_OK | os.X_OK),
-        free_bytes=shutil.disk_usage(folder).free,
+        free_bytes=_free_bytes(folder),
     )
+
+
+def _free_bytes(folder: str) -> int | None:
+    """None where we may not even look, as below a directory that is closed to us."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return None
 
 
 def _open(path: str) -> sqlite3.Connection:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from duetime.model.clock import Clock, to_micros
 from duetime.store.flow import Wake
 from duetime.store.sql import migrate as migrations
-from duetime.store.sql.callers.base import Caller, Step, another_database
+from duetime.store.sql.callers.base import Caller, Standing, Step, another_database
 from duetime.store.sql.drive import Command, Driven, statements
 from duetime.store.sql.joined import Host, bracketed
 from duetime.store.sql.loader import Loader, Migration, Style
@@ -19,10 +19,10 @@ DATABASES = Command("PRAGMA database_list")
 
 
 class SqliteHost(Host):
-    pins = None
-
     """`ready` tells whether our tables are known to be there; `refuse` raises if any of these
     migrations are missing and may not be made."""
+
+    pins = None
 
     def __init__(
         self,
@@ -58,12 +58,14 @@ class SqliteHost(Host):
             yield from self._prepare(caller)
 
     def _prepare(self, caller: Caller) -> Driven[Step, None]:
-        """Part of the caller's transaction like all else: rolled back, they are missing again."""
+        """Part of the caller's transaction if one is open: rolled back, they are missing again.
+        None is begun for them, since a read would leave it open."""
         missing, _ = yield from statements(migrations.pending(self._loader).start())
         self._refuse(missing)
         if missing:
-            apply = migrations.apply(self._loader)
-            yield from bracketed(apply, caller.standing(), caller.dialect)
+            is_open = caller.standing() is Standing.open
+            standing = Standing.open if is_open else Standing.alone
+            yield from bracketed(migrations.apply(self._loader), standing, caller.dialect)
 
     def loader_for(self, style: Style) -> Loader:
         return self._loader.for_caller(style)

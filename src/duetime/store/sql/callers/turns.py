@@ -5,23 +5,21 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakValueDictionary
 
-_thread_locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
-_loop_locks: WeakKeyDictionary[Any, asyncio.Lock] = WeakKeyDictionary()
+# By the number of the connection, since not every one can be referred to weakly. A lock lives as
+# long as somebody is in turn or waits for it, and so long the connection keeps its number.
+_thread_locks: WeakValueDictionary[int, threading.RLock] = WeakValueDictionary()
+_loop_locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 _making = threading.Lock()
 
 
-def thread_turn(owner: object) -> AbstractContextManager[Any]:
-    try:
-        with _making:
-            return _thread_locks.setdefault(owner, threading.RLock())
-    except TypeError:
-        return nullcontext()  # sqlite3's, which serve one thread
-
-
-def loop_turn(owner: object) -> AbstractAsyncContextManager[Any]:
+def thread_turn(owner: object) -> threading.RLock:
     with _making:
-        return _loop_locks.setdefault(owner, asyncio.Lock())
+        return _thread_locks.setdefault(id(owner), threading.RLock())
+
+
+def loop_turn(owner: object) -> asyncio.Lock:
+    """Not kept from one event loop to the next: it would belong to the first."""
+    with _making:
+        return _loop_locks.setdefault(id(owner), asyncio.Lock())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar, cast
 from uuid import uuid4
 
-from duetime.errors import StoreUnavailable
+from duetime.errors import ConfigError
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.callers.base import Caller, Standing, Step
 from duetime.store.sql.conflicts import is_conflict
@@ -16,13 +17,16 @@ from duetime.store.sql.joined import Host, SqlJoined
 from duetime.store.transaction import Hop, LastJoined, OwnCommit, Transaction
 
 T = TypeVar("T")
+Deadline = Callable[[], AbstractContextManager[None]]
 
 
 class OwnJoined(SqlJoined, LastJoined):
-    """A transaction of ours: we know what is the last of it, and when it is committed."""
+    """A transaction of ours: we know what is the last of it, and when it is committed. `deadline`
+    bounds what we ask of it ourselves: a database that fell silent is given up in time."""
 
-    def __init__(self, host: Host, caller: Caller) -> None:
+    def __init__(self, host: Host, caller: Caller, deadline: Deadline = nullcontext) -> None:
         super().__init__(host, caller)
+        self._deadline = deadline
         self._calls: list[Callable[[], None]] = []
         self._last: Flow[Any] | None = None
         self._mark: str | None = None
@@ -48,15 +52,21 @@ class OwnJoined(SqlJoined, LastJoined):
 
     async def perform_last(self, flow: Flow[T]) -> T:
         self._last = flow
-        return await self.perform(flow)
+        with self._deadline():
+            return await self.perform(flow)
 
     def perform_last_blocking(self, flow: Flow[T]) -> T:
         self._last = flow
-        return self.perform_blocking(flow)
+        with self._deadline():
+            return self.perform_blocking(flow)
 
     def _steps(self, flow: Flow[T]) -> Driven[Step, T]:
         if self._last not in (None, flow):
-            raise StoreUnavailable("the transaction of the handler that began this is over")
+            raise ConfigError(
+                "a task that a transactional=True handler started called a verb after the handler "
+                "had returned: its transaction is over; await the task inside the handler, or "
+                "start it outside"
+            )
         if self._last is flow and self._caller.standing() is not Standing.open:
             raise OwnCommit
         return (yield from super()._steps(flow))
@@ -82,10 +92,6 @@ class OwnTransaction(Transaction):
 
     def met_another(self, error: BaseException) -> bool:
         return is_conflict(error)
-
-    async def ended_early(self, hop: Hop) -> bool:
-        """SQLite refuses it by itself."""
-        return False
 
     def committed(self) -> None:
         self.joined.committed()

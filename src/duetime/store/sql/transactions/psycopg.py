@@ -1,9 +1,9 @@
 """Connections of psycopg 3, blocking and async, from a pool for handlers; each comes as if it
-were new."""
+were new. What we ask of them ourselves is answered in time, or the connection is cut."""
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from typing import Any
 
 import psycopg
@@ -13,6 +13,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from duetime.store.sql.callers.psycopg import AsyncPsycopgCaller, PsycopgCaller
+from duetime.store.sql.deadline import loop_deadline, thread_deadline
 from duetime.store.sql.joined import Host
 from duetime.store.sql.pools import AsyncConnection, Connection, Pools
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
@@ -70,9 +71,10 @@ class OfPsycopg(OwnTransaction):
 class PsycopgTransaction(OfPsycopg, BlockingTransaction):
     """A block as of `connection.transaction()`, in which psycopg itself refuses commit()."""
 
-    def __init__(self, host: Host, pools: Pools) -> None:
+    def __init__(self, host: Host, pools: Pools, timeout: float) -> None:
         self._host = host
         self._pools = pools
+        self._timeout = timeout
         self._stack = ExitStack()
         self._connection: Connection | None = None
         self._spoiled = False
@@ -85,29 +87,41 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
         connection.isolation_level = ISOLATION
         # What a task of the handler sends after our commit must not be committed by itself.
         connection.autocommit = False
-        self.joined = OwnJoined(self._host, PsycopgCaller(connection))
+        self.joined = OwnJoined(self._host, PsycopgCaller(connection), self._deadline)
         self._block = psycopg.Transaction(connection)
-        with connection.pipeline():
+        with self._deadline(), connection.pipeline():
             self._block.__enter__()
             self.joined.perform_blocking(self.joined.marking())
         return connection
 
     async def ended_early(self, hop: Hop) -> bool:
         if self._status() == TransactionStatus.INTRANS:
-            return bool(await hop(lambda: self.joined.perform_blocking(self.joined.unmarked())))
+            return bool(await hop(self._is_unmarked))
         return self._status() == TransactionStatus.IDLE
 
+    def _is_unmarked(self) -> bool:
+        with self._deadline():
+            return self.joined.perform_blocking(self.joined.unmarked())
+
     def _commit(self) -> None:
-        self._block.__exit__(None, None, None)
+        with self._deadline():
+            self._block.__exit__(None, None, None)
 
     def _rollback(self) -> None:
         self._spoiled = True
-        self._block.__exit__(*UNDO)
+        with self._deadline():
+            self._block.__exit__(*UNDO)
 
     def _close(self) -> None:
         with self._stack:
             if self._connection is not None and not self._connection.closed:
-                self._clear(self._connection)
+                with self._deadline():
+                    self._clear(self._connection)
+
+    def _deadline(self) -> AbstractContextManager[None]:
+        assert self._connection is not None
+        distrust = self._pools.of_threads().shelf.close
+        return thread_deadline(self._connection, self._timeout, distrust)
 
     def _clear(self, connection: Connection) -> None:
         """What the handler set or locked for its session is not for the next one. Where it came
@@ -120,9 +134,10 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
 
 
 class AsyncPsycopgTransaction(OfPsycopg):
-    def __init__(self, host: Host, pools: Pools) -> None:
+    def __init__(self, host: Host, pools: Pools, timeout: float) -> None:
         self._host = host
         self._pools = pools
+        self._timeout = timeout
         self._stack = AsyncExitStack()
         self._connection: AsyncConnection | None = None
         self._spoiled = False
@@ -135,29 +150,39 @@ class AsyncPsycopgTransaction(OfPsycopg):
         connection.cursor_factory = AsyncGuardedCursor
         await connection.set_isolation_level(ISOLATION)
         await connection.set_autocommit(False)
-        self.joined = OwnJoined(self._host, AsyncPsycopgCaller(connection))
+        self.joined = OwnJoined(self._host, AsyncPsycopgCaller(connection), self._deadline)
         self._block = psycopg.AsyncTransaction(connection)
-        async with connection.pipeline():
-            await self._block.__aenter__()
-            await self.joined.perform(self.joined.marking())
+        with self._deadline():
+            async with connection.pipeline():
+                await self._block.__aenter__()
+                await self.joined.perform(self.joined.marking())
         return connection
 
     async def ended_early(self, hop: Hop) -> bool:
         if self._status() == TransactionStatus.INTRANS:
-            return await self.joined.perform(self.joined.unmarked())
+            with self._deadline():
+                return await self.joined.perform(self.joined.unmarked())
         return self._status() == TransactionStatus.IDLE
 
     async def commit(self, hop: Hop) -> None:
-        await self._block.__aexit__(None, None, None)
+        with self._deadline():
+            await self._block.__aexit__(None, None, None)
 
     async def rollback(self, hop: Hop) -> None:
         self._spoiled = True
-        await self._block.__aexit__(*UNDO)
+        with self._deadline():
+            await self._block.__aexit__(*UNDO)
 
     async def close(self, hop: Hop) -> None:
         async with self._stack:
             if self._connection is not None and not self._connection.closed:
-                await self._clear(self._connection)
+                with self._deadline():
+                    await self._clear(self._connection)
+
+    def _deadline(self) -> AbstractContextManager[None]:
+        assert self._connection is not None
+        distrust = self._pools.of_loop().shelf.close
+        return loop_deadline(self._connection, self._timeout, distrust)
 
     async def _clear(self, connection: AsyncConnection) -> None:
         if self._spoiled:

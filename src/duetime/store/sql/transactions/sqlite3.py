@@ -8,7 +8,7 @@ from collections.abc import Callable
 from duetime.store.sql.callers.sqlite3 import Sqlite3Caller
 from duetime.store.sql.joined import Host
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined
-from duetime.store.transaction import OwnCommit
+from duetime.store.transaction import Hop, OwnCommit
 
 # Told of what a statement is about to do; its answer permits or refuses it.
 Rule = Callable[..., int]
@@ -32,6 +32,10 @@ class Sqlite3Transaction(BlockingTransaction):
     def check(self) -> None:
         if not self._there().in_transaction:
             raise OwnCommit
+
+    async def ended_early(self, hop: Hop) -> bool:
+        """SQLite refuses it by itself."""
+        return False
 
     def refused(self, error: BaseException) -> bool:
         return super().refused(error) or is_denial(error)
