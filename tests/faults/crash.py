@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 from duetime.model.claim import Claimed
 from duetime.model.state import Outcome
@@ -73,12 +72,11 @@ def _die_soon() -> None:
 
 
 class Watch:
-    """Around a store: knows each flow by name, passes the crash points, remembers tokens."""
+    """Around a store: knows each flow by name, passes the crash points."""
 
     def __init__(self, store: Store, crash: Crash) -> None:
         self._crash = crash
         self._flows: dict[int, tuple[Flow[Any], str]] = {}
-        self.tokens: dict[UUID, UUID] = {}
         for verb in VERBS:
             setattr(store, verb, self._named(verb, getattr(store, verb)))
         self._wrap(store, "perform", "perform_blocking")
@@ -118,8 +116,6 @@ class Watch:
         return name
 
     def _after(self, name: str, value: Any) -> Any:
-        if isinstance(value, Claimed):
-            self.tokens |= {claim.id: claim.token for claim in value.claims}
         if not isinstance(value, Claimed) or value.claims:
             self._crash.hit(f"{name}:after")
         return value

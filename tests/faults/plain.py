@@ -18,7 +18,7 @@ def make(order: Order) -> Duetime:
 
     @app.handler(kind="work")
     async def work(payload: Work, ctx: Context) -> int:
-        token = book.token(ctx)
+        token = book.token()
         book.crash.hit("start")
         await book.write(ctx, token, STARTED)
         book.crash.hit("handler")

@@ -27,14 +27,14 @@ def make(order: Order) -> Duetime:
 
     @app.handler(kind="rude")
     async def rude(payload: Rude, ctx: Context) -> None:
-        token = book.token(ctx)
+        token = book.token()
         book.write_blocking(ctx, token, STARTED)
         MANNERS[payload.how](payload.seconds)
         book.write_blocking(ctx, token, ENDED)
 
     @app.handler(kind="work")
     async def work(payload: Work, ctx: Context) -> None:
-        token = book.token(ctx)
+        token = book.token()
         await book.write(ctx, token, STARTED)
         await asyncio.sleep(payload.seconds)
         await book.write(ctx, token, ENDED)

@@ -1,5 +1,4 @@
-"""Campaigns in small; `make faults ROW=...` plays each in full. Left to `make soak` is
-network-transactional: what a handler itself asks on a wire that fell silent is not given up yet."""
+"""Each campaign in small; `make faults ROW=...` plays each in full."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,10 +12,10 @@ from faults.rows import ROWS
 from faults.stage import Place
 from servers import NoServer, OwnServer, open_own_server
 
-SMALL = {"kill": 20, "halt": 10, "lost-reply": 20, "restart": 3, "network": 1}
+SMALL = {"kill": 30, "halt": 10, "lost-reply": 20, "restart": 3, "network": 1}
 SMALL |= {"race": 60, "crowd": 10_000}
 SMALL |= {"kill-transactional": 8, "halt-transactional": 4, "lost-reply-transactional": 8}
-SMALL |= {"restart-transactional": 2}
+SMALL |= {"restart-transactional": 2, "network-transactional": 1}
 CASES = [(row, store) for row in SMALL for store in ROWS[row].stores]
 
 

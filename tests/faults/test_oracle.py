@@ -38,7 +38,7 @@ def run(seconds: float = 1.0, outcome: Outcome = Outcome.succeeded, pid: int = 7
         outcome=outcome,
         result=None,
         error=None,
-        late_by=None,
+        late_by=timedelta(0),
     )
 
 

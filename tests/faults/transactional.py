@@ -14,10 +14,13 @@ from typing import Any
 
 import psycopg
 
-from duetime import Context, Duetime
+from duetime import Context, Duetime, Retry
 from faults.ledger import ENDED, STARTED, Line, insert, is_sqlite, new_line
 from faults.work import Book, Order, Work
 
+# What a handler asks on a wire that swallows it is never answered: it needs a time of its own.
+LONGEST = 5.0
+AGAIN = Retry(attempts=1000, delay=0.1, factor=1.0)
 # One at a time on SQLite: shorter work, or it piles up.
 SHORTER = 10
 
@@ -30,9 +33,9 @@ def make(order: Order) -> Duetime:
 
 
 def _on_postgres(app: Duetime, book: Book) -> None:
-    @app.handler(kind="work", transactional=True)
+    @app.handler(kind="work", transactional=True, timeout=LONGEST, retry=AGAIN)
     async def work(payload: Work, ctx: Context, db: psycopg.AsyncConnection[Any]) -> int:
-        token = book.token(ctx)
+        token = book.token()
         book.crash.hit("start")
         await book.write(ctx, token, STARTED)
         book.crash.hit("handler")
@@ -45,7 +48,7 @@ def _on_postgres(app: Duetime, book: Book) -> None:
 def _on_sqlite(app: Duetime, book: Book) -> None:
     @app.handler(kind="work", transactional=True)
     def work(payload: Work, ctx: Context, db: sqlite3.Connection) -> int:
-        token = book.token(ctx)
+        token = book.token()
         book.crash.hit("start")
         time.sleep(payload.seconds / SHORTER)
         book.crash.hit("handler")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from duetime import Context, Duetime
+from duetime.worker.held import Held
+from duetime.worker.runner import Runner
 from faults.crash import Crash, Watch
 from faults.ledger import Ledger, new_line
 
@@ -36,17 +40,33 @@ class Order:
     first: int = 0
 
 
+# Each run has a context of its own.
+TOKEN: ContextVar[UUID] = ContextVar("TOKEN")
+
+
+def _tell_tokens() -> None:
+    """Handlers do not know their token: the action's own may be that of a later run by now."""
+    run = Runner.run
+
+    async def told(self: Runner, held: Held) -> None:
+        TOKEN.set(held.claim.token)
+        await run(self, held)
+
+    Runner.run = told  # type: ignore[method-assign]
+
+
 class Book:
     """What a handler needs to write its lines, with the token of its run."""
 
     def __init__(self, order: Order, app: Duetime) -> None:
         self.crash = Crash(order.point, order.nth)
         self.ledger = Ledger(order.ledger)
-        self._watch = Watch(app.store, self.crash)
+        Watch(app.store, self.crash)
+        _tell_tokens()
 
-    def token(self, ctx: Context) -> str:
-        """To be asked once, at the start: a later claim of the same action has another."""
-        return str(self._watch.tokens[ctx.action_id])
+    def token(self) -> str:
+        """That of the run that asks."""
+        return str(TOKEN.get())
 
     async def write(self, ctx: Context, token: str, event: str) -> None:
         await asyncio.to_thread(self.write_blocking, ctx, token, event)

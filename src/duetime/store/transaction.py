@@ -4,7 +4,7 @@ whose commit is also the completion."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -61,6 +61,11 @@ class Transaction(ABC):
     @abstractmethod
     async def begin(self, hop: Hop) -> object:
         """Open it, and return what the handler is given: it cannot end it by itself."""
+
+    async def work(self, call: Coroutine[Any, Any, T]) -> T:
+        """Let the handler work. Interrupted, it comes to its end in time, whatever its database
+        does."""
+        return await call
 
     @abstractmethod
     def check(self) -> None:

@@ -44,12 +44,10 @@ from duetime.worker.injection import Injection, drive, here
 from duetime.worker.parts import Parts, WorkerSettings
 from duetime.worker.storetime import StoreTime
 from duetime.worker.threads import Threads
-from duetime.worker.transacting import Recorded, Transacting
+from duetime.worker.transacting import Late, Recorded, Timed, Transacting
 from duetime.worker.watch import Watch
 
 log = logging.getLogger("duetime.worker")
-
-Timed = Callable[[Awaitable[Any]], Awaitable[Any]]
 
 RELEASED = Released("released: its worker stopped before it came to an end")
 
@@ -127,7 +125,7 @@ class Runner:
             if handler.opener is not None:
                 return await self._transact(held, handler, handler.opener, payload)
             return Returned(await self._call(held, handler, payload))
-        except _Late:
+        except Late:
             return TimedOut(handler.timeout or 0.0)
         except asyncio.CancelledError as error:
             if not _is_ours(held):
@@ -152,7 +150,8 @@ class Runner:
                 self._parts.store,
                 opener,
                 hop,
-                lambda lent: timed(self._inject_with(hop, held, handler, payload, lent)),
+                lambda lent: self._inject_with(hop, held, handler, payload, lent),
+                timed,
                 lambda end: self._decide(held, handler, end),
             ).run()
 
@@ -206,7 +205,7 @@ class Runner:
                 return await self._asked(held, handler, call)
         except TimeoutError:
             if deadline.expired():
-                raise _Late from None
+                raise Late from None
             raise
 
     async def _asked(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Any:
@@ -300,10 +299,6 @@ class Runner:
 
     def _shown(self, record: Record | None) -> Action | None:
         return None if record is None else self._parts.payloads.action(record)
-
-
-class _Late(Exception):
-    """The handler's own time is over; not a TimeoutError that it met itself."""
 
 
 def _ask(held: Held) -> None:

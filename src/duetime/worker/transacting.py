@@ -34,20 +34,28 @@ class Recorded:
     parents: Collection[UUID] = ()
 
 
-# What the handler does with what its transaction gave it.
-Work = Callable[[object], Awaitable[Any]]
+class Late(Exception):
+    """The handler's own time is over; not a TimeoutError that it met itself."""
+
+
+# What the handler does with what its transaction gave it, and within what time.
+Work = Callable[[object], Coroutine[Any, Any, Any]]
+Timed = Callable[[Awaitable[Any]], Awaitable[Any]]
 Decide = Callable[[End], Ending]
 
 
 class Transacting:
     """One run: begin, work, complete, commit. What the handler raises takes everything back."""
 
-    def __init__(self, store: Store, opener: Opener, hop: Hop, work: Work, decide: Decide) -> None:
+    def __init__(
+        self, store: Store, opener: Opener, hop: Hop, work: Work, timed: Timed, decide: Decide
+    ) -> None:
         self._store = store
         self._opener = opener
         self._transaction = opener.open()
         self._hop = hop
         self._work = work
+        self._timed = timed
         self._decide = decide
 
     async def run(self) -> End | Recorded:
@@ -87,7 +95,7 @@ class Transacting:
     async def _worked(self, lent: object) -> Any:
         try:
             with within(self._store, self._transaction.joined):
-                return await self._work(lent)
+                return await self._timed(self._transaction.work(self._work(lent)))
         except GeneratorExit:
             raise
         except BaseException as error:
@@ -104,7 +112,7 @@ class Transacting:
     def _judged(self, error: BaseException) -> End | None:
         """What it means, now that all that could be was taken back; None if the error itself says
         it. Raises Fail if the handler ended the transaction, so that part of it may be kept."""
-        chosen = isinstance(error, Snooze | Cancel | Fail)
+        chosen = isinstance(error, Snooze | Cancel | Fail | Late | asyncio.CancelledError)
         if not chosen and self._transaction.broken(error):
             return Broken(f"its transaction broke: {describe(error)}")
         if self._transaction.refused(error):

@@ -3,8 +3,10 @@ were new. What we ask of them ourselves is answered in time, or the connection i
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import IsolationLevel, Rollback
@@ -13,16 +15,20 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from duetime.store.sql.callers.psycopg import AsyncPsycopgCaller, PsycopgCaller
-from duetime.store.sql.deadline import loop_deadline, thread_deadline
+from duetime.store.sql.deadline import loop_deadline, sever, thread_deadline
 from duetime.store.sql.joined import Host
 from duetime.store.sql.pools import AsyncConnection, Connection, Pools
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
 from duetime.store.sql.transactions.endings import refuse_ending
 from duetime.store.transaction import Hop, OwnCommit
 
+T = TypeVar("T")
+
 UNDO = (Rollback, Rollback(), None)
 # Nobody's snapshot may be older than the lease of the run: the fence must see it.
 ISOLATION = IsolationLevel.READ_COMMITTED
+# psycopg itself takes up to five seconds to ask the server to cancel a statement.
+INTERRUPTING = 6.0
 
 
 class GuardedCursor(psycopg.Cursor[Any]):
@@ -158,6 +164,21 @@ class AsyncPsycopgTransaction(OfPsycopg):
                 await self.joined.perform(self.joined.marking())
         return connection
 
+    async def work(self, call: Coroutine[Any, Any, T]) -> T:
+        """psycopg waits for the end of a statement that was interrupted, also on a wire that
+        swallowed it: then the wire is cut."""
+        task = asyncio.get_running_loop().create_task(call)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.cancel()
+            ended, _ = await asyncio.wait([task], timeout=INTERRUPTING)
+            if ended:
+                return task.result()
+            sever(self._there())
+            await asyncio.wait([task])
+            raise
+
     async def ended_early(self, hop: Hop) -> bool:
         if self._status() == TransactionStatus.INTRANS:
             with self._deadline():
@@ -180,9 +201,12 @@ class AsyncPsycopgTransaction(OfPsycopg):
                     await self._clear(self._connection)
 
     def _deadline(self) -> AbstractContextManager[None]:
-        assert self._connection is not None
         distrust = self._pools.of_loop().shelf.close
-        return loop_deadline(self._connection, self._timeout, distrust)
+        return loop_deadline(self._there(), self._timeout, distrust)
+
+    def _there(self) -> AsyncConnection:
+        assert self._connection is not None
+        return self._connection
 
     async def _clear(self, connection: AsyncConnection) -> None:
         if self._spoiled:
