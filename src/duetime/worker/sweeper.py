@@ -121,15 +121,20 @@ class Sweeper:
             swept = await self._store.perform(flow)
         except StoreUnavailable:
             self._wanted = True
-            self._no_rescue_until = self._time.monotonic() + self._settings.lease
+            self._rescue_nothing(self._settings.lease)
             raise
         sent_after, self._heard = sent - self._heard, self._time.monotonic()
         if sent_after > self._settings.lease:
             # This process stood still, and so, for all it knows, did the others.
-            self._no_rescue_until = self._heard + self._settings.lease
+            self._rescue_nothing(self._settings.lease)
         elif self._heard - sent > self._settings.lease / BEATS_IN_A_LEASE:
-            self._no_rescue_until = self._heard + self._settings.lease / BEATS_IN_A_LEASE
+            self._rescue_nothing(self._settings.lease / BEATS_IN_A_LEASE)
         return swept
+
+    def _rescue_nothing(self, seconds: float) -> None:
+        """From now on for so long; a longer wait that was begun before is not cut short."""
+        until = self._time.monotonic() + seconds
+        self._no_rescue_until = max(until, self._no_rescue_until)
 
     def _plan_next(self, sent: float, sweeping: bool) -> None:
         now = self._time.monotonic()
