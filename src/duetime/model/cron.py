@@ -69,6 +69,11 @@ class Cron(Recurrence):
         """Does it name intervals rather than fixed times of day?"""
         return self._fields.interval
 
+    def falls_between(self, start: int, end: int) -> bool:
+        """Does a fixed local time lie in this gap of the local clock, start <= time < end?"""
+        local = None if self._fields.interval else self._first(start)
+        return local is not None and local < end
+
     def _forward(self, earliest: int) -> int | None:
         """The first tick at or after this second: from span to span, by the local clock."""
         while earliest <= LAST:
