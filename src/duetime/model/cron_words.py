@@ -31,14 +31,19 @@ NAMED = 6
 
 def in_words(fields: Fields) -> str:
     """When it ticks: times, days, months."""
-    parts = [_times(fields.times), _days(fields.days), _months(fields.days.months)]
+    parts = [_times(fields), _days(fields.days), _months(fields.days.months)]
     return ", ".join(part for part in parts if part)
 
 
-def _times(times: Times) -> str:
+def _times(fields: Fields) -> str:
+    times = fields.times
     hours, minutes, seconds = bits(times.hours), bits(times.minutes), bits(times.seconds)
-    if len(hours) * len(minutes) * len(seconds) <= NAMED:
+    if not fields.interval and len(hours) * len(minutes) * len(seconds) <= NAMED:
         return f"at {_list([_clock(h, m, s) for h in hours for m in minutes for s in seconds])}"
+    return _by_field(times, minutes, seconds)
+
+
+def _by_field(times: Times, minutes: list[int], seconds: list[int]) -> str:
     phrases = []
     if seconds != [0]:
         phrases.append(_sixty("second", times.seconds))
