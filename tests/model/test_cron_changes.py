@@ -1,4 +1,4 @@
-"""The contract for days on which clocks change, by examples whose answers were worked out by hand."""
+"""The contract for days on which clocks change, by examples that were worked out by hand."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -129,7 +129,7 @@ def test_values_and_texts() -> None:
 
 @pytest.mark.parametrize("value", ["all", "onse", "", None, 3, {"all": {}}])
 def test_no_policy(value: Any) -> None:
-    with pytest.raises(InvalidArgument, match="Misfire.all"):
+    with pytest.raises(InvalidArgument, match=r"Misfire\.all"):
         Misfire.of(value)
 
 

@@ -8,11 +8,9 @@ from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
-from rich.table import Table
 
 from duetime.cli.documents import emit
 from duetime.cli.options import Json
-from duetime.cli.tables import make_console
 from duetime.cli.times import iso, now, parse_instant
 from duetime.model.clock_note import clock_note
 from duetime.model.cron import Cron
@@ -37,7 +35,7 @@ def cron(
         emit(_document(rule, ticks))
         return
     typer.echo(f"{rule.describe()}\n")
-    make_console().print(_table(rule, ticks))
+    typer.echo("\n".join(_lines(rule, ticks)))
     if len(ticks) < count:
         typer.echo("there are no more")
 
@@ -61,12 +59,9 @@ def _document(rule: Cron, ticks: list[datetime]) -> dict[str, Any]:
     return {"recurrence": rule.expr, "tz": rule.tz, "words": rule.describe(), "ticks": items}
 
 
-def _table(rule: Cron, ticks: list[datetime]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("local", no_wrap=True)
-    table.add_column("UTC", no_wrap=True)
-    table.add_column("note")
+def _lines(rule: Cron, ticks: list[datetime]) -> Iterator[str]:
+    """Not in a table of rich, which would break notes where the window is narrow."""
+    yield f"{'local':<30}{'UTC':<22}note"
     for tick in ticks:
-        local = tick.astimezone(ZoneInfo(rule.tz))
-        table.add_row(f"{local:%a %Y-%m-%d %H:%M:%S %Z}", iso(tick), clock_note(rule, tick) or "")
-    return table
+        local = f"{tick.astimezone(ZoneInfo(rule.tz)):%a %Y-%m-%d %H:%M:%S %Z}"
+        yield f"{local:<30}{iso(tick):<22}{clock_note(rule, tick) or ''}".rstrip()

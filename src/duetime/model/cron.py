@@ -22,6 +22,8 @@ from duetime.model.recurrence import Recurrence
 from duetime.model.zone import DAY, Span, Zone, zone
 
 FIRST = (datetime.min.replace(tzinfo=UTC) - EPOCH).days * DAY
+# No local time is so far from the instant that it names.
+MARGIN = 2 * DAY
 LAST = (datetime.max.replace(tzinfo=UTC) - EPOCH).days * DAY + DAY - 1
 
 
@@ -84,7 +86,9 @@ class Cron(Recurrence):
             tick = max(local - span.offset, span.start)
             if tick < span.end:
                 return tick if tick <= LAST else None
-            earliest = span.end
+            # A fixed time that lies far ahead is looked for there; an interval may come again.
+            ahead = span.end if self._fields.interval else local - MARGIN
+            earliest = max(span.end, ahead)
         return None
 
     def _from(self, span: Span, earliest: int) -> int:
@@ -107,7 +111,9 @@ class Cron(Recurrence):
             if local >= begin:
                 tick = max(local - span.offset, span.start)
                 return tick if tick >= FIRST else None
-            newest = span.start - 1
+            # All fixed times after this one were seen, unless the clock was set back here.
+            seen = not self._fields.interval and span.reached <= newest + span.offset
+            newest = min(span.start - 1, local + MARGIN) if seen else span.start - 1
         return None
 
     def _first(self, local: int) -> int | None:
