@@ -61,6 +61,17 @@ def test_a_fold(expression: str, expected: list[str]) -> None:
     assert ticks(expression, "Europe/Paris", day, timedelta(hours=25)) == expected
 
 
+def test_far_from_its_other_ticks_a_fold_is_found_from_both_sides() -> None:
+    """Both look far ahead or back for the next month, and must not pass the other pass."""
+    fixed = Cron("30 2 25 * *", tz="Europe/Paris")
+    first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    in_second_pass = first + timedelta(minutes=40)
+    assert fixed.latest(first - 99 * DAY, in_second_pass) == first
+    interval = Cron("*/30 2 25 * *", tz="Europe/Paris")
+    assert interval.next(first) == first + timedelta(minutes=30)
+    assert interval.latest(first - 99 * DAY, in_second_pass) == first + timedelta(minutes=30)
+
+
 def test_six_fields_follow_the_same_contract() -> None:
     assert ticks("15 30 2 * * *", "Europe/Paris", "2026-03-28T23:00Z") == ["29T01:00"]
     fold = "2026-10-24T22:00Z"

@@ -110,6 +110,17 @@ def test_instants_rules_and_lists_are_excluded() -> None:
     assert rule - date(2026, 5, 2) == rule - [date(2026, 5, 2)]
 
 
+def test_a_clock_that_is_set_back_to_the_day_before_an_excluded_date() -> None:
+    # St John's, 2006: at 00:01 on 29 October clocks went back to 23:01 on the 28th.
+    rule = Cron("*/5 * * * *", tz="America/St_Johns") - date(2006, 10, 29)
+    start = datetime(2006, 10, 29, 2, 29, tzinfo=UTC)
+    found = rule.between(start, start + HOUR, 100)
+    assert [f"{tick:%H:%M}" for tick in found] == [
+        "02:35", "02:40", "02:45", "02:50", "02:55", "03:00", "03:05", "03:10", "03:15", "03:20",
+        "03:25",
+    ]  # fmt: skip
+
+
 def test_a_long_holiday_of_a_fast_rule_is_passed_in_one_step_a_day() -> None:
     holidays = [date(2026, 5, 1) + n * DAY for n in range(365)]
     rule = Cron("* * * * * *", tz="Europe/Paris") - holidays
