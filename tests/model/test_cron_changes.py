@@ -67,6 +67,7 @@ def test_far_from_its_other_ticks_a_fold_is_found_from_both_sides() -> None:
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     in_second_pass = first + timedelta(minutes=40)
     assert fixed.latest(first - 99 * DAY, in_second_pass) == first
+    assert fixed.next(first + timedelta(minutes=30)) == datetime(2026, 11, 25, 1, 30, tzinfo=UTC)
     interval = Cron("*/30 2 25 * *", tz="Europe/Paris")
     assert interval.next(first) == first + timedelta(minutes=30)
     assert interval.latest(first - 99 * DAY, in_second_pass) == first + timedelta(minutes=30)

@@ -32,6 +32,8 @@ from duetime.errors import InvalidArgument, InvalidRecurrence
         ("** * * * *", "minute", "**", "0 to 59"),
         ("\u0661 * * * *", "minute", "\u0661", "0 to 59"),
         ("\u00b2 * * * *", "minute", "\u00b2", "0 to 59"),
+        ("* * * * \u017fun", "day of week", "\u017fUN", "0 to 7 or SUN to SAT"),
+        ("* * * * fr\u0131", "day of week", "FR\u0131", "0 to 7 or SUN to SAT"),
         ("99999999999 * * * *", "minute", "99999999999", "0 to 59"),
         ("? * * * *", "minute", "?", "0 to 59"),
         ("* * * ? *", "month", "?", "1 to 12 or JAN to DEC"),

@@ -1,5 +1,6 @@
 """Cron around every change of clocks 2020-2037 of every zone, against a scan of all minutes."""
 
+from bisect import bisect_right
 from datetime import datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
@@ -76,7 +77,19 @@ def check(tz: str) -> None:
             if len(sets.times) == 1440 and number % 8:
                 continue  # every minute takes as long as all others together
             assert rule.interval == sets.interval
-            assert walked(rule, change) == window.ticks(sets), (sets.text, change)
+            expected = window.ticks(sets)
+            assert walked(rule, change) == expected, (sets.text, change)
+            check_within(rule, change, expected)
+
+
+def check_within(rule: Cron, change: datetime, expected: list[datetime]) -> None:
+    """Asked from amid the gap or either pass of a fold, and not only when walking by."""
+    for minutes in (-40, -20, 10, 40):
+        asked = change + timedelta(minutes=minutes)
+        place = bisect_right(expected, asked)
+        if 0 < place < len(expected):
+            assert rule.next(asked) == expected[place], (rule, asked)
+            assert rule.latest(change - DAY, asked) == expected[place - 1], (rule, asked)
 
 
 DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)

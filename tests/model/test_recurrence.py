@@ -108,6 +108,12 @@ def test_instants_rules_and_lists_are_excluded() -> None:
         datetime(2026, 6, 1, 12, tzinfo=UTC),
     ]
     assert rule - date(2026, 5, 2) == rule - [date(2026, 5, 2)]
+    assert rule - [] == rule
+
+
+def test_exclusions_add_up() -> None:
+    rule, first, second = Cron("0 12 * * *"), date(2026, 5, 1), date(2026, 5, 2)
+    assert rule - first - second == rule - [second, first]
 
 
 def test_a_clock_that_is_set_back_to_the_day_before_an_excluded_date() -> None:

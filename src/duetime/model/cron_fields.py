@@ -115,7 +115,10 @@ def _spelled_out(expression: str) -> str:
     text = " ".join(expression.split())
     if not text:
         raise InvalidRecurrence("recurrence", expression, "it is empty; write as '0 2 * * *'")
-    return _macro(expression, text.lower()) if text.startswith("@") else text.upper()
+    if text.startswith("@"):
+        return _macro(expression, text.lower())
+    # Letters of other alphabets may have capitals among ours.
+    return "".join(letter.upper() if letter.isascii() else letter for letter in text)
 
 
 def _macro(expression: str, name: str) -> str:

@@ -67,7 +67,10 @@ class Recurrence(ABC):
         return AnyOf((self, other)) if isinstance(other, Recurrence) else NotImplemented
 
     def __sub__(self, excluded: Excluded | Iterable[Excluded]) -> Recurrence:
-        left = self._without(_sorted_out(excluded))
+        exclusions = _sorted_out(excluded)
+        if exclusions == Exclusions():
+            return self
+        left = self._without(exclusions)
         if left.next(BEGINNING) is None:
             raise InvalidRecurrence(
                 "recurrence", excluded, f"excluding it leaves no tick of: {self.describe()}"
@@ -121,6 +124,13 @@ class Exclusions:
     instants: frozenset[datetime] = frozenset()
     rules: tuple[Recurrence, ...] = ()
 
+    def __or__(self, other: Exclusions) -> Exclusions:
+        return Exclusions(
+            self.dates | other.dates,
+            self.instants | other.instants,
+            tuple(dict.fromkeys((*self.rules, *other.rules))),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Without(Recurrence):
@@ -158,6 +168,9 @@ class Without(Recurrence):
     @property
     def tz(self) -> str:
         return self.rule.tz
+
+    def _without(self, excluded: Exclusions) -> Recurrence:
+        return Without(self.rule, self.excluded | excluded)
 
     def _skipped(self, tick: datetime) -> tuple[datetime, datetime] | None:
         """Around an excluded tick: where to go on looking, backward and forward."""
