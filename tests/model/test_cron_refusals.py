@@ -1,6 +1,10 @@
 """Expressions that are refused where they are declared: field, value and what is allowed."""
 
+from datetime import UTC, datetime
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from duetime import Cron
 from duetime.errors import InvalidArgument, InvalidRecurrence
@@ -101,6 +105,20 @@ def test_field_value_and_range_are_named(
 def test_what_is_no_expression_at_all(expression: str, says: str) -> None:
     with pytest.raises(InvalidRecurrence, match=says):
         Cron(expression)
+
+
+FIELDS = st.text("0123456789*?/-,LW#MONFEB", max_size=6)
+
+
+@given(st.one_of(st.text(max_size=30), st.lists(FIELDS, min_size=5, max_size=6).map(" ".join)))
+def test_any_text_is_a_rule_or_is_refused(text: str) -> None:
+    try:
+        rule = Cron(text)
+    except InvalidRecurrence:
+        return
+    assert rule.next(datetime(2026, 1, 1, tzinfo=UTC)) is not None
+    assert rule == Cron(rule.expr)
+    assert rule.describe()
 
 
 @pytest.mark.parametrize(
