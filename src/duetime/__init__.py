@@ -10,8 +10,13 @@ from duetime.events import (
 )
 from duetime.model.action import Action, Page, Run
 from duetime.model.clock import Clock
+from duetime.model.cron import Cron
+from duetime.model.every import Every
+from duetime.model.instants import Instants
 from duetime.model.lane import Priority
+from duetime.model.misfire import Misfire
 from duetime.model.outcome import Cancel, Fail, Snooze
+from duetime.model.recurrence import Recurrence
 from duetime.model.retry import Retry
 from duetime.model.state import Outcome, State
 from duetime.model.stats import LivingWorker, Parked, Stats
@@ -29,14 +34,19 @@ __all__ = [
     "Cancel",
     "Clock",
     "Context",
+    "Cron",
     "Depends",
     "Duetime",
+    "Every",
     "Fail",
+    "Instants",
     "LivingWorker",
+    "Misfire",
     "Outcome",
     "Page",
     "Parked",
     "Priority",
+    "Recurrence",
     "Request",
     "Retry",
     "Run",

@@ -7,7 +7,8 @@ DuetimeError
 ├── UnknownKind           names the nearest known kind
 ├── InvalidPayload
 ├── InvalidArgument       a value no verb accepts
-│   └── NaiveDatetime
+│   ├── NaiveDatetime
+│   └── InvalidRecurrence names field, value and what is allowed there
 ├── LeaseLost             a stale holder's write was refused
 ├── WaitTimeout           the action is not finished yet
 ├── ConfigError           names the nearest valid option
@@ -97,6 +98,28 @@ class NaiveDatetime(InvalidArgument):
         super().__init__(
             argument, value, "it has no time zone; use datetime.now(UTC) or .replace(tzinfo=...)"
         )
+
+
+class InvalidRecurrence(InvalidArgument):
+    """A rule that is malformed, or that would never fire.
+
+    `field`, `part` and `allowed` say where in a cron expression, what stands there and what may.
+    """
+
+    def __init__(
+        self,
+        argument: str,
+        value: object,
+        remedy: str,
+        *,
+        field: str | None = None,
+        part: str | None = None,
+        allowed: str | None = None,
+    ) -> None:
+        super().__init__(argument, value, remedy)
+        self.field = field
+        self.part = part
+        self.allowed = allowed
 
 
 class LeaseLost(DuetimeError):

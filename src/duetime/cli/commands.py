@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from duetime.cli.actions import cli as actions
+from duetime.cli.cron import cron
 from duetime.cli.demo import demo
 from duetime.cli.doctor import doctor
 from duetime.cli.migrate import migrate
@@ -23,6 +24,7 @@ cli = typer.Typer(
 cli.command("demo")(demo)
 cli.command("worker")(worker)
 cli.add_typer(actions, name="actions")
+cli.command("cron")(cron)
 cli.command("migrate")(migrate)
 cli.command("doctor")(doctor)
 

@@ -1,0 +1,233 @@
+"""Every, Instants, unions, exclusions, and rules as people declare them."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from duetime import Cron, Every, Instants, Recurrence
+from duetime.errors import InvalidArgument, InvalidRecurrence, NaiveDatetime
+from duetime.model.declared import recurrence
+from duetime.model.recurrence import AnyOf
+from duetime.model.recurrence_text import from_text, to_text
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+
+
+def test_every_counts_from_the_epoch() -> None:
+    assert Every(minutes=5).next(NOON) == NOON + timedelta(minutes=5)
+    assert Every(minutes=5).next(NOON + timedelta(seconds=1)) == NOON + timedelta(minutes=5)
+    assert Every(weeks=1).next(NOON) == datetime(2026, 5, 7, tzinfo=UTC)  # Thursdays, as in 1970
+    assert Every(hours=1, minutes=30) == Every(5400) == Every(timedelta(minutes=90))
+
+
+def test_every_counts_from_its_anchor_in_both_directions() -> None:
+    rule = Every(minutes=7, anchor=NOON)
+    assert rule.next(NOON) == NOON + timedelta(minutes=7)
+    assert rule.next(NOON - timedelta(minutes=8)) == NOON - timedelta(minutes=7)
+    assert rule.latest(NOON - DAY, NOON - timedelta(seconds=1)) == NOON - timedelta(minutes=7)
+
+
+def test_every_does_not_drift() -> None:
+    rule = Every(seconds=1.1, anchor=NOON)
+    tick = rule.next(NOON + 1000 * DAY)
+    assert tick is not None
+    assert (tick - NOON) % timedelta(seconds=1.1) == timedelta()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({}, "shortest interval is one second"),
+        ({"seconds": 0.5}, "shortest interval is one second"),
+        ({"seconds": timedelta(milliseconds=999)}, "shortest"),
+        ({"minutes": -5}, "shortest"),
+        ({"minutes": 5, "seconds": -300}, "shortest"),
+        ({"days": 400_000}, "1000 years"),
+        ({"days": 1e300}, "1000 years"),
+        ({"hours": float("nan")}, "hours=nan"),
+        ({"hours": float("inf")}, "1000 years"),
+        ({"hours": "1"}, "hours='1'"),
+        ({"minutes": True}, "minutes=True"),
+    ],
+)
+def test_every_refuses(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidRecurrence, match=says):
+        Every(**given)
+
+
+def test_every_refuses_a_naive_anchor() -> None:
+    with pytest.raises(NaiveDatetime, match="anchor"):
+        Every(minutes=5, anchor=datetime(2026, 1, 1))  # noqa: DTZ001
+
+
+def test_every_ends_with_the_calendar() -> None:
+    assert Every(days=1).next(datetime(9999, 12, 31, 1, tzinfo=UTC)) is None
+    assert Every(days=1000).latest(NOON - 3 * DAY, NOON) is None
+
+
+def test_instants_are_a_list_in_order() -> None:
+    rule = Instants([NOON + DAY, NOON, NOON])
+    assert rule.ticks == (NOON, NOON + DAY)
+    assert rule.next(NOON - DAY) == NOON
+    assert rule.next(NOON) == NOON + DAY
+    assert rule.next(NOON + DAY) is None
+    assert rule.latest(NOON, NOON + 9 * DAY) == NOON + DAY
+    assert rule.latest(NOON + DAY, NOON + 9 * DAY) is None
+
+
+@pytest.mark.parametrize("given", [[], "2026-01-01", 5, ["2026-01-01"], [date(2026, 1, 1)]])
+def test_instants_refuse(given: Any) -> None:
+    with pytest.raises(InvalidArgument):
+        Instants(given)
+
+
+def test_a_union_ticks_once_where_rules_meet() -> None:
+    rule = Cron("0 9 * * MON-FRI", tz="Europe/Paris") | Cron("0 */3 * * *", tz="UTC")
+    assert [f"{tick:%H}" for tick in rule.between(NOON - 12 * HOUR, NOON, 10)] == [
+        "03", "06", "07", "09", "12",
+    ]  # fmt: skip
+    assert rule | rule == rule
+    assert rule.zones == {"Europe/Paris", "UTC"}
+
+
+def test_excluded_dates_are_local_dates_of_each_rule() -> None:
+    paris = Cron("30 0 * * *", tz="Europe/Paris")
+    left = (paris | Cron("30 0 * * *")) - date(2026, 5, 1)
+    found = left.between(datetime(2026, 4, 30, tzinfo=UTC), datetime(2026, 5, 2, tzinfo=UTC), 9)
+    # 1 May is excluded: in Paris it begins on 30 April at 22:00.
+    assert [f"{tick:%dT%H:%M}" for tick in found] == ["30T00:30", "01T22:30"]
+
+
+def test_instants_rules_and_lists_are_excluded() -> None:
+    rule = Cron("0 12 * * *") - [NOON, date(2026, 5, 3), Cron("0 12 5-31 * *")]
+    assert rule.between(NOON - DAY, NOON + 40 * DAY, 3) == [
+        NOON + DAY,
+        NOON + 3 * DAY,
+        datetime(2026, 6, 1, 12, tzinfo=UTC),
+    ]
+    assert rule - date(2026, 5, 2) == rule - [date(2026, 5, 2)]
+    assert rule - [] == rule
+
+
+def test_exclusions_add_up() -> None:
+    rule, first, second = Cron("0 12 * * *"), date(2026, 5, 1), date(2026, 5, 2)
+    assert rule - first - second == rule - [second, first]
+
+
+def test_a_clock_that_is_set_back_to_the_day_before_an_excluded_date() -> None:
+    # St John's, 2006: at 00:01 on 29 October clocks went back to 23:01 on the 28th.
+    rule = Cron("*/5 * * * *", tz="America/St_Johns") - date(2006, 10, 29)
+    start = datetime(2006, 10, 29, 2, 29, tzinfo=UTC)
+    found = rule.between(start, start + HOUR, 100)
+    assert [f"{tick:%H:%M}" for tick in found] == [
+        "02:35", "02:40", "02:45", "02:50", "02:55", "03:00", "03:05", "03:10", "03:15", "03:20",
+        "03:25",
+    ]  # fmt: skip
+
+
+def test_a_long_holiday_of_a_fast_rule_is_passed_in_one_step_a_day() -> None:
+    holidays = [date(2026, 5, 1) + n * DAY for n in range(365)]
+    rule = Cron("* * * * * *", tz="Europe/Paris") - holidays
+    assert rule.next(NOON) == datetime(2027, 4, 30, 22, tzinfo=UTC)
+    assert rule.latest(NOON - 99 * DAY, NOON + 99 * DAY) == datetime(
+        2026, 4, 30, 21, 59, 59, tzinfo=UTC
+    )
+
+
+def test_an_exclusion_of_everything_is_refused() -> None:
+    for excluded in (Cron("0 12 * * *"), Cron("* * * * *")):
+        with pytest.raises(InvalidRecurrence, match="leaves no tick"):
+            Cron("0 12 * * *") - excluded
+    with pytest.raises(InvalidRecurrence, match="leaves no tick"):
+        Instants([NOON]) - date(2026, 5, 1)
+    with pytest.raises(InvalidRecurrence, match="leaves no tick"):
+        (Instants([NOON]) | Instants([NOON + HOUR])) - [NOON, NOON + HOUR]
+    assert ((Instants([NOON]) | Instants([NOON + HOUR])) - NOON).next(NOON - DAY) == NOON + HOUR
+
+
+@pytest.mark.parametrize("excluded", ["2026-05-01", 5, None, [5], ["0 2 * * *"]])
+def test_what_cannot_be_excluded(excluded: Any) -> None:
+    with pytest.raises(InvalidRecurrence, match="exclude dates"):
+        Cron("0 2 * * *") - excluded
+
+
+def test_only_rules_are_joined() -> None:
+    with pytest.raises(TypeError):
+        Cron("0 2 * * *") | "0 3 * * *"  # type: ignore[operator]
+
+
+def test_declared() -> None:
+    assert recurrence("0 2 * * *") == Cron("0 2 * * *")
+    assert recurrence("0 2 * * *", "Europe/Paris") == Cron("0 2 * * *", tz="Europe/Paris")
+    assert recurrence(Every(minutes=5), "Europe/Paris") == Every(minutes=5)
+    assert recurrence([NOON, NOON + DAY]) == Instants([NOON, NOON + DAY])
+    assert recurrence(["0 2 * * *", Every(hours=1)], "Europe/Paris") == AnyOf(
+        [Cron("0 2 * * *", tz="Europe/Paris"), Every(hours=1)]
+    )
+    assert recurrence(("0 2 * * *",)) == Cron("0 2 * * *")
+    assert recurrence(["0 2 * * *", NOON]) == AnyOf([Cron("0 2 * * *"), Instants([NOON])])
+
+
+@pytest.mark.parametrize(
+    ("value", "tz", "says"),
+    [
+        (timedelta(minutes=5), None, r"Every\(datetime.timedelta\(seconds=300\)\)"),
+        (300, None, r"Every\(seconds=300\)"),
+        (NOON, None, "a single instant"),
+        (date(2026, 1, 1), None, "a single instant"),
+        ([date(2026, 1, 1)], None, "a single instant"),
+        (None, None, "give a cron string"),
+        ({}, None, "give a cron string"),
+        ([], None, "the list is empty"),
+        (Cron("0 2 * * *"), "Europe/Paris", "has its own zone, UTC"),
+        ("0 2 * * *", "Nowhere", "no IANA zone"),
+    ],
+)
+def test_declared_wrongly(value: object, tz: str | None, says: str) -> None:
+    with pytest.raises(InvalidRecurrence, match=says):
+        recurrence(value, tz)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (Cron("0 2 * * *", tz="Europe/Paris"), "0 2 * * *"),
+        (Every(minutes=5), '{"every":300}'),
+        (Every(seconds=1.5, anchor=NOON), '{"every":1.5,"anchor":"2026-05-01T12:00:00+00:00"}'),
+        (Instants([NOON]), '{"instants":["2026-05-01T12:00:00+00:00"]}'),
+        (Cron("0 2 * * *") | Every(hours=1),
+            '{"any_of":[{"cron":"0 2 * * *","tz":"UTC"},{"every":3600}]}'),
+        (Cron("0 2 * * *") - [date(2026, 12, 26), date(2026, 12, 25)],
+            '{"rule":{"cron":"0 2 * * *","tz":"UTC"},'
+            '"without":{"dates":["2026-12-25","2026-12-26"]}}'),
+    ],
+)  # fmt: skip
+def test_texts(rule: Recurrence, text: str) -> None:
+    assert to_text(rule) == text
+    assert from_text(text, rule.tz) == rule
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "{}", '{"every":0}', '{"every":"x"}', '{"cron":"0 2 * * *"}', '{"any_of":[]}',
+     '{"every":300,"pickle":1}', '{"rule":{"every":1},"without":{"what":[]}}', '{"instants":[1]}',
+     '{"instants":["2026-01-01"]}', '{"rule":' * 2000],
+)  # fmt: skip
+def test_texts_that_nobody_wrote(text: str) -> None:
+    with pytest.raises(InvalidArgument):
+        from_text(text, "UTC")
+
+
+def test_words() -> None:
+    rule = (Every(minutes=90, anchor=NOON) | Cron("0 2 * * *")) - date(2026, 12, 25)
+    assert rule.describe() == (
+        "every 90 minutes, counted from 2026-05-01T12:00:00+00:00, except 2026-12-25; and "
+        "at 02:00, every day, UTC, except 2026-12-25"
+    )
+    assert Every(days=2).describe() == "every 2 days"
+    assert Every(hours=1).describe() == "every hour"
+    assert Every(seconds=1.5).describe() == "every 1.5 seconds"
+    many = Instants([NOON + n * DAY for n in range(7)])
+    assert many.describe().endswith(" and 2 more")

@@ -1,0 +1,89 @@
+"""Zones as spans: every change of every zone is found, and what was reached before is right."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from random import Random
+from zoneinfo import ZoneInfo, available_timezones
+
+import pytest
+
+from duetime.errors import InvalidRecurrence
+from duetime.model.clock import EPOCH
+from duetime.model.zone import PROBE, Zone, zone
+
+RANDOM = Random(5)
+NAMES = sorted(available_timezones() - {"localtime", "Factory"})
+# The shortest spans of all: Freetown 1939, Noronha 2000, Gaza 2072, Tunis 1943.
+SHORT = {
+    "Africa/Freetown": 1939,
+    "America/Noronha": 2000,
+    "Asia/Gaza": 2072,
+    "Africa/Tunis": 1943,
+    "Pacific/Kwajalein": 1969,
+    "Africa/Casablanca": 2087,
+}
+
+
+def seconds(year: int) -> int:
+    return int((datetime(year, 1, 1, tzinfo=UTC) - EPOCH).total_seconds())
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_each_hour_has_its_offset(name: str) -> None:
+    info, place = ZoneInfo(name), zone(name)
+    start = seconds(SHORT[name])
+    for instant in range(start, start + 366 * 86_400, 3600):
+        offset = datetime.fromtimestamp(instant, info).utcoffset()
+        assert timedelta(seconds=place.span(instant).offset) == offset
+        assert place.local(instant) - instant == place.span(instant).offset
+
+
+def test_any_instant_of_any_zone_has_its_offset() -> None:
+    for name in NAMES:
+        info, place = ZoneInfo(name), Zone(name)
+        instant = RANDOM.randrange(seconds(1850), seconds(2150))
+        offset = datetime.fromtimestamp(instant, info).utcoffset()
+        assert timedelta(seconds=place.span(instant).offset) == offset, name
+
+
+def test_far_years_repeat_after_four_hundred() -> None:
+    info, place = ZoneInfo("Europe/Paris"), zone("Europe/Paris")
+    for year in (2569, 2570, 2571, 2971, 5000, 9998):
+        for instant in range(seconds(year), seconds(year) + 366 * 86_400, 6 * 3600):
+            offset = datetime.fromtimestamp(instant, info).utcoffset()
+            assert timedelta(seconds=place.span(instant).offset) == offset
+
+
+@pytest.mark.parametrize("year", [1900, 2020, 2565, 5000])
+def test_spans_join_and_remember_how_far_the_clock_had_come(year: int) -> None:
+    place = zone("Europe/Paris")
+    span = place.span(seconds(year))
+    reached = span.reached
+    while span.start < seconds(year + 10):
+        assert span.start < span.end
+        assert span.reached == reached
+        reached = max(reached, span.end + span.offset)
+        following = place.span(span.end)
+        assert following.start == span.end
+        span = following
+
+
+def test_no_zone_changes_twice_between_two_probes() -> None:
+    """Every distinct rule set of the next decades, by steps of six hours."""
+    for name in ("Asia/Gaza", "Africa/Casablanca", "Africa/El_Aaiun", "America/Santiago"):
+        info = ZoneInfo(name)
+        changes = []
+        before = datetime.fromtimestamp(seconds(2020), info).utcoffset()
+        for instant in range(seconds(2020), seconds(2090), 6 * 3600):
+            after = datetime.fromtimestamp(instant, info).utcoffset()
+            if after != before:
+                changes.append(instant)
+            before = after
+        distances = [later - earlier for earlier, later in pairwise(changes)]
+        assert min(distances) > 2 * PROBE
+
+
+def test_a_name_is_checked() -> None:
+    with pytest.raises(InvalidRecurrence):
+        zone("Europe/Atlantis")
+    assert zone("Europe/Paris") is zone("Europe/Paris")
