@@ -7,14 +7,20 @@ from duetime.events import (
     ActionFailed,
     ActionRescheduled,
     ActionSucceeded,
+    JobFailing,
+    JobPaused,
+    JobRecovered,
+    JobResumed,
 )
 from duetime.model.action import Action, Page, Run
 from duetime.model.clock import Clock
 from duetime.model.cron import Cron
 from duetime.model.every import Every
 from duetime.model.instants import Instants
+from duetime.model.job import Job, JobState, Overlap
 from duetime.model.lane import Priority
 from duetime.model.misfire import Misfire
+from duetime.model.occurrence import Occurrence
 from duetime.model.outcome import Cancel, Fail, Snooze
 from duetime.model.recurrence import Recurrence
 from duetime.model.retry import Retry
@@ -40,9 +46,17 @@ __all__ = [
     "Every",
     "Fail",
     "Instants",
+    "Job",
+    "JobFailing",
+    "JobPaused",
+    "JobRecovered",
+    "JobResumed",
+    "JobState",
     "LivingWorker",
     "Misfire",
+    "Occurrence",
     "Outcome",
+    "Overlap",
     "Page",
     "Parked",
     "Priority",

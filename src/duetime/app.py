@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
-import pkgutil
 import signal
-import sys
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
-from functools import cached_property, wraps
+from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from duetime.arguments import Delay, Parent, Request, TenantArgument
+from duetime.awaiting import Jobs, awaited
 from duetime.client import Client
 from duetime.config import Settings, load, whole
-from duetime.errors import ConfigError, shown
+from duetime.declaring import Declaring
 from duetime.events import Event, Events, Subscriber
+from duetime.jobs import JobClient
 from duetime.model.action import Action
 from duetime.model.chain import On
 from duetime.model.clock import Clock, SystemClock
-from duetime.model.duration import positive_seconds
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import Priority
-from duetime.model.payload import Payloads, PayloadType, Upgrade
-from duetime.model.retry import Retry
+from duetime.model.payload import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
-from duetime.plan import Plan
 from duetime.store.base import Store
-from duetime.store.transaction import Opener
 from duetime.stores import open_store
 from duetime.sync import SyncDuetime, pauses
 from duetime.telemetry.meters import Meters
-from duetime.worker.handler import Handlers, payload_type
+from duetime.worker.handler import Handlers
 from duetime.worker.memory import freeze
 from duetime.worker.parts import Parts, WorkerSettings
 from duetime.worker.slots import Queues
@@ -45,35 +40,11 @@ from duetime.worker.worker import Worker
 if TYPE_CHECKING:
     from duetime.testing.driver import Testing
 
-P = ParamSpec("P")
-T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
 
 
-def awaited(
-    verb: Callable[Concatenate[Client, P], Plan[T]],
-) -> Callable[Concatenate[Duetime, P], Coroutine[Any, Any, T]]:
-    """A planned verb as a coroutine that returns when it is committed, or, on a connection of
-    the caller's, performed."""
-
-    @wraps(verb)
-    async def call(self: Duetime, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        plan, events = verb(self._client, *args, **kwargs), self.parts.events
-        joined = plan.joined(self.store)
-        if joined is None:
-            stored = await self.store.perform(plan.flow)
-            plan.count(stored)
-            await events.emit(plan.tell(stored))
-        else:
-            stored = await joined.perform(plan.flow)
-            plan.after_commit(joined, stored, events.emit_soon)
-        return plan.then(stored)
-
-    return call
-
-
-class Duetime:
+class Duetime(Declaring):
     """Everything that must happen later, for one application.
 
     Constructing it opens nothing; the first verb does. Settings come from arguments, then
@@ -101,6 +72,7 @@ class Duetime:
         batch: int | None = None,
         retention: float | timedelta | None = None,
         retention_failed: float | timedelta | None = None,
+        misfire_after: float | timedelta | None = None,
         max_payload: int | None = None,
         listen: bool | None = None,
         timeout: float | timedelta | None = None,
@@ -116,109 +88,19 @@ class Duetime:
         self.parts = Parts(self.store, payloads, Handlers(payloads), Events(), Meters(), self.clock)
         self._providers: dict[type[Any], Callable[..., Any]] = {}
         self._sessions = sessions
+        new_id = TimeOrderedIds()
         self._client = Client(
-            self.parts, TimeOrderedIds(), self.settings.max_payload, sweep=self.settings.sweep
+            self.parts, new_id, self.settings.max_payload, sweep=self.settings.sweep
         )
-        self.sync = SyncDuetime(self._client, self.parts)
+        jobs = JobClient(self.parts, new_id, self.settings.name, self.settings.max_payload)
+        self.jobs = Jobs(jobs, self.parts)
+        self.sync = SyncDuetime(self._client, jobs, self.parts)
 
-    # -- declaring -------------------------------------------------------------------
-
-    def handler(
-        self,
-        misplaced: None = None,
-        /,
-        *,
-        kind: str | None = None,
-        aliases: Iterable[str] = (),
-        version: int | None = None,
-        upgrades: Mapping[int, Upgrade] | None = None,
-        queue: str | None = None,
-        retry: Retry | None = None,
-        timeout: Delay | None = None,
-        transactional: bool = False,
-    ) -> Callable[[F], F]:
-        """Declare the function that runs a kind of payload; returns it unchanged.
-
-        Its first parameter is the payload, annotated with a dataclass or pydantic model. The
-        others are injected: Context, Clock, Annotated[Type, Depends(make_it)], or a type
-        known from `provide`. `aliases` are older names of the kind, `upgrades` turn older
-        versions of its data into the current one.
-
-        `transactional=True`: a parameter annotated Session, AsyncSession, psycopg's Connection
-        or AsyncConnection, or sqlite3.Connection arrives inside an open transaction whose
-        commit is also the completion. Verbs called inside are part of it.
-        """
-        _refuse_misplaced(misplaced)
-        # Annotations may name what is local to the function that declares the handler.
-        scope = sys._getframe(1).f_locals
-
-        def declare(function: F) -> F:
-            entry = self.parts.payloads.check(
-                payload_type(function, scope),
-                kind=kind,
-                aliases=aliases,
-                version=version,
-                upgrades=upgrades,
-                queue=queue,
-            )
-            self._handle(entry, function, retry, timeout, scope, transactional)
-            return function
-
-        return declare
-
-    def _handle(
-        self,
-        entry: PayloadType,
-        function: Callable[..., Any],
-        retry: Retry | None,
-        timeout: Delay | None,
-        scope: Mapping[str, Any],
-        transactional: bool,
-    ) -> None:
-        self.parts.handlers.add(
-            entry,
-            function,
-            retry=Retry() if retry is None else retry,
-            timeout=None if timeout is None else positive_seconds("timeout", timeout),
-            providers=self._providers,
-            scope=scope,
-            openers=self._openers if transactional else None,
-        )
-        self.parts.payloads.keep(entry)
-
-    def _openers(self, annotation: Any) -> Opener | None:
-        return self.store.opener(annotation, self._sessions)
-
-    def payload(
-        self,
-        type_: type[Any],
-        *,
-        kind: str,
-        aliases: Iterable[str] = (),
-        version: int | None = None,
-        upgrades: Mapping[int, Upgrade] | None = None,
-        queue: str | None = None,
-    ) -> None:
-        """Make a payload type known for scheduling; its handler lives in another process."""
-        self.parts.payloads.add(
-            type_, kind=kind, aliases=aliases, version=version, upgrades=upgrades, queue=queue
-        )
-
-    def provide(self, type_: type[Any], make: Callable[..., Any]) -> None:
-        """Inject `make()` wherever a handler declared later asks for this type."""
-        self._providers[type_] = make
-
-    def discover(self, package: str) -> None:
-        """Import a package and all below it, so that what they declare is declared."""
-        root = importlib.import_module(package)
-        for found in pkgutil.walk_packages(getattr(root, "__path__", []), f"{package}."):
-            importlib.import_module(found.name)
+    # -- the verbs -------------------------------------------------------------------
 
     def on(self, event: type[E], subscriber: Subscriber[E]) -> None:
         """Call `subscriber` in this process after each such event was committed."""
         self.parts.events.on(event, subscriber)
-
-    # -- the verbs -------------------------------------------------------------------
 
     schedule = awaited(Client.schedule)
     schedule_many = awaited(Client.schedule_many)
@@ -311,6 +193,7 @@ class Duetime:
             retention=settings.retention,
             retention_failed=settings.retention_failed,
             max_result=settings.max_payload,
+            misfire_after=settings.misfire_after,
         )
 
     async def run(self, *, concurrency: int | None = None, queues: Queues = None) -> None:
@@ -354,14 +237,6 @@ class Duetime:
     async def aclose(self) -> None:
         """Let go of connections and threads; the app may be used again."""
         await self.store.aclose()
-
-
-def _refuse_misplaced(misplaced: object) -> None:
-    if misplaced is not None:
-        raise ConfigError(
-            f"@app.handler got {shown(misplaced)}: write @app.handler(kind='...') with "
-            "parentheses and names"
-        )
 
 
 _NOT_SETTINGS = frozenset({"self", "clock", "store", "sessions", "unknown", "__class__"})

@@ -12,6 +12,7 @@ from typing import Any
 
 from duetime.errors import ConfigError, InvalidArgument, did_you_mean, shown
 from duetime.model.duration import seconds
+from duetime.model.misfire import MISFIRE_AFTER
 from duetime.store.sql.names import wanted_instead
 
 DAY = 86_400.0
@@ -33,6 +34,7 @@ class Settings:
     batch: int = 500
     retention: float = 7 * DAY
     retention_failed: float = 30 * DAY
+    misfire_after: float = MISFIRE_AFTER
     prefix: str = "duetime_"
     schema: str | None = None
     max_payload: int = 1_000_000
@@ -55,6 +57,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "batch": "most actions in one claim or completion",
     "retention": "how long finished actions are kept",
     "retention_failed": "how long failed actions are kept",
+    "misfire_after": "how late a tick of a job may be found and still just run late",
     "prefix": "what table names begin with",
     "schema": "PostgreSQL schema of the tables; default: the connection's own",
     "max_payload": "most bytes of JSON in a payload or a result",

@@ -2,7 +2,9 @@
 
 DuetimeError
 ├── ActionNotFound
+├── JobNotFound
 ├── IllegalState          names the state found
+│   └── StaleVersion      names the version found
 ├── DuplicateKey          names the action that holds the key
 ├── UnknownKind           names the nearest known kind
 ├── InvalidPayload
@@ -48,6 +50,32 @@ class IllegalState(DuetimeError):
         self.verb = verb
         self.action_id = action_id
         self.state = state
+
+
+class JobNotFound(DuetimeError):
+    """No job of that name is visible to this tenant."""
+
+    def __init__(self, name: str, known: Iterable[str] = ()) -> None:
+        guess = did_you_mean(name, {*known} - {name})
+        super().__init__(
+            f"no job {name!r}{guess}: it was never declared or put, was "
+            "removed (app.jobs.restore brings it back), or belongs to another tenant (pass tenant=)"
+        )
+        self.name = name
+
+
+class StaleVersion(IllegalState):
+    """The job was changed since it was read; nothing was written."""
+
+    def __init__(self, name: str, given: int, found: int) -> None:
+        DuetimeError.__init__(
+            self,
+            f"job {name!r} is at version {found}, and this edit is of version {given}: read it "
+            "again, and edit what you then see",
+        )
+        self.verb = "edit"
+        self.name = name
+        self.state = f"version {found}"
 
 
 class DuplicateKey(DuetimeError):

@@ -15,7 +15,8 @@ from uuid import UUID
 
 from duetime.model.action import Record
 from duetime.model.chain import SYSTEM
-from duetime.model.clock import from_micros
+from duetime.model.clock import from_micros, maybe_from_micros
+from duetime.model.job import JobRecord
 from duetime.model.state import State
 
 log = logging.getLogger("duetime.events")
@@ -25,31 +26,83 @@ log = logging.getLogger("duetime.events")
 class Event:
     """Something changed for real: an event is never sent for a verb that changed nothing."""
 
-    action_id: UUID
-    kind: str
     tenant: str | None
-    correlation_id: str | None
     by: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActionSucceeded(Event):
+class ActionEvent(Event):
+    action_id: UUID
+    kind: str
+    correlation_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionSucceeded(ActionEvent):
     result: object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActionFailed(Event):
+class ActionFailed(ActionEvent):
     error: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActionCancelled(Event):
+class ActionCancelled(ActionEvent):
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActionRescheduled(Event):
+class ActionRescheduled(ActionEvent):
     due_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEvent(Event):
+    job: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPaused(JobEvent):
+    note: str | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobResumed(JobEvent):
+    """By somebody, or by itself at the end of its pause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFailing(JobEvent):
+    """So many occurrences failed in a row: told once, until one succeeds."""
+
+    consecutive_failures: int
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecovered(JobEvent):
+    """It succeeded after it was told to be failing."""
+
+
+def job_events(before: JobRecord | None, after: JobRecord, by: str = SYSTEM) -> list[Event]:
+    """What is to be told of a job that was so and is so."""
+    subject: Any = {"job": after.name, "tenant": after.tenant, "by": by}
+    if before is None:
+        return []
+    told: list[Event] = []
+    if after.paused_at is not None and before.paused_at != after.paused_at:
+        until = maybe_from_micros(after.paused_until)
+        told.append(JobPaused(**subject, note=after.pause_note, until=until))
+    if before.paused_at is not None and after.paused_at is None:
+        told.append(JobResumed(**subject))
+    if after.failing and not before.failing:
+        failures, error = after.consecutive_failures, after.last_error
+        told.append(JobFailing(**subject, consecutive_failures=failures, error=error))
+    if before.failing and not after.failing and after.consecutive_failures == 0:
+        told.append(JobRecovered(**subject))
+    return told
 
 
 def cancellations(asked: Sequence[Record], settled: Sequence[Record] = ()) -> list[Event]:
@@ -106,7 +159,7 @@ class Events:
                         await told
                 except Exception:
                     name = type(event).__name__
-                    log.exception("%s of %s: %r failed", name, event.action_id, subscriber)
+                    log.exception("%s: %r failed on %r", name, subscriber, event)
 
     def emit_soon(self, events: Iterable[Event]) -> None:
         """From a hook of the caller's connection, which cannot await: on the loop that runs

@@ -6,12 +6,13 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from duetime.arguments import Delay, TenantArgument
 from duetime.client import Client
 from duetime.errors import WaitTimeout
+from duetime.jobs import JobClient
 from duetime.model.action import Action
 from duetime.model.clock import monotonic
 from duetime.model.duration import seconds
@@ -19,18 +20,19 @@ from duetime.model.tenant import AMBIENT
 from duetime.plan import Plan
 from duetime.worker.parts import Parts
 
+C = TypeVar("C")
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def blocking(
-    verb: Callable[Concatenate[Client, P], Plan[T]],
-) -> Callable[Concatenate[SyncDuetime, P], T]:
+    verb: Callable[Concatenate[C, P], Plan[T]],
+) -> Callable[Concatenate[Any, P], T]:
     """A planned verb as a method that returns when it is committed, or, on a connection of the
     caller's, performed."""
 
     @wraps(verb)
-    def call(self: SyncDuetime, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         plan = verb(self._client, *args, **kwargs)
         joined = plan.joined(self._store)
         if joined is None:
@@ -45,13 +47,35 @@ def blocking(
     return call
 
 
-class SyncDuetime:
-    """`app.sync`: the verbs of the app without `await`."""
+class SyncJobs:
+    """`app.sync.jobs`: the verbs of recurring jobs without `await`."""
 
-    def __init__(self, client: Client, parts: Parts) -> None:
+    def __init__(self, client: JobClient, parts: Parts) -> None:
         self._client = client
         self._store = parts.store
         self._events = parts.events
+
+    list = blocking(JobClient.list)
+    get = blocking(JobClient.get)
+    put = blocking(JobClient.put)
+    remove = blocking(JobClient.remove)
+    restore = blocking(JobClient.restore)
+    pause = blocking(JobClient.pause)
+    resume = blocking(JobClient.resume)
+    trigger = blocking(JobClient.trigger)
+    runs = blocking(JobClient.runs)
+    preview = blocking(JobClient.preview)
+    backfill = blocking(JobClient.backfill)
+
+
+class SyncDuetime:
+    """`app.sync`: the verbs of the app without `await`."""
+
+    def __init__(self, client: Client, jobs: JobClient, parts: Parts) -> None:
+        self._client = client
+        self._store = parts.store
+        self._events = parts.events
+        self.jobs = SyncJobs(jobs, parts)
 
     schedule = blocking(Client.schedule)
     schedule_many = blocking(Client.schedule_many)

@@ -21,14 +21,19 @@ from duetime import (
     current_tenant,
 )
 from duetime.errors import DuetimeError
-from duetime.events import Event
+from duetime.events import ActionEvent
 from duetime.testing import FakeClock
 
-ALL: tuple[type[Event], ...] = (ActionSucceeded, ActionFailed, ActionCancelled, ActionRescheduled)
+ALL: tuple[type[ActionEvent], ...] = (
+    ActionSucceeded,
+    ActionFailed,
+    ActionCancelled,
+    ActionRescheduled,
+)
 
 
-def hear(app: Duetime) -> list[Event]:
-    told: list[Event] = []
+def hear(app: Duetime) -> list[ActionEvent]:
+    told: list[ActionEvent] = []
     for event in ALL:
         app.on(event, told.append)
     return told
@@ -153,12 +158,12 @@ async def test_async_and_sync_subscribers_are_both_told(app: Duetime) -> None:
 async def test_a_subscriber_that_raises_harms_nobody(
     app: Duetime, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[Event] = []
+    told: list[ActionEvent] = []
 
-    def broken(event: Event) -> None:
+    def broken(event: ActionEvent) -> None:
         raise RuntimeError("subscriber is broken")
 
-    async def broken_too(event: Event) -> None:
+    async def broken_too(event: ActionEvent) -> None:
         raise RuntimeError("this one too")
 
     for subscriber in (broken, broken_too, told.append):
@@ -209,7 +214,7 @@ async def test_a_subscriber_acts_as_the_caller_of_the_verb(memory_app: Duetime) 
 
 
 async def test_a_worker_tells_in_the_process_that_ran_the_handler(real_app: Duetime) -> None:
-    told: asyncio.Queue[Event] = asyncio.Queue()
+    told: asyncio.Queue[ActionEvent] = asyncio.Queue()
     for event in ALL:
         real_app.on(event, told.put)
 

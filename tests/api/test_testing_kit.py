@@ -1,5 +1,6 @@
 """app.testing: users' tests in their own time."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from api.apps import Note, Other
 from duetime import Context, Duetime, Retry, Snooze
 from duetime.errors import ConfigError, NaiveDatetime
-from duetime.testing import FakeClock
+from duetime.testing import FakeClock, check_conventions
 
 
 async def test_advance_runs_everything_on_the_way_at_its_own_time(
@@ -176,3 +177,23 @@ async def test_moving_the_clock_wakes_a_worker(url: str, clock: FakeClock) -> No
             done = await app.wait(action.id, timeout=20)
     assert done.result == clock.now().isoformat()
     assert done.due_at == clock.now()
+
+
+class TestConventions:
+    def test_good_names_pass(self, memory_app: Duetime) -> None:
+        memory_app.job("0 2 * * *", name="billing-nightly-close")(nothing)
+        check_conventions(memory_app)
+
+    def test_all_that_is_wrong_is_told(self, memory_app: Duetime) -> None:
+        @dataclass(frozen=True)
+        class Wrong:
+            n: int = 1
+
+        @memory_app.handler(kind="Send_Mail")
+        def mail(wrong: Wrong) -> None: ...
+
+        with pytest.raises(AssertionError, match=r"'Send_Mail'.*send-reminder"):
+            check_conventions(memory_app)
+
+
+def nothing() -> None: ...

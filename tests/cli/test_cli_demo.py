@@ -27,7 +27,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 def test_plain_lines_until_it_ends_by_itself(tmp_path: Path, environ: dict[str, str]) -> None:
     done = subprocess.run(
-        [*DEMO, "--seconds", "4"],
+        [*DEMO, "--seconds", "6"],
         env=environ,
         cwd=tmp_path,
         capture_output=True,
@@ -42,6 +42,8 @@ def test_plain_lines_until_it_ends_by_itself(tmp_path: Path, environ: dict[str, 
         r"charge-card +scheduled +in .* attempt 1  will be retried: ConnectionError",
         r"track-parcel +scheduled +in .* attempt 0  snoozed",
         r"send-reminder +cancelled +attempt 0  cancelled by \w+",
+        r"count-stock +succeeded +late by .* attempt 1  teapots: \d\d left",
+        r"tidy-shelves +cancelled +attempt 0  skipped: occurrence \S+ is unfinished",
     ):
         assert re.search(seen, done.stdout), done.stdout
     ended = ENDED.search(done.stdout)
@@ -60,7 +62,7 @@ def test_a_screen_until_ctrl_c(tmp_path: Path, environ: dict[str, str]) -> None:
     seen = ""
     for piece in pieces(ours):
         seen += piece
-        if "will be retried" in seen and "p99" in seen:
+        if "will be retried" in seen and "p99" in seen and "count-stock ticks in" in seen:
             demo.send_signal(signal.SIGINT)
             break
     seen += "".join(pieces(ours))

@@ -9,7 +9,8 @@ from typer.main import get_command
 
 from duetime.cli.commands import cli
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in sorted(REFERENCE.glob("cli*.md")))
 SECTION = re.compile(r"^## (?P<command>duetime .+?)\n(?P<body>.*?)(?=^## |\Z)", re.MULTILINE | re.S)
 OPTION = re.compile(r"^\| `(--[a-z-]+)` \|", re.MULTILINE)
 
@@ -25,6 +26,6 @@ def commands(command: Any, name: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def test_the_documented_options_are_those_of_the_commands() -> None:
-    sections = SECTION.finditer(PAGE.read_text(encoding="utf-8"))
+    sections = SECTION.finditer(TEXT)
     documented = {one["command"]: OPTION.findall(one["body"]) for one in sections}
     assert documented == dict(commands(get_command(cli), "duetime"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -34,8 +35,8 @@ class Caller(ABC):
     async def call(self, app: Duetime, verb: str, *args: Any, **named: Any) -> Any:
         """A verb of the app, in this caller's transaction."""
         if self.blocking:
-            return getattr(app.sync, verb)(*args, connection=self.connection, **named)
-        return await getattr(app, verb)(*args, connection=self.connection, **named)
+            return attrgetter(verb)(app.sync)(*args, connection=self.connection, **named)
+        return await attrgetter(verb)(app)(*args, connection=self.connection, **named)
 
     @abstractmethod
     async def begin(self, *, autocommit: bool = False) -> None: ...

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from api.apps import Note
 from duetime import Duetime
-from duetime.events import ActionCancelled, ActionRescheduled, Event
+from duetime.events import ActionCancelled, ActionEvent, ActionRescheduled
 from joining.callers import CALLERS, TELLING, Caller
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
@@ -18,21 +18,21 @@ SILENT = [name for name in CALLERS if name not in TELLING]
 
 
 @pytest.fixture
-def told(app: Duetime) -> asyncio.Queue[Event]:
-    queue: asyncio.Queue[Event] = asyncio.Queue()
+def told(app: Duetime) -> asyncio.Queue[ActionEvent]:
+    queue: asyncio.Queue[ActionEvent] = asyncio.Queue()
     for type_ in (ActionCancelled, ActionRescheduled):
         app.on(type_, queue.put_nowait)
     return queue
 
 
-async def soon(told: asyncio.Queue[Event]) -> Event:
+async def soon(told: asyncio.Queue[ActionEvent]) -> ActionEvent:
     return await asyncio.wait_for(told.get(), 5)
 
 
 @pytest.mark.parametrize("caller_name", TELLING, indirect=True)
 class TestTelling:
     async def test_subscribers_hear_of_it_after_the_commit(
-        self, app: Duetime, caller: Caller, told: asyncio.Queue[Event]
+        self, app: Duetime, caller: Caller, told: asyncio.Queue[ActionEvent]
     ) -> None:
         action = await app.schedule(Note(), at=LATER)
         await caller.call(app, "cancel", action.id, by="ann")
@@ -42,7 +42,7 @@ class TestTelling:
         assert (type(event), event.action_id, event.by) == (ActionCancelled, action.id, "ann")
 
     async def test_and_not_of_what_was_rolled_back(
-        self, app: Duetime, caller: Caller, told: asyncio.Queue[Event]
+        self, app: Duetime, caller: Caller, told: asyncio.Queue[ActionEvent]
     ) -> None:
         one, two = await app.schedule_many([(Note(), LATER), (Note(), LATER)])
         await caller.call(app, "cancel", one.id)
@@ -55,7 +55,7 @@ class TestTelling:
         assert told.empty()
 
     async def test_each_transaction_tells_its_own(
-        self, app: Duetime, caller: Caller, told: asyncio.Queue[Event]
+        self, app: Duetime, caller: Caller, told: asyncio.Queue[ActionEvent]
     ) -> None:
         one, two = await app.schedule_many([(Note(), LATER), (Note(), LATER)])
         await caller.call(app, "cancel", one.id)
@@ -71,7 +71,7 @@ class TestTelling:
 
 @pytest.mark.parametrize("caller_name", ["Session-psycopg", "Session-sqlite"], indirect=True)
 async def test_what_a_savepoint_takes_back_is_not_told(
-    app: Duetime, caller: Caller, told: asyncio.Queue[Event]
+    app: Duetime, caller: Caller, told: asyncio.Queue[ActionEvent]
 ) -> None:
     gone, kept, last = await app.schedule_many([(Note(), LATER)] * 3)
     session: Session = caller.connection
@@ -88,7 +88,7 @@ async def test_what_a_savepoint_takes_back_is_not_told(
 
 @pytest.mark.parametrize("caller_name", SILENT, indirect=True)
 async def test_a_connection_that_tells_nobody_of_its_commit_emits_nothing(
-    app: Duetime, caller: Caller, told: asyncio.Queue[Event]
+    app: Duetime, caller: Caller, told: asyncio.Queue[ActionEvent]
 ) -> None:
     one, two = await app.schedule_many([(Note(), LATER), (Note(), LATER)])
     await caller.call(app, "cancel", one.id)

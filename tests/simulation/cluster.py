@@ -13,7 +13,7 @@ from random import Random
 from uuid import UUID
 
 from duetime.errors import StoreUnavailable
-from duetime.events import Event
+from duetime.events import ActionEvent
 from simulation.chaos import Chaos
 from simulation.checker import Checker
 from simulation.customer import Customer
@@ -186,7 +186,7 @@ class Cluster:
             self._trace.count("starts without a store")
             self._end(node, "cannot start")
 
-    def _tell(self, event: Event) -> None:
+    def _tell(self, event: ActionEvent) -> None:
         self._told[event.action_id] += 1
 
     def _kill(self, node: Node) -> None:
@@ -233,7 +233,7 @@ def run(seed: int, *, scenario: Callable[[int], Scenario] = draw, keep: bool = F
     loop = SimLoop()
     trace = Trace(loop.time, keep=keep)
     latest = 0.0
-    with _watched_log(trace), _alarm():
+    with watched_log(trace), _alarm():
         try:
             latest = loop.run_until_complete(Cluster(loop, scenario(seed), trace).run())
         except (Deadlock, Stuck) as error:
@@ -288,7 +288,7 @@ class _ErrorWatch(logging.Handler):
 
 
 @contextmanager
-def _watched_log(trace: Trace) -> Iterator[None]:
+def watched_log(trace: Trace) -> Iterator[None]:
     log, watch = logging.getLogger("duetime"), _ErrorWatch(trace)
     before = log.level, log.propagate
     log.addHandler(watch)

@@ -13,6 +13,8 @@ from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
 from duetime.model.ending import Completed, Ending
 from duetime.model.filter import Filter
+from duetime.model.job import Decide, Edited, JobView
+from duetime.model.job_filter import JobFilter, Which
 from duetime.model.key import IfExists
 from duetime.model.stats import Counted
 from duetime.model.tenant import Scope
@@ -103,6 +105,21 @@ class FaultyStore(Store):
 
     def stats(self, tenant: Scope, *, alive: int, limit: int) -> Flow[Counted]:
         return named("stats", self._truth.stats(tenant, alive=alive, limit=limit))
+
+    # -- jobs ------------------------------------------------------------------------
+
+    def jobs(self, wanted: JobFilter) -> Flow[list[JobView]]:
+        return named("jobs", self._truth.jobs(wanted))
+
+    def occurrences(self, name: str, limit: int) -> Flow[list[Record]]:
+        return named("occurrences", self._truth.occurrences(name, limit))
+
+    def ticks(self, name: str, since: int, before: int) -> Flow[list[int]]:
+        return named("ticks", self._truth.ticks(name, since, before))
+
+    def edit_jobs(self, which: Which, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
+        verb = type(which).__name__.lower()
+        return named(verb, self._truth.edit_jobs(which, decide, resend=resend), which)
 
     # -- the worker's verbs ----------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 from uuid import UUID
 
-from duetime.events import ActionCancelled, ActionFailed, ActionSucceeded, Event, Events
+from duetime.events import ActionCancelled, ActionEvent, ActionFailed, ActionSucceeded, Events
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
 from duetime.worker.heartbeat import Renewal, TaskBeat
@@ -58,7 +58,7 @@ class Node:
         *,
         slot: int,
         number: int,
-        told: Callable[[Event], None],
+        told: Callable[[ActionEvent], None],
     ) -> None:
         self._loop = network.loop
         self._network = network
@@ -79,7 +79,7 @@ class Node:
         ports = self._ports(name, truth, dice)
         self.worker = Worker(self._parts(truth, skew, told), scenario.settings, ports)
 
-    def _parts(self, truth: Truth, skew: float, told: Callable[[Event], None]) -> Parts:
+    def _parts(self, truth: Truth, skew: float, told: Callable[[ActionEvent], None]) -> Parts:
         events = Events()
         for event in (ActionSucceeded, ActionFailed, ActionCancelled):
             events.on(event, told)

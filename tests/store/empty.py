@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 
-TABLES = ("actions", "history", "runs", "audit", "workers")
+TABLES = ("actions", "history", "runs", "audit", "workers", "jobs", "ticks")
 
 
 def empty_sqlite(path: Path) -> None:

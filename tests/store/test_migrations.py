@@ -8,7 +8,7 @@ import multiprocessing
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -186,7 +186,7 @@ class TestVersions:
             SqliteStore(sqlite_path, migrate=False),
             PostgresStore(postgres_url, migrate=False),
         ):
-            assert [one.name for one in store.pending()] == ["0001_actions"]
+            assert [one.name for one in store.pending()] == ["0001_actions", "0002_jobs"]
             with pytest.raises(ConfigError, match="duetime migrate"):
                 store.perform_blocking(store.find(Filter()))
             store.migrate_blocking()
@@ -194,11 +194,11 @@ class TestVersions:
             assert store.perform_blocking(store.find(Filter())) == []
             store.close()
 
-    @pytest.mark.parametrize(("oldest_code", "fine"), [(1, True), (2, False)])
+    @pytest.mark.parametrize(("oldest_code", "fine"), [(2, True), (3, False)])
     def test_a_newer_database_is_refused_only_if_it_says_so(
         self, sqlite_path: Path, postgres_url: str, oldest_code: int, fine: bool
     ) -> None:
-        newer = f"INSERT INTO duetime_migrations VALUES (2, 0, {oldest_code})"
+        newer = f"INSERT INTO duetime_migrations VALUES (3, 0, {oldest_code})"
         for store in (SqliteStore(sqlite_path), PostgresStore(postgres_url)):
             store.migrate_blocking()
         with closing(sqlite3.connect(sqlite_path)) as lite:
@@ -213,6 +213,36 @@ class TestVersions:
                 with pytest.raises(ConfigError, match="upgrade duetime"):
                     store.perform_blocking(store.find(Filter()))
             store.close()
+
+
+class TestUpgrading:
+    def test_what_an_earlier_schema_holds_stays(self, sqlite_path: Path, postgres_url: str) -> None:
+        for store in (SqliteStore(sqlite_path), PostgresStore(postgres_url)):
+            first = store._loader.migrations()[0]
+            run_script(store, [*first.statements, OLD_ACTION])
+            assert [one.name for one in store.pending()] == ["0002_jobs"]
+            [found] = store.perform_blocking(store.find(Filter()))
+            assert (found.kind, found.job) == ("mail", None)
+            assert store.pending() == []
+            store.close()
+
+
+OLD_ACTION = """
+    INSERT INTO duetime_actions (id, due_at, created_at, version, priority, kind, lane, queue,
+                                 created_by, payload)
+    VALUES ('019a0000-0000-7000-8000-000000000001', 1, 0, 1, 1, 'mail', '1.0.default', 'default',
+            'ann', '{}')
+"""
+
+
+def run_script(store: SqliteStore | PostgresStore, statements: Sequence[str]) -> None:
+    if isinstance(store, SqliteStore):
+        with closing(sqlite3.connect(store._path)) as lite:
+            lite.executescript(";".join(statements))
+        return
+    with psycopg.connect(store._url) as post:
+        for statement in statements:
+            post.execute(statement.encode())
 
 
 class TestPrinted:

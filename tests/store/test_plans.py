@@ -127,7 +127,10 @@ def later_statements() -> dict[str, tuple[Statement, set[str]]]:
         "window": 2000,
     }
     return {
-        "sweep": (Statement("sweep", sweeping), {"actions_due", "actions_after", "actions_pkey"}),
+        "sweep": (
+            Statement("sweep", sweeping),
+            {"actions_due", "actions_after", "actions_pkey", "jobs_due"},
+        ),
         "settle each": (Statement("settle", {"rows": settled}), {"actions_pkey"}),
         "look for parents": (Statement("stored", {"ids": ids}), {"actions_pkey", "history_pkey"}),
         "look for circles": (

@@ -96,7 +96,9 @@ def show(
         emit(action_document(target, action, runs=runs))
         return
     console = tables.make_console()
-    console.print(tables.field_table(action, payload_data(target, action.payload), now()))
+    console.print(
+        tables.field_table(action, payload_data(target, action.kind, action.payload), now())
+    )
     console.print(tables.run_lines(runs, now()))
 
 

@@ -11,11 +11,12 @@ from duetime.cli.actions import cli as actions
 from duetime.cli.cron import cron
 from duetime.cli.demo import demo
 from duetime.cli.doctor import doctor
+from duetime.cli.jobs import cli as jobs
 from duetime.cli.migrate import migrate
 from duetime.cli.worker import worker
 
 cli = typer.Typer(
-    help="Everything that must happen later: run workers, look at actions and change them.",
+    help="Everything that must happen later: run workers, look at actions and jobs, change them.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -24,6 +25,7 @@ cli = typer.Typer(
 cli.command("demo")(demo)
 cli.command("worker")(worker)
 cli.add_typer(actions, name="actions")
+cli.add_typer(jobs, name="jobs")
 cli.command("cron")(cron)
 cli.command("migrate")(migrate)
 cli.command("doctor")(doctor)

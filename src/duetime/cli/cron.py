@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Any
-from zoneinfo import ZoneInfo
+from typing import Annotated
 
 import typer
 
 from duetime.cli.documents import emit
 from duetime.cli.options import Json
-from duetime.cli.times import iso, now, parse_instant
-from duetime.model.clock_note import clock_note
+from duetime.cli.ticks import tick_items, tick_lines
+from duetime.cli.times import now, parse_instant
 from duetime.model.cron import Cron
 
 
@@ -32,10 +31,11 @@ def cron(
     rule = Cron(expression, tz=tz)
     ticks = list(_ticks(rule, after or now(), count))
     if json:
-        emit(_document(rule, ticks))
+        words = {"recurrence": rule.expr, "tz": rule.tz, "words": rule.describe()}
+        emit(words | {"ticks": tick_items(rule, ticks)})
         return
     typer.echo(f"{rule.describe()}\n")
-    typer.echo("\n".join(_lines(rule, ticks)))
+    typer.echo("\n".join(tick_lines(rule, ticks)))
     if len(ticks) < count:
         typer.echo("there are no more")
 
@@ -45,23 +45,3 @@ def _ticks(rule: Cron, after: datetime, count: int) -> Iterator[datetime]:
     while tick is not None and count:
         yield tick
         tick, count = rule.next(tick), count - 1
-
-
-def _document(rule: Cron, ticks: list[datetime]) -> dict[str, Any]:
-    items = [
-        {
-            "tick": iso(tick),
-            "local": tick.astimezone(ZoneInfo(rule.tz)).isoformat(),
-            "note": clock_note(rule, tick),
-        }
-        for tick in ticks
-    ]
-    return {"recurrence": rule.expr, "tz": rule.tz, "words": rule.describe(), "ticks": items}
-
-
-def _lines(rule: Cron, ticks: list[datetime]) -> Iterator[str]:
-    """Not in a table of rich, which would break notes where the window is narrow."""
-    yield f"{'local':<30}{'UTC':<22}note"
-    for tick in ticks:
-        local = f"{tick.astimezone(ZoneInfo(rule.tz)):%a %Y-%m-%d %H:%M:%S %Z}"
-        yield f"{local:<30}{iso(tick):<22}{clock_note(rule, tick) or ''}".rstrip()

@@ -17,7 +17,7 @@ import typer
 
 from duetime.app import Duetime
 from duetime.cli.demo_screen import Face, Lines, Screen, captured_logs, runs_line, totals
-from duetime.cli.demo_shop import QUEUE, Visitors, make_shop
+from duetime.cli.demo_shop import QUEUE, JobNames, Visitors, job_names, make_shop, open_hours
 from duetime.cli.demo_tally import Tally
 from duetime.cli.program import program
 from duetime.cli.tables import make_console
@@ -36,14 +36,15 @@ def demo(
         float | None, typer.Option(min=0, help="End by itself; default: Ctrl-C ends it.")
     ] = None,
 ) -> None:
-    """Watch actions being scheduled, run, retried, snoozed, cancelled and moved."""
+    """Watch actions being scheduled, run, retried, snoozed, cancelled and moved, and jobs tick."""
     console = make_console()
     with nullcontext(url) if url else temporary_store() as place:
         app = make_shop(place)
         face: Face = Screen(console, masked(place)) if console.is_terminal else Lines()
-        tally = Tally(app, f"demo-{uuid4()}")
+        demo, jobs = f"demo-{uuid4()}", job_names(uuid4().hex[-6:])
+        tally = Tally(app, demo, jobs)
         with face, captured_logs(face):
-            asyncio.run(play(app, tally, face, seconds))
+            asyncio.run(play(app, jobs, tally, face, seconds))
     typer.echo(f"ended: {totals(tally)}; {runs_line(tally)}")
     if url and not isinstance(app.store, MemoryStore):
         listing = f"{program()} actions list --queue {QUEUE} --url {shlex.quote(masked(url))}"
@@ -56,14 +57,17 @@ def temporary_store() -> Iterator[str]:
         yield f"sqlite:///{Path(folder) / 'demo.db'}"
 
 
-async def play(app: Duetime, tally: Tally, face: Face, seconds: float | None) -> None:
-    """Let visitors come while a worker runs, until a signal or the time ends it."""
+async def play(
+    app: Duetime, jobs: JobNames, tally: Tally, face: Face, seconds: float | None
+) -> None:
+    """Let visitors come and jobs tick while a worker runs, until a signal or the time ends it."""
     stop, over = asyncio.Event(), asyncio.Event()
     async with stopping(stop.set), app:
         watch = asyncio.create_task(_watch(tally, face, over))
         try:
             async with (
                 app.worker(concurrency=SLOTS, queues=[QUEUE]),
+                open_hours(app, jobs),
                 _task(Visitors(app, tally.correlation_id).come()) as visitors,
             ):
                 await _first({watch, visitors}, stop, seconds)

@@ -26,9 +26,11 @@ EXPLANATION = (
     "charge-card fails and is retried, check-stock fails for good, track-parcel",
     "snoozes until the parcel is there, send-reminder is cancelled, publish-post",
     "rescheduled. running begins with the claim, 500 ms early, to start on time.",
+    "count-stock and tidy-shelves are jobs: each of their ticks makes an action.",
+    "Tidying takes longer than until its next tick, which is therefore skipped.",
 )
 DRAINING = "Ending: nobody comes any more, and what is running may finish."
-AROUND_THE_TABLE = 16
+AROUND_THE_TABLE = 19
 WIDE = 100
 
 
@@ -92,6 +94,7 @@ class Screen:
             Text(),
             totals(tally),
             runs_line(tally),
+            jobs_line(tally, now()),
             _line(f"[dim]log: {escape(self._log or '-')}"),
             Text(),
             *(_line(f"[dim]{line}") for line in EXPLANATION),
@@ -182,6 +185,8 @@ def note(story: Story) -> Text:
     match action.state:
         case State.running if action.progress is not None:
             return Text(str(action.progress))
+        case State.cancelled if action.cancelled_by is None:
+            return Text(ending_of(action), style="bright_black")
         case State.cancelled:
             return Text(f"cancelled by {action.cancelled_by}", style="bright_black")
         case State.scheduled if last is not None and last.outcome is Outcome.snoozed:
@@ -210,6 +215,15 @@ def runs_line(tally: Tally) -> Text:
     for percent in (50, 99):
         late = tally.lateness(percent)
         line.append(f"  p{percent} {'-' if late is None else milliseconds(late)}", style="bold")
+    return line
+
+
+def jobs_line(tally: Tally, at: datetime) -> Text:
+    """Each job, and when its next tick comes."""
+    line = Text("jobs:", no_wrap=True, overflow="ellipsis")
+    for job in tally.jobs:
+        tick = at if job.next_due_at is None else max(job.next_due_at, at)
+        line.append(f"  {job.kind} ticks in ").append(milliseconds(tick - at), style="bold")
     return line
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from duetime.app import Duetime
 from duetime.errors import IllegalState
 from duetime.model.action import Action
 from duetime.model.clock import Clock
+from duetime.model.every import Every
 from duetime.model.outcome import Fail, Snooze
 from duetime.model.retry import Retry
 from duetime.worker.context import Context
@@ -62,6 +64,16 @@ class PublishPost:
     title: str
 
 
+@dataclass(frozen=True)
+class CountStock:
+    shelf: str
+
+
+@dataclass(frozen=True)
+class TidyShelves:
+    seconds: float
+
+
 async def send_mail(payload: SendMail) -> str:
     await asyncio.sleep(0.01)
     return f"mail to {payload.to} sent"
@@ -100,6 +112,26 @@ async def publish_post(payload: PublishPost) -> str:
     return f"{payload.title!r} is online"
 
 
+class JobNames(NamedTuple):
+    """Two demos on one store have jobs of their own."""
+
+    count_stock: str
+    tidy_shelves: str
+
+
+def job_names(demo: str) -> JobNames:
+    return JobNames(f"count-stock-{demo}", f"tidy-shelves-{demo}")
+
+
+async def count_stock(payload: CountStock, ctx: Context) -> str:
+    return f"{payload.shelf}: {ctx.action_id.int % 90 + 10} left"
+
+
+async def tidy_shelves(payload: TidyShelves) -> str:
+    await asyncio.sleep(payload.seconds)
+    return "all shelves are tidy"
+
+
 def make_shop(url: str) -> Duetime:
     """An app with the handlers above. It prunes nothing, whatever store it was pointed at."""
     keep = timedelta(days=36_500)
@@ -112,7 +144,24 @@ def make_shop(url: str) -> Duetime:
     app.handler(kind="track-parcel", queue=QUEUE)(track_parcel)
     app.handler(kind="send-reminder", queue=QUEUE)(send_reminder)
     app.handler(kind="publish-post", queue=QUEUE)(publish_post)
+    app.handler(kind="count-stock", queue=QUEUE)(count_stock)
+    app.handler(kind="tidy-shelves", queue=QUEUE)(tidy_shelves)
     return app
+
+
+@asynccontextmanager
+async def open_hours(app: Duetime, names: JobNames) -> AsyncIterator[None]:
+    """While the shop is open, its jobs tick; tidying takes longer than until its next tick.
+
+    They are put, not declared, so that they leave with the demo that brought them.
+    """
+    await app.jobs.put(names.count_stock, Every(seconds=3), payload=CountStock("teapots"))
+    await app.jobs.put(names.tidy_shelves, Every(seconds=2), payload=TidyShelves(2.5))
+    try:
+        yield
+    finally:
+        for name in names:
+            await app.jobs.remove(name)
 
 
 class Visitors:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
 from duetime.app import Duetime
+from duetime.errors import JobNotFound
 from duetime.model.action import Action, Run
+from duetime.model.job import Job
 from duetime.model.state import Outcome, State
 
 NEWEST = 100
@@ -39,11 +43,13 @@ class Story:
 
 
 class Tally:
-    """Looks at the actions of one correlation id, and counts what changed."""
+    """Looks at the actions of one correlation id and at jobs, and counts what changed."""
 
-    def __init__(self, app: Duetime, correlation_id: str) -> None:
+    def __init__(self, app: Duetime, correlation_id: str, jobs: Sequence[str]) -> None:
         self._app = app
         self.correlation_id = correlation_id
+        self._names = jobs
+        self.jobs: list[Job] = []
         self._stories: dict[UUID, Story] = {}
         self.states: Counter[State] = Counter()
         self.retries = 0
@@ -51,14 +57,22 @@ class Tally:
 
     async def look(self) -> list[Story]:
         """The stories that changed since the last look, oldest first."""
-        page = await self._app.find(correlation_id=self.correlation_id, limit=NEWEST)
+        visits = await self._app.find(correlation_id=self.correlation_id, limit=NEWEST)
+        found = [*visits, *await self._occurrences()]
         changed = []
-        for action in reversed(page.items):
+        for action in sorted(found, key=lambda action: action.id):
             known = self._stories.get(action.id)
             if known is None or known.differs(action):
                 changed.append(await self._learn(action, known))
-        self._forget({action.id for action in page})
+        self._forget({action.id for action in found})
         return changed
+
+    async def _occurrences(self) -> list[Action]:
+        """Those of the jobs, which are looked at, too: they come later and leave earlier."""
+        with suppress(JobNotFound):
+            self.jobs = [await self._app.jobs.get(name) for name in self._names]
+        pages = [await self._app.find(kind=job.kind, limit=NEWEST) for job in self.jobs]
+        return [action for page in pages for action in page if action.job in self._names]
 
     def newest(self, limit: int) -> list[Story]:
         return sorted(self._stories.values(), key=lambda s: s.action.id, reverse=True)[:limit]

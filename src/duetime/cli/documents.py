@@ -13,6 +13,8 @@ from pydantic_core import to_jsonable_python
 from duetime.app import Duetime
 from duetime.errors import UnknownKind
 from duetime.model.action import Action, Page, Run
+from duetime.model.job import Job
+from duetime.model.occurrence import Occurrence
 
 
 def emit(document: object) -> None:
@@ -33,19 +35,39 @@ def action_document(
 ) -> dict[str, Any]:
     """`runs` and `created` stand in it where the command knows them."""
     values = {f.name: getattr(action, f.name) for f in fields(action) if f.name != "created"}
-    values["payload"] = payload_data(app, action.payload)
+    values["payload"] = payload_data(app, action.kind, action.payload)
     if created is not None:
         values["created"] = created
     if runs is not None:
         values["runs"] = [{f.name: getattr(run, f.name) for f in fields(run)} for run in runs]
+    return _document(values)
+
+
+def job_document(app: Duetime, job: Job) -> dict[str, Any]:
+    values = {one.name: getattr(job, one.name) for one in fields(job)}
+    values["payload"] = payload_data(app, job.kind, job.payload)
+    return _document(values)
+
+
+def job_page_document(app: Duetime, page: Page[Job]) -> dict[str, Any]:
+    return {"items": [job_document(app, job) for job in page], "next_cursor": page.next_cursor}
+
+
+def occurrence_document(occurrence: Occurrence) -> dict[str, Any]:
+    return _document({one.name: getattr(occurrence, one.name) for one in fields(occurrence)})
+
+
+def _document(values: dict[str, Any]) -> dict[str, Any]:
     document: dict[str, Any] = to_jsonable_python(values, timedelta_mode="float")
     return document
 
 
-def payload_data(app: Duetime, payload: object) -> object:
+def payload_data(app: Duetime, kind: str, payload: object) -> object:
     """The payload as it stands in the store."""
     try:
-        adapter = app.parts.payloads.of(payload).adapter
+        entry = app.parts.payloads.named(kind)
     except UnknownKind:
         return payload  # this process does not know its kind: it is plain data already
-    return adapter.dump_python(payload, mode="json")
+    if not isinstance(payload, entry.type):
+        return payload  # data that its type refuses is shown plain, too
+    return entry.adapter.dump_python(payload, mode="json")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from duetime.errors import ActionNotFound, DuetimeError, DuplicateKey, IllegalState
+from duetime.errors import ActionNotFound, DuetimeError, DuplicateKey, IllegalState, JobNotFound
 
 LONGEST = 600
 
@@ -42,6 +42,13 @@ def advice(error: DuetimeError) -> str:
             return (
                 f"no action {error.action_id}: it was never scheduled, was pruned after its "
                 "retention, or belongs to another tenant (give --tenant or --any-tenant)"
+            )
+        case JobNotFound():
+            which = str(error).partition(": ")[0]
+            return (
+                f"{which}: no worker has brought it into the store, it was removed (`duetime jobs "
+                "restore` brings it back), or it belongs to another tenant (give --tenant or "
+                "--any-tenant)"
             )
         case DuplicateKey():
             return (

@@ -66,6 +66,7 @@ AnyTenant = Annotated[bool, typer.Option("--any-tenant", help="Look across all t
 By = Annotated[str | None, typer.Option(help="Who acts; default: the OS user.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")]
 Id = Annotated[UUID, typer.Argument(metavar="ID", help="The action's id.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The job's name.")]
 At = Annotated[
     datetime | None,
     typer.Option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pydantic_core import to_jsonable_python
@@ -60,7 +60,7 @@ def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool, widt
 
 def _wide_row(action: Action, at: datetime) -> list[Text]:
     due, attempt = Text(due_text(action, at)), Text(str(action.attempt))
-    ending = Text(_cut(ending_of(action), 80))
+    ending = Text(cut(ending_of(action), 80))
     return [
         Text(str(action.id)),
         colored_state(action.state),
@@ -72,7 +72,7 @@ def _wide_row(action: Action, at: datetime) -> list[Text]:
 
 
 def _narrow_row(action: Action, at: datetime) -> list[Text]:
-    id_ = Text.assemble(str(action.id), "\n", (_cut(ending_of(action), 36), "dim"))
+    id_ = Text.assemble(str(action.id), "\n", (cut(ending_of(action), 36), "dim"))
     state = colored_state(action.state)
     if action.attempt:
         state = Text.assemble(state, "\n", (f"attempt {action.attempt}", "dim"))
@@ -88,15 +88,22 @@ def due_text(action: Action, at: datetime, between: str = ", ") -> str:
 
 def field_table(action: Action, payload: object, at: datetime) -> Table:
     """All that is known of one action; what it does not have is left out."""
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
     values = {name: getattr(action, name) for name in FIELDS} | {"payload": payload}
     if action.state is not State.running:
         # Nobody holds it any more, whatever was left of the last lease.
         del values["lease_expires_at"]
+    if action.losses == 0:
+        del values["losses"]
+    return value_table(values, at)
+
+
+def value_table(values: Mapping[str, object], at: datetime) -> Table:
+    """Names and values, one below the other; what is None is left out."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
     for name, value in values.items():
-        if value is not None and not (name == "losses" and value == 0):
+        if value is not None:
             table.add_row(name, _value(value, at))
     return table
 
@@ -106,7 +113,7 @@ def run_lines(runs: Sequence[Run], at: datetime) -> Group:
     lines: list[RenderableType] = [Text("\nruns" if runs else "\nno runs yet", style="bold")]
     for run in runs:
         lines.append(_run_line(run, at))
-        ending = _either(run.error, run.result)
+        ending = either(run.error, run.result)
         lines += [Padding(Text(ending), (0, 0, 0, 4))] if ending else []
     return Group(*lines)
 
@@ -131,14 +138,14 @@ def _outcome(outcome: Outcome | None) -> Text:
 
 def ending_of(action: Action) -> str:
     """The error, or the result, on one line."""
-    return _either(action.error, action.result)
+    return either(action.error, action.result)
 
 
-def _either(error: str | None, result: object) -> str:
+def either(error: str | None, result: object) -> str:
     return " ".join(error.split()) if error else "" if result is None else data_text(result)
 
 
-def _cut(text: str, most: int) -> str:
+def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -147,6 +154,8 @@ def data_text(value: object) -> str:
 
 
 def _value(value: object, at: datetime) -> Text:
+    if isinstance(value, Text):
+        return value
     if isinstance(value, State):
         return colored_state(value)
     if isinstance(value, datetime):

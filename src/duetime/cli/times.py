@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import typer
 
@@ -67,3 +67,8 @@ def milliseconds(distance: timedelta) -> str:
     """`1,234 ms`; small ones with a decimal, because that is where lateness lives."""
     number = distance / timedelta(milliseconds=1)
     return f"{number:,.1f} ms" if abs(number) < 100 else f"{number:,.0f} ms"
+
+
+def iso(instant: datetime) -> str:
+    """As machines read it."""
+    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")

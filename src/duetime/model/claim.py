@@ -109,6 +109,8 @@ class Expired:
     priority: int
     tenant: str | None
     losses: int
+    job: str | None = None
+    triggered_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +129,11 @@ class Presence:
 @dataclass(frozen=True, slots=True)
 class Swept:
     """What one look at the whole store found. `parents` are those that have ended, or are gone,
-    and for which children still wait: settle them."""
+    and for which children still wait: settle them. `next_tick` is the next of the app's jobs,
+    told by a sweep only."""
 
     now: int
     lanes: Sequence[LaneHead]
     expired: Sequence[Expired]
     parents: Sequence[UUID] = ()
+    next_tick: int | None = None

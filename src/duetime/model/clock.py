@@ -49,6 +49,10 @@ def maybe_from_micros(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 
 
+def maybe_micros(instant: datetime | None) -> int | None:
+    return None if instant is None else to_micros(instant)
+
+
 def unix_micros() -> int:
     """This machine's clock, for ids: they only need to be roughly in order of time."""
     return time.time_ns() // 1000

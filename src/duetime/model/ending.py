@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from duetime.model.claim import FATAL_LOSSES, SUSPECT_LOSSES, Expired
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 
+if TYPE_CHECKING:
+    from duetime.model.job import JobEnd
+
 
 class Finish(NamedTuple):
-    """The action is over and moves to history."""
+    """The action is over and moves to history. `job` and `triggered_by` are the action's own."""
 
     id: UUID
     token: UUID
@@ -23,6 +27,8 @@ class Finish(NamedTuple):
     started_at: int | None = None
     cancelled_by: str | None = None
     lost: int = 0
+    job: str | None = None
+    triggered_by: str | None = None
 
 
 class Again(NamedTuple):
@@ -50,10 +56,12 @@ Ending = Finish | Again
 @dataclass(frozen=True, slots=True)
 class Completed:
     """The actions whose endings took effect. `parents` are those of them that have come to
-    their end and may have children that wait for it: settle them."""
+    their end and may have children that wait for it: settle them. `jobs` are those of which
+    an occurrence came to its end just now."""
 
     ended: set[UUID]
     parents: set[UUID]
+    jobs: Sequence[JobEnd] = ()
 
 
 def decide_loss(expired: Expired) -> Ending:
@@ -67,6 +75,8 @@ def decide_loss(expired: Expired) -> Ending:
             outcome=Outcome.lost,
             error=f"lost {losses} times: each worker that ran it vanished or was cut off",
             lost=1,
+            job=expired.job,
+            triggered_by=expired.triggered_by,
         )
     suspect = losses >= SUSPECT_LOSSES
     return Again(

@@ -65,6 +65,11 @@ def lane_of(queue: str, priority: int, tenant: str | None, *, suspect: bool = Fa
     return f"{'s.' if suspect else ''}{priority}.{shard}.{queue}"
 
 
+def job_lane(app: str) -> str:
+    """No lane of actions: how workers are told that a job of an app is due anew."""
+    return f"jobs.{app}"
+
+
 def parking_lane(kind: str, version: int, home: str) -> str:
     """Where actions of lane `home` wait for a worker that knows their kind."""
     return home if home.startswith("p.") else f"p.{version}.{len(kind)}.{kind}.{home}"

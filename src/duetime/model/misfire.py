@@ -18,7 +18,7 @@ MISFIRE_AFTER = 10.0
 LISTED = 100
 # And so many are counted.
 COUNTED = 1000
-MOST = 10_000
+MOST = 1_000
 
 
 class MisfirePolicy(StrEnum):

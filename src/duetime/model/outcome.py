@@ -141,7 +141,16 @@ def _released(claim: Claim, reason: str | None, started_at: int | None) -> Again
 
 def _as_expired(claim: Claim) -> Expired:
     lane = parse_lane(claim.lane)
-    return Expired(claim.id, claim.token, lane.queue, lane.priority, claim.tenant, claim.losses)
+    return Expired(
+        claim.id,
+        claim.token,
+        lane.queue,
+        lane.priority,
+        claim.tenant,
+        claim.losses,
+        claim.job,
+        claim.triggered_by,
+    )
 
 
 def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None, by: str) -> Ending:
@@ -164,6 +173,8 @@ def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None, 
         error=cut(_words(error)),
         cancelled_by=by,
         started_at=started_at,
+        job=claim.job,
+        triggered_by=claim.triggered_by,
     )
 
 
@@ -186,6 +197,8 @@ def _succeeded(claim: Claim, value: object, started_at: int | None, max_result: 
         outcome=Outcome.succeeded,
         result=result,
         started_at=started_at,
+        job=claim.job,
+        triggered_by=claim.triggered_by,
     )
 
 
@@ -213,6 +226,8 @@ def _failed(claim: Claim, reason: str, started_at: int | None) -> Finish:
         outcome=Outcome.failed,
         error=cut(reason),
         started_at=started_at,
+        job=claim.job,
+        triggered_by=claim.triggered_by,
     )
 
 

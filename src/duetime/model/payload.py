@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
+from types import NoneType
 from typing import Any
 
 from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
@@ -102,6 +103,24 @@ class Payloads:
         self._refuse_clash(entry)
         return entry
 
+    def check_job(self, name: str, type_: type[Any], queue: str | None) -> PayloadType:
+        """The kind of one job: its name. Several jobs may take the same type, or none."""
+        other = self._by_kind.get(name)
+        if other is not None:
+            raise ConfigError(f"{name!r} is the kind of {other.type.__qualname__} already")
+        return PayloadType(
+            kind=check_name("name", name, 200),
+            type=type_ if type_ is NoneType else _payload_class(type_),
+            version=1,
+            aliases=(),
+            upgrades={},
+            queue=check_name("queue", "default" if queue is None else queue, 200),
+            adapter=_adapter(type_),
+        )
+
+    def keep_job(self, entry: PayloadType) -> None:
+        self._by_kind[entry.kind] = entry
+
     def keep(self, entry: PayloadType) -> None:
         for name in (entry.kind, *entry.aliases):
             self._by_kind[name] = entry
@@ -148,6 +167,9 @@ class Payloads:
     def encode(self, payload: object, limit: int) -> tuple[PayloadType, str]:
         """Validate and write a payload. What cannot be read back is refused here, not at T."""
         entry = self.of(payload)
+        return entry, self.encode_as(entry, payload, limit)
+
+    def encode_as(self, entry: PayloadType, payload: object, limit: int) -> str:
         try:
             data = entry.adapter.dump_python(payload, mode="json", warnings="error")
             text = to_json(data)
@@ -166,7 +188,7 @@ class Payloads:
                 f"{size:,} bytes of JSON, max_payload is {limit:,}; "
                 "store the data elsewhere and schedule its id, or raise max_payload",
             )
-        return entry, text
+        return text
 
     def decode(self, kind: str, version: int, text: str) -> Any:
         """The typed payload of stored data, upgraded from the version it was written in."""

@@ -35,6 +35,8 @@ from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, S
 from duetime.model.diagnosis import Diagnosis
 from duetime.model.ending import Completed, Ending
 from duetime.model.filter import Filter
+from duetime.model.job import Decide, Edited, JobView
+from duetime.model.job_filter import JobFilter, Which
 from duetime.model.key import IfExists
 from duetime.model.stats import Counted
 from duetime.model.tenant import Scope
@@ -179,6 +181,36 @@ class Store(ABC):
         newest `limit` of each; and name the workers, of whichever tenant, that were seen within
         the last `alive` microseconds. A read that no other verb waits for; its parts need not
         be of one snapshot."""
+
+    # -- jobs ------------------------------------------------------------------------
+
+    @abstractmethod
+    def jobs(self, wanted: JobFilter) -> Flow[list[JobView]]:
+        """Jobs by name, in the order of names (by code point), with what their occurrences
+        tell; removed ones only if asked for."""
+
+    @abstractmethod
+    def occurrences(self, name: str, limit: int) -> Flow[list[Record]]:
+        """The newest actions of a job, newest first by the store's clock, then by id."""
+
+    @abstractmethod
+    def ticks(self, name: str, since: int, before: int) -> Flow[list[int]]:
+        """Those ticks of a job, since <= tick < before, that were dealt with, in order."""
+
+    @abstractmethod
+    def edit_jobs(self, which: Which, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
+        """Change jobs under their locks, all in one transaction. Each of those meant is given
+        to `decide` with its unfinished occurrences, oldest first by the store's clock; what it
+        returns is written.
+        `decide` may be called again for a job, and what it raises undoes all.
+
+        Due and Orphaned jobs that another transaction holds are passed over; Named ones are
+        waited for, and given as None if they are not there. An occurrence whose (job, tick) was
+        stored before, by whatever edit and however long its action is gone, is not stored
+        again; one that is `skipped` is stored as cancelled with that reason. Of those to cancel,
+        only what is scheduled, and held by nobody, is. Each Change with a verb is audited.
+        Occurrences wake; so do jobs with a next tick, on the lane of their app, unless they
+        were asked for as Due: then the next tick of that app is returned."""
 
     # -- the worker's verbs ----------------------------------------------------------
 

@@ -44,9 +44,10 @@ from duetime.model.state import State
 from duetime.model.stats import Counted
 from duetime.model.tenant import ANY, Scope
 from duetime.store import memory_moves as moves
-from duetime.store.base import Listener, OnWake, Store
+from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Statement, Wake, immediate
 from duetime.store.listeners import Listeners
+from duetime.store.memory_jobs import MemoryJobs
 from duetime.store.memory_lanes import Row
 from duetime.store.memory_rows import Rows, has_expired
 from duetime.store.memory_stats import count
@@ -54,7 +55,7 @@ from duetime.store.memory_stats import count
 T = TypeVar("T")
 
 
-class MemoryStore(Store):
+class MemoryStore(MemoryJobs):
     """Actions live as long as this object. Threads may share it, processes cannot."""
 
     def __init__(
@@ -162,14 +163,14 @@ class MemoryStore(Store):
     def _cancel(self, record: Record, by: str) -> Record:
         after = cancelled(record, by, self._now())
         self._rows.finish(after)
-        self._audit("cancel", by, record, told(record), told(after))
+        self._audit("cancel", by, _subject(record), record.tenant, told(record), told(after))
         return after
 
     def _ask_to_stop(self, record: Record, by: str) -> Record:
         row = self._rows.unfinished[record.id]
         self._rows.put(replace(row, stop_by=by))
         before, after = ({"state": record.state, "stop_by": who} for who in (row.stop_by, by))
-        self._audit("cancel", by, record, before, after)
+        self._audit("cancel", by, _subject(record), record.tenant, before, after)
         return record
 
     @immediate
@@ -182,7 +183,7 @@ class MemoryStore(Store):
         due = moves.due_time(due_at, delay, now)
         after = rescheduled(before, due, by, now)
         self._make_due(replace(self._rows.unfinished[action_id], record=after))
-        self._audit("reschedule", by, before, told(before), told(after))
+        self._audit("reschedule", by, _subject(before), before.tenant, told(before), told(after))
         return after
 
     @immediate
@@ -202,7 +203,7 @@ class MemoryStore(Store):
         row = Row(after, home_of(after))
         self._rows.revive(row)
         self._wake(row)
-        self._audit("retry", by, record, told(record), told(after))
+        self._audit("retry", by, _subject(record), record.tenant, told(record), told(after))
         return after
 
     @immediate
@@ -248,10 +249,12 @@ class MemoryStore(Store):
     @immediate
     def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Completed:
         now = self._now()
-        ended = {ending.id for ending in endings if self._end(ending, now, rescuing)}
+        fresh = [ending for ending in endings if self._end(ending, now, rescuing)]
+        jobs = self._end_jobs(ending for ending in fresh if isinstance(ending, Finish))
+        ended = {ending.id for ending in fresh}
         if not rescuing:
             ended |= {ending.id for ending in endings if self._had_ended(ending)}
-        return Completed(ended, {one for one in ended if self._rows.orphans(one)})
+        return Completed(ended, {one for one in ended if self._rows.orphans(one)}, jobs)
 
     def _end(self, ending: Ending, now: int, rescuing: bool) -> bool:
         row = self._rows.unfinished.get(ending.id)
@@ -319,7 +322,8 @@ class MemoryStore(Store):
         expired = self._rows.expired(now, now + ahead)[:limit]
         gone = [moves.expired_of(r, r.token) for r in expired if r.token is not None]
         parents = [one for one in self._rows.parents() if self._rows.orphans(one)]
-        return Swept(now, self._rows.lanes.heads(), gone, parents)
+        next_tick = self._next_tick(presence.app)
+        return Swept(now, self._rows.lanes.heads(), gone, parents, next_tick)
 
     @immediate
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> int:
@@ -327,6 +331,8 @@ class MemoryStore(Store):
         old = self._rows.finished_before(now - keep, now - keep_failed)[:limit]
         for record in old:
             self._rows.forget(record.id)
+        for job, tick in [key for key in self._rows.ticks if key[1] < now - max(keep, keep_failed)]:
+            self._rows.forget_tick(job, tick)
         return len(old)
 
     @immediate
@@ -354,23 +360,13 @@ class MemoryStore(Store):
         self,
         verb: str,
         by: str,
-        record: Record,
+        subject: tuple[str, str],
+        tenant: str | None,
         before: Mapping[str, object],
         after: Mapping[str, object],
     ) -> None:
-        self._rows.add_audit(
-            AuditEntry(
-                id=self._ids(),
-                at=self._now(),
-                by=by,
-                tenant=record.tenant,
-                verb=verb,
-                subject="action",
-                subject_id=str(record.id),
-                before=before,
-                after=after,
-            )
-        )
+        entry = AuditEntry(self._ids(), self._now(), by, tenant, verb, *subject, before, after)
+        self._rows.add_audit(entry)
 
 
 def _drive(flow: Flow[T], wakes: list[Wake]) -> T:
@@ -385,6 +381,10 @@ def _drive(flow: Flow[T], wakes: list[Wake]) -> T:
         if isinstance(step, Statement):
             raise TypeError(f"statement {step.name!r} belongs to another store than this one")
         wakes.append(step)
+
+
+def _subject(record: Record) -> tuple[str, str]:
+    return "action", str(record.id)
 
 
 def _require(verb: str, record: Record, *allowed: State) -> None:

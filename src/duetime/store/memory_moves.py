@@ -101,4 +101,13 @@ def claim_of(row: Row, token: UUID) -> Claim:
 
 
 def expired_of(record: Record, token: UUID) -> Expired:
-    return Expired(record.id, token, record.queue, record.priority, record.tenant, record.losses)
+    return Expired(
+        record.id,
+        token,
+        record.queue,
+        record.priority,
+        record.tenant,
+        record.losses,
+        record.job,
+        record.triggered_by,
+    )

@@ -12,6 +12,7 @@ from duetime.model.action import Record, StoredRun
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Presence
 from duetime.model.filter import Filter
+from duetime.model.job import JobRecord
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.store.memory_lanes import Lanes, Row
@@ -31,6 +32,8 @@ class Rows:
         self.runs: dict[UUID, tuple[StoredRun, ...]] = {}
         self.audit: dict[str, tuple[AuditEntry, ...]] = {}
         self.workers: dict[str, tuple[Presence, int]] = {}
+        self.jobs: dict[str, JobRecord] = {}
+        self.ticks: dict[tuple[str, int], bool] = {}
         self.lanes = Lanes()
         self._holders: dict[Slot, UUID] = {}
         self._children: dict[UUID, set[UUID]] = {}
@@ -109,6 +112,9 @@ class Rows:
     def finish(self, record: Record) -> None:
         """From the unfinished to the finished, in one."""
         self._place(record.id, None)
+        self.add_finished(record)
+
+    def add_finished(self, record: Record) -> None:
         self._set(self.finished, record.id, record)
 
     def revive(self, row: Row) -> None:
@@ -126,6 +132,18 @@ class Rows:
     def add_audit(self, entry: AuditEntry) -> None:
         entries = self.audit.get(entry.subject_id, ())
         self._set(self.audit, entry.subject_id, (*entries, entry))
+
+    def set_job(self, job: JobRecord) -> None:
+        self._set(self.jobs, job.name, job)
+
+    def add_tick(self, job: str, tick: int) -> bool:
+        """Whether it was not dealt with before."""
+        fresh = (job, tick) not in self.ticks
+        self._set(self.ticks, (job, tick), True)
+        return fresh
+
+    def forget_tick(self, job: str, tick: int) -> None:
+        self._set(self.ticks, (job, tick), None)
 
     def set_worker(self, worker: str, seen: tuple[Presence, int] | None) -> None:
         self._set(self.workers, worker, seen)

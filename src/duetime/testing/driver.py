@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 from duetime.errors import ConfigError
 from duetime.model.action import Action
 from duetime.model.claim import Claimed, ClaimOrder, LaneHead, Span
-from duetime.model.clock import from_micros, monotonic
+from duetime.model.clock import from_micros, monotonic, to_micros
 from duetime.model.duration import instant
 from duetime.model.ending import Ending
+from duetime.model.ids import TimeOrderedIds
+from duetime.model.job import Changed, JobEnd
+from duetime.model.job_filter import JobFilter
 from duetime.model.lane import readable_lane
 from duetime.model.state import State
 from duetime.model.tenant import ANY
@@ -22,9 +25,11 @@ from duetime.worker.chainer import Chainer
 from duetime.worker.held import Held
 from duetime.worker.reporter import Reporter
 from duetime.worker.runner import Runner
+from duetime.worker.seeder import Seeder
 from duetime.worker.slots import Pool
 from duetime.worker.storetime import StoreTime
 from duetime.worker.threads import Threads
+from duetime.worker.ticker import Ticker
 from duetime.worker.transacting import Recorded
 
 if TYPE_CHECKING:
@@ -47,11 +52,14 @@ class Testing:
 
     def __init__(self, app: Duetime) -> None:
         self._app = app
+        self._ids = TimeOrderedIds()
 
     async def drain(self) -> int:
         """Run everything that is due now, and what that makes due; returns how many runs.
-        What was parked for a kind that this app runs by now is due like the rest."""
+        What was parked for a kind that this app runs by now is due like the rest. Jobs are
+        seeded as by a worker, and their ticks that have come are dealt with."""
         runs = 0
+        await self._tick()
         while (claimed := await self._claim()).claims:
             runs += len(claimed.claims)
             if runs > MOST_RUNS:
@@ -123,9 +131,36 @@ class Testing:
             )
         return clock
 
+    async def _tick(self) -> int | None:
+        """Seed, and deal with the ticks that have come; when the next one comes."""
+        app, settings = self._app, self._app.worker_settings()
+        await Seeder(app.store, app.parts.jobs, settings, lambda: False).seed()
+        time = StoreTime(app.clock, monotonic)
+        reporter = Reporter(app.parts)
+
+        def ticked(changes: Sequence[Changed]) -> None:
+            reporter.jobs_ended([JobEnd(one.before, one.after) for one in changes if one.before])
+
+        ticker = Ticker(app.store, time, settings, self._ids, ticked)
+        while await ticker.tick():
+            pass
+        await reporter.settle()
+        return await self._beyond(ticker.next_tick)
+
+    async def _beyond(self, next_tick: int | None) -> int | None:
+        """What is still due is a job that nobody here can deal with: the next of the others."""
+        now = to_micros(self._app.clock.now())
+        if next_tick is None or next_tick > now:
+            return next_tick
+        wanted = JobFilter(tenant=ANY, limit=MOST_RUNS)
+        jobs = await self._app.store.perform(self._app.store.jobs(wanted))
+        ticks = (view.job.next_due_at for view in jobs)
+        return min((tick for tick in ticks if tick is not None and tick > now), default=None)
+
     async def _next_due(self) -> datetime | None:
-        dues = [head.next_due for head in await self._heads() if head.next_due is not None]
-        return from_micros(min(dues)) if dues else None
+        dues = [head.next_due for head in await self._heads()] + [await self._tick()]
+        known = [due for due in dues if due is not None]
+        return from_micros(min(known)) if known else None
 
     async def _heads(self) -> Sequence[LaneHead]:
         """The lanes that hold something to run; what is parked waits for a handler here."""
@@ -150,7 +185,8 @@ class Testing:
 
         def recorded(held: Held, run: Recorded) -> None:
             reporter.recorded(held, run.ending)
-            chainer.ended(run.parents)
+            chainer.ended(run.done.parents)
+            reporter.jobs_ended(run.done.jobs)
 
         claims = claimed.claims
         time = StoreTime(app.clock, monotonic)
@@ -180,6 +216,7 @@ class Testing:
             if ending.id in done.ended:
                 reporter.recorded(held, ending)
         chainer.ended(done.parents)
+        reporter.jobs_ended(done.jobs)
         while len(chainer):
             await chainer.settle_some()
         await reporter.settle()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection
-from uuid import UUID
 
 from duetime.errors import InvalidArgument, LeaseLost
-from duetime.model.ending import Ending, Finish
+from duetime.model.ending import Completed, Ending, Finish
 from duetime.model.outcome import cut
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
@@ -34,7 +33,7 @@ class Completer:
         batch: int,
         recorded: Callable[[Held, Ending], None],
         flushed: Callable[[], None],
-        ended: Callable[[Collection[UUID]], None],
+        ended: Callable[[Completed], None],
     ) -> None:
         self._store = store
         self._holdings = holdings
@@ -91,7 +90,7 @@ class Completer:
         everything = len(done.ended) == len(batch)
         for held in batch:
             self._settle(held, everything or held.claim.id in done.ended)
-        self._ended(done.parents)
+        self._ended(done)
         self._flushed()
 
     async def _isolate(self, batch: list[Held], error: InvalidArgument) -> None:
@@ -111,6 +110,8 @@ class Completer:
             outcome=Outcome.failed,
             error=cut(f"its outcome could not be stored: {error}"),
             started_at=ending.started_at,
+            job=held.claim.job,
+            triggered_by=held.claim.triggered_by,
         )
         if ending == plain:
             # Not even that it failed: it must not hold up the others.
@@ -132,6 +133,12 @@ class Completer:
 def _batches(waiting: Collection[Held], size: int) -> list[list[Held]]:
     """One ending per action in each: a worker that stood still for a lease may hold the old
     and the new run of the same action. The old one, which is lost, is sent by itself."""
-    ours = [held for held in waiting if not held.lost]
     alone = [[held] for held in waiting if held.lost]
-    return [*alone, *(ours[first : first + size] for first in range(0, len(ours), size))]
+    # Occurrences of jobs may have to wait for a job that somebody holds: nobody else shall.
+    plain = [held for held in waiting if not held.lost and held.claim.job is None]
+    of_jobs = [held for held in waiting if not held.lost and held.claim.job is not None]
+    return [*alone, *_parts(plain, size), *_parts(of_jobs, size)]
+
+
+def _parts(held: list[Held], size: int) -> list[list[Held]]:
+    return [held[first : first + size] for first in range(0, len(held), size)]

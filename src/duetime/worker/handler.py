@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, is_dataclass
+from types import NoneType
+from typing import Any, cast
 
-from duetime.errors import ConfigError, shown
+from pydantic import BaseModel
+
+from duetime.errors import ConfigError, InvalidPayload, shown
 from duetime.model.payload import Payloads, PayloadType
 from duetime.model.retry import Retry
 from duetime.store.transaction import Opener
@@ -32,6 +35,11 @@ class Handler:
     timeout: float | None
     # Makes the transaction that a transactional handler works in.
     opener: Opener | None = None
+    # A job may do without.
+    takes_payload: bool = True
+
+    def arguments(self, payload: object) -> tuple[object, ...]:
+        return (payload,) if self.takes_payload else ()
 
     @property
     def in_thread(self) -> bool:
@@ -85,10 +93,11 @@ class Handlers:
         providers: Providers,
         scope: Mapping[str, Any],
         openers: Openers | None = None,
+        takes_payload: bool = True,
     ) -> Handler:
         """With `openers` it is transactional: they know which annotations ask for what."""
         asked = Asked(openers)
-        node = plan(function, providers, scope, asked)
+        node = plan(function, providers, scope, asked, takes_payload=takes_payload)
         if node.style in (Style.generator, Style.async_generator):
             raise ConfigError(f"{label(function)} yields; a handler returns, a dependency yields")
         other = self._by_kind.get(payload.kind)
@@ -103,7 +112,7 @@ class Handlers:
                 "Retry(attempts=3), Retry(delays=[10, 60]) or Retry.none()"
             )
         opener = None if openers is None else asked.opener(node)
-        handler = Handler(payload, function, node, retry, timeout, opener)
+        handler = Handler(payload, function, node, retry, timeout, opener, takes_payload)
         self._by_kind[payload.kind] = handler
         return handler
 
@@ -139,3 +148,28 @@ def payload_type(function: Callable[..., Any], scope: Mapping[str, Any]) -> type
             "use one dataclass or pydantic model"
         )
     return annotation
+
+
+def job_payload_type(
+    function: Callable[..., Any], scope: Mapping[str, Any], providers: Providers, payload: object
+) -> type[Any]:
+    """What the function of a job takes: the type of its first parameter, if that is data."""
+    parameters = list(inspect.signature(function).parameters.values())
+    first: Any = hints(function, scope).get(parameters[0].name) if parameters else None
+    if first is not Context and first not in providers and _is_data(first):
+        if not isinstance(payload, first):
+            raise InvalidPayload(
+                label(function),
+                f"it takes {first.__qualname__}: give payload={first.__qualname__}(...)",
+            )
+        return cast("type[Any]", first)
+    if payload is not None:
+        raise InvalidPayload(
+            label(function),
+            f"payload={shown(payload)}, but its first parameter is no dataclass or pydantic model",
+        )
+    return NoneType
+
+
+def _is_data(type_: Any) -> bool:
+    return inspect.isclass(type_) and (is_dataclass(type_) or issubclass(type_, BaseModel))

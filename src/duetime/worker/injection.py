@@ -68,10 +68,12 @@ def plan(
     providers: Providers,
     scope: Mapping[str, Any],
     asks_transaction: AsksTransaction = lambda annotation: False,
+    *,
+    takes_payload: bool = True,
 ) -> Node:
     """Where a handler's parameters after the payload come from; refuses what it cannot fill."""
     planner = _Planner(providers, scope, asks_transaction)
-    return planner.node(function, skip_first=True, use_cache=False, trail=())
+    return planner.node(function, skip_first=takes_payload, use_cache=False, trail=())
 
 
 def hints(function: Callable[..., Any], scope: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,14 +6,17 @@ import os
 import random
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from duetime.events import Events
 from duetime.model.clock import Clock, monotonic
+from duetime.model.ids import NewId, TimeOrderedIds
+from duetime.model.misfire import MISFIRE_AFTER
 from duetime.model.payload import Payloads
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
+from duetime.worker.declared import DeclaredJobs
 from duetime.worker.handler import Handlers
 from duetime.worker.heartbeat import Heartbeat, Renewal, ThreadBeat
 from duetime.worker.slots import Queues
@@ -29,6 +32,7 @@ class Parts:
     events: Events
     meters: Meters
     clock: Clock
+    jobs: DeclaredJobs = field(default_factory=DeclaredJobs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,7 @@ class WorkerSettings:
     retention: float
     retention_failed: float
     max_result: int
+    misfire_after: float = MISFIRE_AFTER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +63,4 @@ class Ports:
     dice: Callable[[], float] = random.random
     name: Callable[[], str] = lambda: f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
     heartbeat: Callable[[Store, Renewal], Heartbeat] = ThreadBeat
+    ids: NewId = field(default_factory=TimeOrderedIds)

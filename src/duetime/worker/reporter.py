@@ -7,10 +7,18 @@ import json
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from duetime.events import ActionCancelled, ActionFailed, ActionSucceeded, Event, cancellations
+from duetime.events import (
+    ActionCancelled,
+    ActionFailed,
+    ActionSucceeded,
+    Event,
+    cancellations,
+    job_events,
+)
 from duetime.model.action import Record
 from duetime.model.claim import Claim
 from duetime.model.ending import Ending, Finish
+from duetime.model.job import JobEnd
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.worker.held import Held
@@ -51,6 +59,11 @@ class Reporter:
             by, correlation_id = record.created_by, record.correlation_id
             told = _event(record.kind, record.tenant, correlation_id, by, ending)
             await self._events.emit([told])
+
+    def jobs_ended(self, ends: Sequence[JobEnd]) -> None:
+        told = [event for one in ends for event in job_events(one.before, one.after)]
+        if told:
+            self._spawn(self._events.emit(told))
 
     def settled(self, children: Sequence[Record]) -> None:
         """Children whose parent did not end as they need it were cancelled."""

@@ -231,7 +231,7 @@ class Runner:
             return self._threads.run(lambda: drive(self._inject_with(here, held, handler, payload)))
         if not node.sources:
             # Nothing to make or close: the most common handler, at a third of the cost.
-            return cast("Awaitable[Any]", node.function(payload))
+            return cast("Awaitable[Any]", node.function(*handler.arguments(payload)))
         return self._inject_with(self._threads.run, held, handler, payload)
 
     async def _inject_with(
@@ -240,7 +240,7 @@ class Runner:
         async with AsyncExitStack() as stack:
             context = self._context(held, handler)
             injection = Injection(context, self._parts.clock, hop, stack, lent)
-            return await injection.call(handler.node, payload)
+            return await injection.call(handler.node, *handler.arguments(payload))
 
     def _context(self, held: Held, handler: Handler) -> Context:
         claim = held.claim

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, StoreUnavailable
 from duetime.model.claim import Expired, Presence, Swept
-from duetime.model.ending import Ending, decide_loss
+from duetime.model.ending import Completed, Ending, decide_loss
 from duetime.store.base import Listener, Store
 from duetime.store.flow import Flow
 from duetime.worker.claimer import SECOND, Claimer
@@ -48,7 +48,8 @@ class Sweeper:
         claimer: Callable[[], Claimer],
         settings: WorkerSettings,
         lost: Callable[[Ending], Awaitable[None]],
-        ended: Callable[[Collection[UUID]], None],
+        ended: Callable[[Completed], None],
+        next_tick: Callable[[int | None], None],
     ) -> None:
         self._store = store
         self._time = time
@@ -59,6 +60,7 @@ class Sweeper:
         self._ahead = int(settings.preclaim * SECOND)
         self._lost = lost
         self._ended = ended
+        self._next_tick = next_tick
         self.listener: Listener | None = None
         self._wanted = False
         self._next_sweep = 0.0
@@ -108,8 +110,9 @@ class Sweeper:
         self._time.heard(swept.now)
         self._plan_next(sent, sweeping)
         self._claimer().looked(swept.lanes, swept.now)
-        self._ended(swept.parents)
+        self._ended(Completed(set(), set(swept.parents)))
         if sweeping:
+            self._next_tick(swept.next_tick)
             self._crowded = len(swept.parents) >= self._settings.batch
         rescued = await self._rescue(swept.expired)
         if rescued and len(swept.expired) >= self._settings.batch:
@@ -162,7 +165,7 @@ class Sweeper:
         """One that the store refuses must not keep the others from being rescued."""
         try:
             done = await self._store.perform(self._store.complete(endings, rescuing=True))
-            self._ended(done.parents)
+            self._ended(done)
             return done.ended
         except InvalidArgument as error:
             if len(endings) == 1:

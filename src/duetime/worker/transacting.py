@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, cast
-from uuid import UUID
 
 from duetime.errors import ConfigError, StoreUnavailable
 from duetime.model.ending import Completed, Ending, Finish
@@ -26,12 +25,11 @@ PAUSE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The run is over, and the store knows it; or will not hear of it: its lease was lost.
-    `parents` is it, if children may wait for it."""
+    """The run is over, and the store knows it; or will not hear of it: its lease was lost."""
 
     ending: Ending
     accepted: bool
-    parents: Collection[UUID] = ()
+    done: Completed
 
 
 class Late(Exception):
@@ -130,7 +128,7 @@ class Transacting:
             return _given_back("its completion met a lock", error)
         accepted = ending.id in done.ended
         await (self._commit(ending) if accepted else self._roll_back())
-        return Recorded(ending, accepted, done.parents)
+        return Recorded(ending, accepted, done)
 
     async def _complete(self, ending: Ending) -> Completed:
         """The last statement, fenced: only for it is the action's row locked."""

@@ -6,16 +6,18 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 
 from duetime.errors import ConfigError, DuetimeError, LeaseLost
 from duetime.model.claim import Presence
 from duetime.model.clock import SettableClock
-from duetime.model.ending import Ending
+from duetime.model.ending import Completed, Ending
+from duetime.model.job import Changed, JobEnd
 from duetime.model.outcome import Released, decide
 from duetime.model.retry import Retry
+from duetime.store.flow import Wake
 from duetime.worker.chainer import Chainer
 from duetime.worker.claimer import Claimer
 from duetime.worker.completer import Completer
@@ -25,11 +27,13 @@ from duetime.worker.parts import Parts, Ports, WorkerSettings
 from duetime.worker.pruner import Pruner
 from duetime.worker.reporter import Reporter
 from duetime.worker.runner import Runner
+from duetime.worker.seeder import Seeder
 from duetime.worker.slots import pools_of
 from duetime.worker.starter import Starter
 from duetime.worker.storetime import StoreTime
 from duetime.worker.sweeper import Sweeper
 from duetime.worker.threads import Threads
+from duetime.worker.ticker import Ticker
 from duetime.worker.transacting import Recorded
 
 log = logging.getLogger("duetime.worker")
@@ -52,7 +56,7 @@ class Worker:
         self._holdings = Holdings()
         self._threads = Threads()
         self._assemble_running(ports)
-        self._assemble_claiming()
+        self._assemble_claiming(ports)
         self._heartbeat = ports.heartbeat(
             self._store, Renewal(self._holdings, self._time, settings.lease, self._renewed)
         )
@@ -74,7 +78,7 @@ class Worker:
             settings.batch,
             self._reporter.recorded,
             lambda: self._claimer.slot_freed(),
-            self._chainer.ended,
+            self._done,
         )
         runner = Runner(
             parts,
@@ -94,7 +98,7 @@ class Worker:
             self._release,
         )
 
-    def _assemble_claiming(self) -> None:
+    def _assemble_claiming(self, ports: Ports) -> None:
         """What finds the work."""
         store, settings, time, held = self._store, self._settings, self._time, self._holdings
         self._sweeper = Sweeper(
@@ -105,7 +109,8 @@ class Worker:
             lambda: self._claimer,
             settings,
             self._reporter.lost,
-            self._chainer.ended,
+            self._done,
+            lambda next_tick: self._ticker.swept(next_tick),
         )
         self._claimer = Claimer(
             self.id,
@@ -122,6 +127,8 @@ class Worker:
             caught_up=self._reporter.caught_up,
         )
         self._pruner = Pruner(store, settings)
+        self._ticker = Ticker(store, time, settings, ports.ids, self._ticked)
+        self._seeder = Seeder(store, self._parts.jobs, settings, lambda: self._ticker.ticking)
 
     def _presence(self) -> Presence:
         queues = self._settings.queues
@@ -148,13 +155,30 @@ class Worker:
         self._completer.add(held, ending)
         self._starter.ended(held)
 
+    def _done(self, done: Completed) -> None:
+        """What ended may have children, and be an occurrence of a job."""
+        self._chainer.ended(done.parents)
+        self._reporter.jobs_ended(done.jobs)
+
+    def _ticked(self, changes: Sequence[Changed]) -> None:
+        """What is queued up waits for another, which may have ended meanwhile."""
+        made = [new.action.after for one in changes for new in one.occurrences]
+        self._chainer.ended([one for one in made if one is not None])
+        self._reporter.jobs_ended([JobEnd(c.before, c.after) for c in changes if c.before])
+
+    def _woken(self, wakes: Sequence[Wake]) -> None:
+        """Without particulars, it may be anything."""
+        others = self._ticker.woken(wakes)
+        if others or not wakes:
+            self._claimer.woken(others)
+
     def _recorded(self, held: Held, run: Recorded) -> None:
         """Its end was committed with what it did; or it was too late, and nothing was."""
         held.task = None
         self._holdings.drop(held)
         if run.accepted:
             self._reporter.recorded(held, run.ending)
-            self._chainer.ended(run.parents)
+            self._done(run.done)
         else:
             log.warning("%s", LeaseLost(held.claim.id))
         self._starter.ended(held)
@@ -168,15 +192,17 @@ class Worker:
         self._loop = asyncio.get_running_loop()
         async with AsyncExitStack() as stack:
             self._sweeper.listener = await stack.enter_async_context(
-                self._store.listen(self._claimer.woken)
+                self._store.listen(self._woken)
             )
             if isinstance(self._parts.clock, SettableClock):
                 stack.callback(self._parts.clock.on_change(self._clock_moved()))
             await self._sweeper.sweep()
+            await self._seeder.seed()
             self._stack = stack.pop_all()
         self._heartbeat.start()
         services = (self._sweeper, self._claimer, self._completer, self._pruner, self._chainer)
-        self._tasks = [asyncio.create_task(part.service.run()) for part in services]
+        ticking = (self._ticker, self._seeder)
+        self._tasks = [asyncio.create_task(part.service.run()) for part in (*services, *ticking)]
         log.info("worker %s started", self.id)
         return self
 
@@ -187,6 +213,7 @@ class Worker:
         def look() -> None:
             self._starter.due()
             self._sweeper.look(True)
+            self._ticker.service.wake()
 
         def moved() -> None:
             if not loop.is_closed():
@@ -210,10 +237,11 @@ class Worker:
             self._heartbeat.halt()
 
     async def _stop(self) -> None:
-        sweep, claim, complete, prune, chain = self._tasks
+        sweep, claim, complete, prune, chain, tick, seed = self._tasks
         self._claimer.stopping = True
-        self._claimer.service.stop()
-        await claim
+        for first in (self._claimer, self._ticker, self._seeder):
+            first.service.stop()
+        await asyncio.gather(claim, tick, seed)
         for held in self._starter.unstarted(self._pools):
             self._release(held)
         self._sweeper.service.stop()

@@ -105,7 +105,7 @@ class ClientFlows(Store, ABC):
         yield Statement("stop", {"id": str(record.id), "by": by})
         before = {"state": record.state, "stop_by": found.stop_by}
         entry = self._entry(record, before, {"state": record.state, "stop_by": by})
-        yield _audit_add("cancel", by, found.now, [entry])
+        yield audit_add("cancel", by, found.now, [entry])
         return record
 
     # -- rescheduling ----------------------------------------------------------------
@@ -171,7 +171,7 @@ class ClientFlows(Store, ABC):
         """Audit changes, told by what the action was before and is after."""
         if changes:
             entries = [self._entry(one, told(one), told(after)) for one, after in changes]
-            yield _audit_add(verb, by, now, entries)
+            yield audit_add(verb, by, now, entries)
 
     def _entry(
         self, record: Record, before: Mapping[str, object], after: Mapping[str, object]
@@ -248,6 +248,8 @@ def _refuse_key(record: Record) -> Steps[None]:
             raise DuplicateKey(str(record.key), record.kind, holder.id)
 
 
-def _audit_add(verb: str, by: str, now: int, entries: Sequence[Mapping[str, object]]) -> Statement:
-    params = {"verb": verb, "by": by, "now": now, "rows": rows.dump(entries)}
-    return Statement("audit_add", params)
+def audit_add(
+    verb: str, by: str, now: int, entries: Sequence[Mapping[str, object]], subject: str = "action"
+) -> Statement:
+    params = {"verb": verb, "by": by, "now": now, "subject": subject}
+    return Statement("audit_add", params | {"rows": rows.dump(entries)})

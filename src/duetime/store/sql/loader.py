@@ -38,12 +38,12 @@ POSTGRES_NOW = (
 # NULL nor a driver's idea of the type can change the plan.
 PARAM_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("id", "token", "before", "after", "beyond", "lowest", "highest"), "uuid"),
-    **dict.fromkeys(("rows", "ids", "leases"), "json"),
+    **dict.fromkeys(("rows", "ids", "leases", "names"), "json"),
     **dict.fromkeys(
         (
             *("due_at", "delay", "lease", "ahead", "since", "limit", "keep", "keep_failed"),
             *("due_from", "due_before", "lock", "keep_worker", "front", "alive"),
-            *("window", "after_at", "after_delay"),
+            *("window", "after_at", "after_delay", "until"),
         ),
         "bigint",
     ),

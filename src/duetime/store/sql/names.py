@@ -14,7 +14,10 @@ SCHEMA = "duetime_schema"
 LONGEST = {"prefix": 30, "schema": 63}
 TABLES = frozenset(
     WRITTEN + table
-    for table in ("actions", "history", "runs", "audit", "workers", "migrations", "store")
+    for table in (
+        *("actions", "history", "runs", "audit", "workers", "migrations", "store"),
+        *("jobs", "ticks"),
+    )
 )
 
 

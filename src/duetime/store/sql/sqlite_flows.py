@@ -50,8 +50,8 @@ class SqliteFlows(SqlFlows, ABC):
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:
         now = yield from clock()
         yield Statement("present", presence_params(presence) | {"now": now})
-        params = {"ahead": ahead, "limit": limit, "now": now} | self._among_children()
-        (row,) = yield Statement("sweep", params)
+        params = {"ahead": ahead, "limit": limit, "now": now, "app": presence.app}
+        (row,) = yield Statement("sweep", params | self._among_children())
         return self._swept(row)
 
     @flow()
@@ -61,4 +61,5 @@ class SqliteFlows(SqlFlows, ABC):
         if gone:
             yield Statement("prune_runs", {"ids": rows.dump(row[0] for row in gone)})
         yield Statement("prune_workers", {"keep_worker": KEEP_WORKER})
+        yield Statement("prune_ticks", params)
         return len(gone)

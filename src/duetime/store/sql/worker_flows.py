@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -23,6 +23,7 @@ from duetime.model.claim import (
 )
 from duetime.model.clock import monotonic
 from duetime.model.ending import Again, Completed, Ending, Finish
+from duetime.model.job import JobEnd
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Row, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
@@ -71,18 +72,23 @@ class WorkerFlows(Store, ABC):
 
     def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
         # The first ending of a run counts, also within one call.
-        first = {one.token: one for one in reversed(endings)}.values()
+        by_token: dict[UUID, Ending] = {}
+        for one in endings:
+            by_token.setdefault(one.token, one)
+        first = by_token.values()
         finishes = [one for one in first if isinstance(one, Finish)]
         agains = [one for one in first if isinstance(one, Again)]
-        mode = Mode.pinned if finishes and agains else Mode.hot
+        of_jobs = [one for one in finishes if one.job is not None]
+        mode = Mode.pinned if of_jobs or (finishes and agains) else Mode.hot
 
         def steps() -> Steps[Completed]:
             done = yield from self._end_all(finishes, agains, rescuing)
+            jobs = yield from self._end_jobs([one for one in of_jobs if one.id in done.ended])
             if len(done.ended) < len(endings) and not rescuing:
                 earlier = yield from _look_up([e for e in endings if e.id not in done.ended])
                 # Whether children wait for these was told in the reply that was lost.
                 done = Completed(done.ended | earlier, done.parents | earlier)
-            return done
+            return replace(done, jobs=jobs)
 
         return Flow(steps, mode, resend=True)
 
@@ -99,6 +105,9 @@ class WorkerFlows(Store, ABC):
             due = [cast("tuple[str, int]", row[1:3]) for row in moved]
             yield from wake(due, cast("int", moved[0][3]) if moved else 0)
         return done
+
+    @abstractmethod
+    def _end_jobs(self, finishes: Sequence[Finish]) -> Steps[list[JobEnd]]: ...
 
     def _end(self, name: str, endings: Sequence[Ending], rescuing: bool) -> Steps[Rows]:
         params = rows.ending_params(endings) | {"rescuing": rescuing or None}
@@ -149,7 +158,7 @@ class WorkerFlows(Store, ABC):
     def _swept(self, row: Row) -> Swept:
         last = cast("str | None", row[5])
         self._beyond = FIRST_ID if last is None else UUID(last)
-        return rows.swept(row)
+        return replace(rows.swept(row), next_tick=cast("int | None", row[6]))
 
     def _look_deep(self, where: Mapping[str, object]) -> Steps[list[Expired]]:
         """Running actions stand at the front of their lanes, since claims begin there; but

@@ -4,6 +4,7 @@ does not care about."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -14,8 +15,20 @@ from duetime.model.clock import to_micros
 from duetime.model.ending import Again, Completed, Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.ids import TimeOrderedIds
+from duetime.model.job import (
+    Change,
+    Decide,
+    Definition,
+    Edited,
+    JobRecord,
+    JobView,
+    NewOccurrence,
+    Overlap,
+)
+from duetime.model.job_filter import Due, JobFilter, Named
 from duetime.model.key import IfExists
 from duetime.model.lane import lane_of, parking_lane
+from duetime.model.occurrence import happened, occurrence
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY, Scope
 from duetime.store.base import Store
@@ -29,6 +42,20 @@ LEASE = 15 * SECOND
 LATER = 3600 * SECOND
 LANE = lane_of("default", 1, None)
 PARKED = parking_lane("mail", 1, LANE)
+HOURLY: dict[str, Any] = {
+    "payload_version": 1,
+    "recurrence": "0 * * * *",
+    "tz": "UTC",
+    "queue": "default",
+    "priority": 1,
+    "misfire": "once",
+    "overlap": Overlap.skip,
+    "jitter": 0,
+    "alert_after": 3,
+    "retry": None,
+    "tenant": None,
+}
+DEFINED = {field.name for field in fields(Definition)}
 WORKER = Presence(
     id="worker-1", app="shop", host="here", pid=1, kinds=["mail"], queues=[], concurrency=10
 )
@@ -125,8 +152,51 @@ class Probe:
     async def retry_many(self, by: str = "bob", **wanted: Any) -> list[Record]:
         return await self.do(self.store.retry_many(Filter(**wanted), by))
 
-    async def audit(self, subject: UUID, limit: int = 100) -> list[AuditEntry]:
+    async def audit(self, subject: UUID | str, limit: int = 100) -> list[AuditEntry]:
         return await self.do(self.store.audit(str(subject), limit))
+
+    # -- jobs ------------------------------------------------------------------------
+
+    def job(self, name: str = "shop-report", **given: Any) -> JobRecord:
+        """A job of the app of `WORKER` that is due every hour, and so far was never run."""
+        said = {field: given.pop(field) for field in [*given] if field in DEFINED}
+        definition = Definition(**({"name": name, "kind": name, "payload": "null"} | HOURLY | said))
+        told: dict[str, Any] = {"app": WORKER.app, "declared": True, "version": 1}
+        told |= {"created_at": self.now, "created_by": "ann", "next_due_at": self.now + LATER}
+        return JobRecord(definition=definition, **(told | given))
+
+    async def put(self, *jobs: JobRecord) -> None:
+        """Store them as they are, whatever was there."""
+        by_name = {job.name: job for job in jobs}
+        await self.edit(*by_name, decide=lambda found: Change(job=by_name[found.name]))
+
+    async def edit(self, *names: str, decide: Decide) -> Edited:
+        return await self.do(self.store.edit_jobs(Named(names), decide))
+
+    async def tick(self, decide: Decide, limit: int = 100) -> Edited:
+        return await self.do(self.store.edit_jobs(Due(WORKER.app, limit), decide))
+
+    async def jobs(self, **wanted: Any) -> list[JobView]:
+        asked: dict[str, Any] = {"tenant": ANY, "limit": 100} | wanted
+        return await self.do(self.store.jobs(JobFilter(**asked)))
+
+    async def one_job(self, name: str = "shop-report") -> JobView:
+        [view] = await self.jobs(name=name, removed=True)
+        return view
+
+    async def occurrences(self, name: str = "shop-report", limit: int = 100) -> list[Record]:
+        return await self.do(self.store.occurrences(name, limit))
+
+    async def ticks(self, since: int, before: int, name: str = "shop-report") -> list[int]:
+        return await self.do(self.store.ticks(name, since, before))
+
+    def occurrence(self, job: JobRecord, **given: Any) -> NewOccurrence:
+        when = {} if given.get("after") else {"due_at": self.now}
+        return occurrence(job, self.ids(), **(when | given))
+
+    async def occur(self, *new: NewOccurrence, job: JobRecord) -> list[Record]:
+        edited = await self.edit(job.name, decide=lambda _: Change(job=job, occurrences=tuple(new)))
+        return [happened(new, self.now) for one in edited.changes for new in one.occurrences]
 
     # -- as a worker -----------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from duetime.testing.conformance.chaining import Chaining
 from duetime.testing.conformance.claiming import Claiming
 from duetime.testing.conformance.completing import Completing
 from duetime.testing.conformance.counting import Counting
+from duetime.testing.conformance.editing import Editing
 from duetime.testing.conformance.finding import Finding
 from duetime.testing.conformance.keys import Keys
 from duetime.testing.conformance.parking import Parking
@@ -21,6 +22,7 @@ from duetime.testing.conformance.rescuing import Rescuing
 from duetime.testing.conformance.retrying import Retrying
 from duetime.testing.conformance.settling import Settling
 from duetime.testing.conformance.sweeping import Sweeping
+from duetime.testing.conformance.ticking import Ticking
 from duetime.testing.conformance.waking import Waking
 
 
@@ -45,5 +47,7 @@ class StoreConformance(
     Auditing,
     Performing,
     Counting,
+    Editing,
+    Ticking,
 ):
     """Every sentence of the contract in `duetime.store.base`, family by family."""

@@ -10,11 +10,13 @@ import pytest
 
 from duetime.errors import DuplicateKey
 from duetime.model.action import Record
+from duetime.model.job import Change
+from duetime.model.lane import job_lane
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Wake
 from duetime.testing.conformance.broken import Broken, broken
-from duetime.testing.conformance.probe import LANE, PARKED, SECOND, Probe, again
+from duetime.testing.conformance.probe import LANE, LATER, PARKED, SECOND, WORKER, Probe, again
 from duetime.testing.conformance.suite import Suite
 
 PATIENCE = 10.0
@@ -151,6 +153,21 @@ class Waking(Suite):
         async with probe.store.listen(lambda _: None) as listener, asyncio.timeout(PATIENCE):
             while not listener.alive:  # noqa: ASYNC110
                 await asyncio.sleep(0)
+
+    async def test_a_listener_hears_of_the_next_tick_of_a_job(self, probe: Probe) -> None:
+        async with _listening(probe) as ear:
+            await probe.put(probe.job("x-1"), probe.job("x-2", next_due_at=None))
+            await ear.hears((job_lane(WORKER.app), probe.now + LATER))
+
+    async def test_whoever_deals_with_ticks_tells_of_occurrences_only(self, probe: Probe) -> None:
+        await probe.put(job := probe.job(next_due_at=probe.now))
+        async with _listening(probe) as ear:
+            change = Change(job=job, occurrences=(probe.occurrence(job, tick=1),))
+            await probe.tick(lambda _: change)
+            await ear.hears((LANE, probe.now))
+            await probe.add(lane=ECHO)
+            await ear.hears((ECHO, probe.now))
+            assert ear.heard == [(LANE, probe.now), (ECHO, probe.now)]
 
 
 @asynccontextmanager

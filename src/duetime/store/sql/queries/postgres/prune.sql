@@ -1,4 +1,5 @@
--- Delete the oldest finished actions, their runs, and workers long gone. Index: history_state.
+-- Delete the oldest finished actions, their runs, workers long gone, and old ticks.
+-- Indexes: history_state, ticks_tick.
 WITH clock AS MATERIALIZED (
     SELECT :now AS now
 ),
@@ -32,5 +33,16 @@ gone_runs AS (
 gone_workers AS (
     DELETE FROM duetime_workers AS w
     WHERE w.seen_at < (SELECT now FROM clock) - :keep_worker
+),
+gone_ticks AS (
+    DELETE FROM duetime_ticks AS t
+    USING (
+        SELECT o.job, o.tick
+        FROM duetime_ticks AS o
+        WHERE o.tick < (SELECT now FROM clock) - greatest(:keep, :keep_failed)
+        ORDER BY o.tick
+        LIMIT :limit
+    ) AS old_ticks
+    WHERE t.job = old_ticks.job AND t.tick = old_ticks.tick
 )
 SELECT count(*) FROM gone

@@ -1,6 +1,6 @@
 -- Lanes with their next due time, leases that expired at their front, whether there is more
 -- behind it, this worker alive; and among some children that wait, those whose parent is no
--- longer unfinished. Indexes: actions_due, actions_after, primary key.
+-- longer unfinished; and the next tick of its app. Indexes: actions_due, actions_after, jobs_due.
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT :now AS now
 ),
@@ -9,9 +9,10 @@ expired AS (
     SELECT x.*
     FROM lanes AS l
     CROSS JOIN LATERAL (
-        SELECT f.id, f.token, f.queue, f.priority, f.tenant, f.losses
+        SELECT f.id, f.token, f.queue, f.priority, f.tenant, f.losses, f.job, f.triggered_by
         FROM (
-            SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses, a.lease_until
+            SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses, a.job, a.triggered_by,
+                a.lease_until
             FROM duetime_actions AS a
             WHERE a.lane = l.lane AND a.due_at <= (SELECT now FROM clock) + :ahead
             ORDER BY a.due_at
@@ -50,7 +51,8 @@ SELECT
         (
             SELECT
                 json_agg(
-                    json_build_array(x.id, x.token, x.queue, x.priority, x.tenant, x.losses)
+                    json_build_array(x.id, x.token, x.queue, x.priority, x.tenant, x.losses, x.job,
+                        x.triggered_by)
                 )
             FROM expired AS x
         ) AS text
@@ -74,6 +76,11 @@ SELECT
             WHERE NOT EXISTS (SELECT 1 FROM duetime_actions AS u WHERE u.id = w.after)
         ) AS text
     ),
-    (SELECT CAST(w.after AS text) FROM waiting AS w ORDER BY w.after OFFSET :window - 1)
+    (SELECT CAST(w.after AS text) FROM waiting AS w ORDER BY w.after OFFSET :window - 1),
+    (
+        SELECT min(j.next_due_at)
+        FROM duetime_jobs AS j
+        WHERE j.app = :app AND j.next_due_at IS NOT NULL
+    )
     , pg_notify(:channel, :ping) -- if :ping
 FROM clock

@@ -2,7 +2,7 @@
 -- whose parent is no longer unfinished. Indexes: actions_due, actions_lease, actions_after.
 WITH RECURSIVE {{heads}},
 expired AS (
-    SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses
+    SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses, a.job, a.triggered_by
     FROM duetime_actions AS a
     WHERE
         a.token IS NOT NULL AND a.lease_until <= :now
@@ -23,7 +23,8 @@ SELECT
     (
         SELECT
             json_group_array(
-                json_array(x.id, x.token, x.queue, x.priority, x.tenant, x.losses)
+                json_array(x.id, x.token, x.queue, x.priority, x.tenant, x.losses, x.job,
+                        x.triggered_by)
             )
         FROM expired AS x
     ),
@@ -33,4 +34,9 @@ SELECT
         FROM waiting AS w
         WHERE NOT EXISTS (SELECT 1 FROM duetime_actions AS u WHERE u.id = w.after)
     ),
-    (SELECT w.after FROM waiting AS w ORDER BY w.after LIMIT 1 OFFSET :window - 1)
+    (SELECT w.after FROM waiting AS w ORDER BY w.after LIMIT 1 OFFSET :window - 1),
+    (
+        SELECT min(j.next_due_at)
+        FROM duetime_jobs AS j
+        WHERE j.app = :app AND j.next_due_at IS NOT NULL
+    )

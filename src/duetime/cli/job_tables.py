@@ -1,0 +1,116 @@
+"""Tables of jobs and their occurrences, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from duetime.cli.tables import COLORS, OUTCOMES, WIDE, cut, either, value_table
+from duetime.cli.times import milliseconds, shown
+from duetime.model.duration import amount
+from duetime.model.job import Job, JobState
+from duetime.model.occurrence import Occurrence
+from duetime.model.recurrence import Recurrence
+from duetime.model.recurrence_text import from_text
+from duetime.model.state import Outcome
+
+STATES = {
+    JobState.scheduled: "cyan",
+    JobState.running: "yellow",
+    JobState.paused: "magenta",
+    JobState.retired: "bright_black",
+}
+# What a list shows of a rule: the rest of a long one is in `show`.
+WORDS = 60
+
+
+def job_table(jobs: Sequence[Job], at: datetime, *, tenants: bool, width: int) -> Table:
+    """What one needs to pick the one to `show`; two lines each where the window is narrow."""
+    wide = width >= WIDE
+    names = ["name", "state", *(["tenant"] if tenants else []), *(["recurrence"] if wide else [])]
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for name in [*names, "next", "last"]:
+        table.add_column(name, no_wrap=name == "state", overflow="fold")
+    for job in jobs:
+        row = _wide_row(job, at) if wide else _narrow_row(job, at)
+        if tenants:
+            row.insert(2, Text(job.tenant or "-"))
+        table.add_row(*row)
+    return table
+
+
+def _wide_row(job: Job, at: datetime) -> list[Text]:
+    words = Text(cut(words_of(job), WORDS))
+    return [Text(job.name), state_text(job), words, Text(next_text(job, at)), _last(job)]
+
+
+def _narrow_row(job: Job, at: datetime) -> list[Text]:
+    name = Text.assemble(job.name, "\n", (cut(words_of(job), WORDS), "dim"))
+    return [name, state_text(job), Text(next_text(job, at, between="\n")), _last(job)]
+
+
+def rule_of(job: Job) -> Recurrence:
+    return from_text(job.recurrence, job.tz)
+
+
+def words_of(job: Job) -> str:
+    return rule_of(job).describe()
+
+
+def state_text(job: Job) -> Text:
+    return Text("removed", style="red") if job.removed else Text(job.state, style=STATES[job.state])
+
+
+def next_text(job: Job, at: datetime, between: str = ", ") -> str:
+    """Its next tick; of a pause that ends by itself, the first after its end."""
+    return shown(job.next_due_at, at, between)
+
+
+def _last(job: Job) -> Text:
+    """How the last occurrence ended, and how many failed in a row."""
+    if job.last_outcome is None:
+        return Text("-")
+    told = Text(job.last_outcome, style=OUTCOMES.get(job.last_outcome, ""))
+    if not job.consecutive_failures:
+        return told
+    failed = job.last_outcome is Outcome.failed
+    return told.append(f", {job.consecutive_failures} {'in a row' if failed else 'failed before'}")
+
+
+def job_fields(job: Job, payload: object, at: datetime) -> Table:
+    """All that is known of one job; what it does not have is left out."""
+    values = {one.name: getattr(job, one.name) for one in fields(job)}
+    # The state and the actor tell it already.
+    del values["enabled"], values["removed"]
+    values |= {"recurrence": words_of(job), "payload": payload, "state": state_text(job)}
+    values["jitter"] = amount(job.jitter.total_seconds()) if job.jitter else None
+    values["declared"] = "in code" if job.declared else "by put"
+    return value_table(values, at)
+
+
+def occurrence_lines(runs: Sequence[Occurrence], at: datetime) -> Group:
+    """Each occurrence, newest first, and below it why it was skipped or failed."""
+    lines: list[RenderableType] = [Text("runs" if runs else "no runs yet", style="bold")]
+    for run in runs:
+        lines.append(_occurrence_line(run, at))
+        reason = either(run.error, None)
+        lines += [Padding(Text(reason), (0, 0, 0, 4))] if reason else []
+    return Group(*lines)
+
+
+def _occurrence_line(run: Occurrence, at: datetime) -> Text:
+    what = "trigger" if run.tick is None else f"tick {shown(run.tick, at)}"
+    style = COLORS[run.state] if run.outcome is None else OUTCOMES.get(run.outcome, "bright_black")
+    parts = [Text(what), Text(run.outcome or run.state, style=style)]
+    parts += [Text(f"late by {milliseconds(run.late_by)}")] if run.late_by is not None else []
+    if run.started_at and run.finished_at:
+        parts.append(Text(f"took {milliseconds(run.finished_at - run.started_at)}"))
+    parts += [Text(f"retries {run.retries}")] if run.retries else []
+    parts += [Text(f"by {run.started_by}"), Text(str(run.action_id), style="dim")]
+    return Text("  ").join(parts)

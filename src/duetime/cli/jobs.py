@@ -1,0 +1,334 @@
+"""`duetime jobs`: look at recurring jobs and change them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from duetime.app import Duetime
+from duetime.cli import job_options as given
+from duetime.cli import job_tables, tables
+from duetime.cli.actions import build_payload
+from duetime.cli.documents import (
+    action_document,
+    emit,
+    job_document,
+    job_page_document,
+    occurrence_document,
+    payload_data,
+)
+from duetime.cli.failures import Mistake
+from duetime.cli.opening import opened
+from duetime.cli.options import (
+    AnyTenant,
+    App,
+    By,
+    Json,
+    Name,
+    Tenant,
+    Url,
+    os_user,
+    scope,
+)
+from duetime.cli.ticks import tick_items, tick_lines
+from duetime.cli.times import now, parse_instant
+from duetime.job_arguments import ALERT_AFTER
+from duetime.jobs import MOST_PREVIEW, MOST_RUNS
+from duetime.model.filter import MOST
+from duetime.model.job import Job, Overlap
+from duetime.model.lane import Priority
+from duetime.model.misfire import MisfirePolicy
+
+cli = typer.Typer(no_args_is_help=True, help="Look at recurring jobs and change them.")
+
+# With its fields, `show` shows so many of its occurrences.
+LATEST = 5
+
+
+@cli.command("list")
+def list_(
+    removed: Annotated[bool, typer.Option("--removed", help="Removed ones, too.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, help="How many.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Where the last page ended.")] = None,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """List jobs by name."""
+    with opened(app, url) as target:
+        page = target.sync.jobs.list(
+            removed=removed, limit=limit, cursor=cursor, tenant=scope(tenant, any_tenant)
+        )
+    if json:
+        emit(job_page_document(target, page))
+        return
+    if page.items:
+        console = tables.make_console()
+        console.print(
+            job_tables.job_table(page.items, now(), tenants=any_tenant, width=console.width)
+        )
+    else:
+        typer.echo("no jobs: workers bring in what code declares when they start")
+    if page.next_cursor is not None:
+        typer.echo(f"there are more: --cursor {page.next_cursor}")
+
+
+@cli.command("show")
+def show(
+    name: Name,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Show one job: its fields and its latest occurrences."""
+    with opened(app, url) as target:
+        among = scope(tenant, any_tenant)
+        job = target.sync.jobs.get(name, tenant=among)
+        latest = target.sync.jobs.runs(name, limit=LATEST, tenant=among)
+    if json:
+        runs = [occurrence_document(one) for one in latest]
+        emit(job_document(target, job) | {"runs": runs})
+        return
+    console, payload = tables.make_console(), payload_data(target, job.kind, job.payload)
+    console.print(job_tables.job_fields(job, payload, now()))
+    console.print()
+    console.print(job_tables.occurrence_lines(latest, now()))
+
+
+@cli.command("runs")
+def runs(
+    name: Name,
+    limit: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="How many.")] = 20,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Show its occurrences, newest first: ticks, skipped ones included, and triggers."""
+    with opened(app, url) as target:
+        found = target.sync.jobs.runs(name, limit=limit, tenant=scope(tenant, any_tenant))
+    if json:
+        emit({"items": [occurrence_document(one) for one in found]})
+        return
+    tables.make_console().print(job_tables.occurrence_lines(found, now()))
+
+
+@cli.command("preview")
+def preview(
+    name: Name,
+    count: Annotated[int, typer.Option(min=1, max=MOST_PREVIEW, help="How many ticks.")] = 5,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Show its next ticks, as if it were neither paused nor retired."""
+    with opened(app, url) as target:
+        among = scope(tenant, any_tenant)
+        job = target.sync.jobs.get(name, tenant=among)
+        ticks = target.sync.jobs.preview(name, count, tenant=among)
+    if json:
+        emit(_ticks_document(job, ticks))
+        return
+    typer.echo(f"{job_tables.words_of(job)}\n")
+    typer.echo("\n".join(tick_lines(job_tables.rule_of(job), ticks)))
+    if len(ticks) < count:
+        typer.echo("there are no more")
+
+
+@cli.command("put")
+def put(
+    name: Name,
+    recurrence: given.Recurs,
+    kind: given.Kind,
+    payload: given.Payload = "{}",
+    tz: given.Zone = None,
+    misfire: given.MisfireGiven = MisfirePolicy.once,
+    misfire_limit: given.MisfireLimit = 100,
+    misfire_window: given.MisfireWindow = None,
+    overlap: given.Overlap = Overlap.skip,
+    jitter: given.Jitter = None,
+    alert_after: given.AlertAfter = ALERT_AFTER,
+    priority: given.Priority = Priority.normal,
+    queue: given.Queue = None,
+    version: given.Version = None,
+    tenant: Tenant = None,
+    by: By = None,
+    app: App = None,
+    json: Json = False,
+) -> None:
+    """Make a job that no code declares, or change one that was made so."""
+    if app is None:
+        raise Mistake(
+            f"only a registered kind can be scheduled: name the app that declares {kind!r} "
+            "with --app module:app"
+        )
+    with opened(app, None) as target:
+        job = target.sync.jobs.put(
+            name,
+            given.to_rule(recurrence),
+            payload=build_payload(target, kind, payload),
+            tz=tz,
+            misfire=given.to_misfire(misfire, misfire_limit, misfire_window),
+            overlap=overlap,
+            jitter=jitter or 0,
+            alert_after=alert_after,
+            priority=priority,
+            queue=queue,
+            tenant=tenant,
+            by=by or os_user(),
+            version=version,
+        )
+    _tell(target, job, "put", json=json)
+
+
+@cli.command("pause")
+def pause(
+    name: Name,
+    note: Annotated[str | None, typer.Option(help="Why; shown with the job.")] = None,
+    until: Annotated[
+        datetime | None,
+        typer.Option(parser=parse_instant, metavar="ISO", help="End by itself at this instant."),
+    ] = None,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Let no tick come, until it is resumed."""
+    with opened(app, url) as target:
+        job = target.sync.jobs.pause(
+            name, note=note, until=until, tenant=scope(tenant, any_tenant), by=by or os_user()
+        )
+    _tell(target, job, "paused", json=json)
+
+
+@cli.command("resume")
+def resume(
+    name: Name,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Let its ticks come again, from now on."""
+    with opened(app, url) as target:
+        job = target.sync.jobs.resume(name, tenant=scope(tenant, any_tenant), by=by or os_user())
+    _tell(target, job, "resumed", json=json)
+
+
+@cli.command("trigger")
+def trigger(
+    name: Name,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Run it once now, also while it is paused."""
+    with opened(app, url) as target:
+        action = target.sync.jobs.trigger(
+            name, tenant=scope(tenant, any_tenant), by=by or os_user()
+        )
+    if json:
+        emit(action_document(target, action))
+        return
+    waits = f", after {action.after} has ended" if action.waits else ""
+    typer.echo(f"triggered: {name} {action.id}{waits}")
+
+
+@cli.command("remove")
+def remove(
+    name: Name,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Take it away; its history stays, and `restore` brings it back."""
+    with opened(app, url) as target:
+        target.sync.jobs.remove(name, tenant=scope(tenant, any_tenant), by=by or os_user())
+    if json:
+        emit({"name": name, "removed": True})
+        return
+    typer.echo(f"removed: {name}")
+
+
+@cli.command("restore")
+def restore(
+    name: Name,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Bring a removed job back, as it was."""
+    with opened(app, url) as target:
+        job = target.sync.jobs.restore(name, tenant=scope(tenant, any_tenant), by=by or os_user())
+    _tell(target, job, "restored", json=json)
+
+
+@cli.command("backfill")
+def backfill(
+    name: Name,
+    start: Annotated[
+        datetime, typer.Argument(parser=parse_instant, metavar="START", help="ISO 8601, included.")
+    ],
+    end: Annotated[
+        datetime, typer.Argument(parser=parse_instant, metavar="END", help="ISO 8601, excluded.")
+    ],
+    run: Annotated[bool, typer.Option("--run", help="Make them; otherwise only show.")] = False,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Make occurrences of ticks of the past that have none. Without --run, show those ticks."""
+    with opened(app, url) as target:
+        among = scope(tenant, any_tenant)
+        job = target.sync.jobs.get(name, tenant=among)
+        ticks = target.sync.jobs.backfill(
+            name, start, end, dry_run=not run, tenant=among, by=by or os_user()
+        )
+    if json:
+        emit(_ticks_document(job, ticks) | {"dry_run": not run})
+        return
+    if ticks:
+        typer.echo("\n".join(tick_lines(job_tables.rule_of(job), ticks)))
+    made = "made" if run else "would be made: give --run to make them"
+    typer.echo(f"{len(ticks)} occurrence{'' if len(ticks) == 1 else 's'} of {name} {made}")
+
+
+def _ticks_document(job: Job, ticks: list[datetime]) -> dict[str, object]:
+    rule = job_tables.rule_of(job)
+    words = {"recurrence": job.recurrence, "tz": job.tz, "words": rule.describe()}
+    return {"name": job.name, **words, "ticks": tick_items(rule, ticks)}
+
+
+def _tell(app: Duetime, job: Job, done: str, *, json: bool) -> None:
+    if json:
+        emit(job_document(app, job))
+        return
+    at = now()
+    next_ = f"next {job_tables.next_text(job, at)}" if job.next_due_at else "no next tick"
+    typer.echo(f"{done}: {job.name}, {job_tables.words_of(job)}; {next_}")

@@ -1,0 +1,37 @@
+"""Ticks of a rule, for people and for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from duetime.cli.times import iso
+from duetime.model.clock_note import clock_note
+from duetime.model.cron import Cron
+from duetime.model.recurrence import Recurrence
+
+
+def tick_lines(rule: Recurrence, ticks: Sequence[datetime]) -> Iterator[str]:
+    """Not in a table of rich, which would break notes where the window is narrow."""
+    yield f"{'local':<30}{'UTC':<22}note"
+    for tick in ticks:
+        local = f"{tick.astimezone(ZoneInfo(rule.tz)):%a %Y-%m-%d %H:%M:%S %Z}"
+        yield f"{local:<30}{iso(tick):<22}{_note(rule, tick) or ''}".rstrip()
+
+
+def tick_items(rule: Recurrence, ticks: Sequence[datetime]) -> list[dict[str, Any]]:
+    return [
+        {
+            "tick": iso(tick),
+            "local": tick.astimezone(ZoneInfo(rule.tz)).isoformat(),
+            "note": _note(rule, tick),
+        }
+        for tick in ticks
+    ]
+
+
+def _note(rule: Recurrence, tick: datetime) -> str | None:
+    """Only a Cron reads clocks that change."""
+    return clock_note(rule, tick) if isinstance(rule, Cron) else None

@@ -1,0 +1,185 @@
+"""The jobs of a MemoryStore."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from duetime.model.action import Record
+from duetime.model.ending import Finish
+from duetime.model.job import (
+    Change,
+    Changed,
+    Decide,
+    Edited,
+    Found,
+    JobEnd,
+    JobRecord,
+    JobView,
+    NewOccurrence,
+    Unfinished,
+    told,
+)
+from duetime.model.job_edit import ended
+from duetime.model.job_filter import Due, JobFilter, Named, Orphaned, Which
+from duetime.model.lane import job_lane
+from duetime.model.move import cancelled
+from duetime.model.occurrence import happened, relinked
+from duetime.model.state import State
+from duetime.model.tenant import ANY
+from duetime.store.base import Store
+from duetime.store.flow import Flow, Wake, immediate
+from duetime.store.memory_lanes import Row
+from duetime.store.memory_rows import Rows
+
+
+class MemoryJobs(Store, ABC):
+    """`jobs`, `occurrences`, `edit_jobs`, and what an end makes of a job."""
+
+    _rows: Rows
+    _wakes: list[Wake]
+
+    @abstractmethod
+    def _now(self) -> int: ...
+
+    @abstractmethod
+    def _make_due(self, row: Row) -> None: ...
+
+    @abstractmethod
+    def _audit(
+        self,
+        verb: str,
+        by: str,
+        subject: tuple[str, str],
+        tenant: str | None,
+        before: Mapping[str, object],
+        after: Mapping[str, object],
+    ) -> None: ...
+
+    @immediate
+    def jobs(self, wanted: JobFilter) -> list[JobView]:
+        found = [job for _, job in sorted(self._rows.jobs.items()) if _fits(job, wanted)]
+        return [self._view(job) for job in found[: wanted.limit]]
+
+    def _view(self, job: JobRecord) -> JobView:
+        running = next((one for one in self._unfinished(job.name) if one.running), None)
+        finished = self._rows.finished.values()
+        dead = sum(one.job == job.name and one.state is State.failed for one in finished)
+        return JobView(job, running, dead, self._now())
+
+    @immediate
+    def occurrences(self, name: str, limit: int) -> list[Record]:
+        open_ = (row.record for row in self._rows.unfinished.values())
+        found = [one for one in (*open_, *self._rows.finished.values()) if one.job == name]
+        return sorted(found, key=lambda one: (one.created_at, one.id), reverse=True)[:limit]
+
+    @immediate
+    def ticks(self, name: str, since: int, before: int) -> list[int]:
+        known = (tick for job, tick in self._rows.ticks if job == name)
+        return sorted(tick for tick in known if since <= tick < before)
+
+    def edit_jobs(self, which: Which, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
+        return replace(self._edit(which, decide), resend=resend)
+
+    @immediate
+    def _edit(self, which: Which, decide: Decide) -> Edited:
+        changes = []
+        for name in self._meant(which):
+            found = Found(name, self._rows.jobs.get(name), self._unfinished(name), self._now())
+            change = decide(found)
+            if change is not None:
+                changes.append(self._change(found, change))
+        if isinstance(which, Due):
+            return Edited(changes, self._next_tick(which.app), self._now())
+        for one in changes:
+            if one.after.next_due_at is not None:
+                lane = job_lane(one.after.app)
+                self._wakes.append(Wake(lane, one.after.next_due_at, self._now()))
+        return Edited(changes, None, self._now())
+
+    def _meant(self, which: Which) -> list[str]:
+        match which:
+            case Named(names):
+                return sorted(names)
+            case Due(app, limit):
+                due = [job for job in self._rows.jobs.values() if job.app == app]
+                ripe = [(job.next_due_at, job.name) for job in due if self._is_due(job)]
+                return [name for _, name in sorted(ripe)][:limit]
+            case Orphaned(app, alive, limit):
+                known = self._known(app, self._now() - alive)
+                declared = [j for j in self._rows.jobs.values() if j.app == app and j.declared]
+                lost = [j for j in declared if not (j.retired_at or j.removed_at)]
+                return sorted(job.name for job in lost if job.name not in known)[:limit]
+
+    def _is_due(self, job: JobRecord) -> bool:
+        return job.next_due_at is not None and job.next_due_at <= self._now()
+
+    def _known(self, app: str, since: int) -> set[str]:
+        live = (who for who, seen in self._rows.workers.values() if who.app == app and seen > since)
+        return {kind for who in live for kind in who.kinds}
+
+    def _next_tick(self, app: str) -> int | None:
+        ticks = (job.next_due_at for job in self._rows.jobs.values() if job.app == app)
+        return min((tick for tick in ticks if tick is not None), default=None)
+
+    def _unfinished(self, name: str) -> tuple[Unfinished, ...]:
+        ours = [row.record for row in self._rows.unfinished.values() if row.record.job == name]
+        return tuple(
+            Unfinished(
+                one.id,
+                one.token is not None,
+                one.after if one.waits else None,
+                one.tick,
+                one.triggered_by,
+                one.started_at,
+            )
+            for one in sorted(ours, key=lambda one: (one.created_at, one.id))
+        )
+
+    def _change(self, found: Found, change: Change) -> Changed:
+        self._rows.set_job(change.job)
+        made = self._fresh(change.occurrences)
+        for one in made:
+            self._occur(one)
+        waiting = [self._rows.unfinished.get(one) for one in change.cancel]
+        free = [row.record for row in waiting if row is not None and row.record.token is None]
+        gone = tuple(cancelled(record, change.by, found.now) for record in free)
+        for record in gone:
+            self._rows.finish(record)
+        if change.verb is not None:
+            subject, tenant = ("job", found.name), change.job.tenant
+            before, after = told(found.job), told(change.job)
+            self._audit(change.verb, change.by, subject, tenant, before, after)
+        return Changed(found.job, change.job, made, gone)
+
+    def _fresh(self, asked: Iterable[NewOccurrence]) -> tuple[NewOccurrence, ...]:
+        return tuple(relinked(asked, self._is_fresh))
+
+    def _is_fresh(self, new: NewOccurrence) -> bool:
+        return new.tick is None or self._rows.add_tick(new.job, new.tick)
+
+    def _occur(self, new: NewOccurrence) -> None:
+        record = happened(new, self._now())
+        if record.state.finished:
+            self._rows.add_finished(record)
+        else:
+            self._make_due(Row(record, None if record.waits else new.action.lane))
+
+    def _end_jobs(self, finishes: Iterable[Finish]) -> list[JobEnd]:
+        before: dict[str, JobRecord] = {}
+        for one in finishes:
+            if one.job is not None and one.job in self._rows.jobs:
+                job = self._rows.jobs[one.job]
+                before.setdefault(one.job, job)
+                self._rows.set_job(ended(job, one, self._now()))
+        return [JobEnd(job, self._rows.jobs[name]) for name, job in before.items()]
+
+
+def _fits(job: JobRecord, wanted: JobFilter) -> bool:
+    return (
+        wanted.name in (None, job.name)
+        and job.name > wanted.after
+        and (wanted.removed or job.removed_at is None)
+        and (wanted.tenant is ANY or job.tenant == wanted.tenant)
+    )

@@ -1,0 +1,255 @@
+"""Jobs, for every SQL store: read, changed under their locks, and told of their occurrences."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+from uuid import UUID
+
+from duetime.model.action import Record
+from duetime.model.ending import Finish
+from duetime.model.ids import NewId
+from duetime.model.job import (
+    Change,
+    Changed,
+    Decide,
+    Edited,
+    Found,
+    JobEnd,
+    JobRecord,
+    JobView,
+    NewOccurrence,
+    Unfinished,
+    told,
+)
+from duetime.model.job_edit import ended
+from duetime.model.job_filter import Due, JobFilter, Named, Orphaned, Which
+from duetime.model.move import cancelled
+from duetime.model.occurrence import due_of, relinked
+from duetime.store.base import Store
+from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, flow
+from duetime.store.sql import job_rows, rows
+from duetime.store.sql.client_flows import audit_add
+from duetime.store.sql.wakes import wake, wake_jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A decision about one job, not written yet."""
+
+    found: Found
+    change: Change
+
+
+class JobFlows(Store, ABC):
+    _ids: NewId
+
+    # -- reading ---------------------------------------------------------------------
+
+    @flow(Mode.read)
+    def jobs(self, wanted: JobFilter) -> Steps[list[JobView]]:
+        found = yield Statement("jobs_page", _page(wanted))
+        jobs = job_rows.jobs(found)
+        unfinished = yield from _unfinished(jobs)
+        dead = {}
+        if jobs:
+            dead = dict(cast("Any", (yield Statement("jobs_dead", _names(jobs)))))
+        now = cast("int", found[0][1]) if found else 0
+        return [
+            JobView(job, _running(unfinished[name]), dead.get(name, 0), now)
+            for name, job in jobs.items()
+        ]
+
+    @flow(Mode.read)
+    def occurrences(self, name: str, limit: int) -> Steps[list[Record]]:
+        params = {"job_name": name, "limit": limit}
+        open_ = yield Statement("occurrences_unfinished", params)
+        over = yield Statement("occurrences_finished", params)
+        found = {record.id: record for record in map(rows.record, [*open_, *over])}
+        newest = sorted(found.values(), key=lambda one: (one.created_at, one.id), reverse=True)
+        return newest[:limit]
+
+    @flow(Mode.read)
+    def ticks(self, name: str, since: int, before: int) -> Steps[list[int]]:
+        params = {"job_name": name, "since": since, "until": before}
+        return [cast("int", row[0]) for row in (yield Statement("ticks", params))]
+
+    # -- changing --------------------------------------------------------------------
+
+    def edit_jobs(self, which: Which, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
+        return Flow(lambda: self._edit(which, decide), Mode.write, resend=resend)
+
+    def _edit(self, which: Which, decide: Decide) -> Steps[Edited]:
+        now, steps = yield from self._decided(which, decide)
+        while lost := (yield from _add_jobs(steps)):
+            # Somebody else made these meanwhile: decide again, with them there.
+            kept = [one for one in steps if one.found.name not in lost]
+            now, again = yield from self._decided(Named(tuple(sorted(lost))), decide)
+            steps = [*kept, *again]
+        known = [one.change.job for one in steps if one.found.job is not None]
+        if known:
+            yield Statement("jobs_set", {"rows": job_rows.job_rows(known)})
+        made = yield from _occur([o for one in steps for o in one.change.occurrences], now)
+        gone = yield from _cancel(steps, now)
+        yield from self._note_jobs(steps, now)
+        changes = [_changed(one, made, gone) for one in steps]
+        if isinstance(which, Due):
+            # Every worker knows when ticks come; whoever dealt with one tells nobody.
+            ((following, now),) = cast("Any", (yield Statement("next_tick", {"app": which.app})))
+            return Edited(changes, following, now)
+        yield from wake_jobs((one.after for one in changes), now)
+        return Edited(changes, None, now)
+
+    def _decided(self, which: Which, decide: Decide) -> Steps[tuple[int, list[Step]]]:
+        found = yield _select(which)
+        jobs: dict[str, JobRecord | None] = dict(job_rows.jobs(found))
+        if isinstance(which, Named):
+            unread = job_rows.names(found) - jobs.keys()
+            jobs = {name: jobs.get(name) for name in sorted({*which.names} - unread)}
+        unfinished = yield from _unfinished(jobs)
+        now = cast("int", found[0][1]) if found else (yield from _clock())
+        there = [Found(name, job, unfinished[name], now) for name, job in jobs.items()]
+        decided = ((one, decide(one)) for one in there)
+        return now, [Step(one, change) for one, change in decided if change is not None]
+
+    # -- being told of ends ----------------------------------------------------------
+
+    def _end_jobs(self, finishes: Sequence[Finish]) -> Steps[list[JobEnd]]:
+        """What the ends of their occurrences make of jobs."""
+        if not finishes:
+            return []
+        names = sorted({one.job for one in finishes if one.job is not None})
+        found = yield Statement("jobs_named", _names(names))
+        before = job_rows.jobs(found)
+        after = dict(before)
+        for one in finishes:
+            if one.job in after:
+                after[one.job] = ended(after[one.job], one, cast("int", found[0][1]))
+        if after:
+            yield Statement("jobs_set", {"rows": job_rows.job_rows(after.values())})
+        return [JobEnd(before[name], after[name]) for name in after]
+
+    # -- their steps -----------------------------------------------------------------
+
+    def _note_jobs(self, steps: Sequence[Step], now: int) -> Steps[None]:
+        """Audit what somebody did, one statement for each verb and actor."""
+        acts: dict[tuple[str, str], list[Mapping[str, object]]] = {}
+        for one in steps:
+            if one.change.verb is not None:
+                acts.setdefault((one.change.verb, one.change.by), []).append(self._act(one))
+        for (verb, by), entries in acts.items():
+            yield audit_add(verb, by, now, entries, subject="job")
+
+    def _act(self, step: Step) -> Mapping[str, object]:
+        return {
+            "id": str(self._ids()),
+            "tenant": step.change.job.tenant,
+            "subject_id": step.found.name,
+            "before": json.dumps(told(step.found.job)),
+            "after": json.dumps(told(step.change.job)),
+        }
+
+
+def _select(which: Which) -> Statement:
+    match which:
+        case Named(names):
+            return Statement("jobs_named", _names(names))
+        case Due(app, limit):
+            return Statement("jobs_due", {"app": app, "limit": limit})
+        case Orphaned(app, alive, limit):
+            return Statement("jobs_orphaned", {"app": app, "alive": alive, "limit": limit})
+
+
+def _page(wanted: JobFilter) -> dict[str, object]:
+    return {
+        "beyond_name": wanted.after,
+        "job_name": wanted.name,
+        "kept": None if wanted.removed else True,
+        "tenant": wanted.tenant if isinstance(wanted.tenant, str) else None,
+        "untenanted": wanted.tenant is None or None,
+        "limit": wanted.limit,
+    }
+
+
+def _names(names: Iterable[str]) -> dict[str, object]:
+    return {"names": rows.dump(names)}
+
+
+def _unfinished(names: Iterable[str]) -> Steps[dict[str, tuple[Unfinished, ...]]]:
+    found: dict[str, tuple[Unfinished, ...]] = dict.fromkeys(names, ())
+    if found:
+        for row in (yield Statement("jobs_unfinished", _names(found))):
+            name, one = job_rows.unfinished(row)
+            found[name] = (*found[name], one)
+    return found
+
+
+def _running(unfinished: Sequence[Unfinished]) -> Unfinished | None:
+    return next((one for one in unfinished if one.running), None)
+
+
+def _clock() -> Steps[int]:
+    ((now,),) = cast("Any", (yield Statement("clock", {})))
+    return cast("int", now)
+
+
+def _add_jobs(steps: Sequence[Step]) -> Steps[set[str]]:
+    """Store the new ones; which of their names were taken meanwhile."""
+    new = [one.change.job for one in steps if one.found.job is None]
+    if not new:
+        return set()
+    added = yield Statement("jobs_add", {"rows": job_rows.job_rows(new)})
+    return {job.name for job in new} - {cast("str", row[0]) for row in added}
+
+
+def _occur(asked: Sequence[NewOccurrence], now: int) -> Steps[dict[UUID, NewOccurrence]]:
+    """Store those whose tick was not dealt with before, by their ids."""
+    fresh = yield from _fresh(asked)
+    run = [one for one in fresh if one.skipped is None]
+    skipped = [one for one in fresh if one.skipped is not None]
+    if run:
+        yield Statement("occur", {"rows": job_rows.occurrence_rows(run), "now": now})
+    if skipped:
+        yield Statement("skip", {"rows": job_rows.occurrence_rows(skipped), "now": now})
+    yield from wake([(one.action.lane, due_of(one, now)) for one in run], now)
+    return {one.action.id: one for one in fresh}
+
+
+def _fresh(asked: Sequence[NewOccurrence]) -> Steps[list[NewOccurrence]]:
+    ticks = [one for one in asked if one.tick is not None]
+    if not ticks:
+        return list(asked)
+    added: Rows = yield Statement("ticks_add", {"rows": job_rows.tick_rows(ticks)})
+    known = {cast("tuple[str, int]", tuple(row)) for row in added}
+    return relinked(asked, lambda one: one.tick is None or (one.job, one.tick) in known)
+
+
+def _cancel(steps: Sequence[Step], now: int) -> Steps[dict[UUID, Record]]:
+    """Only what nobody claims in this very moment."""
+    gone: dict[UUID, Record] = {}
+    for one in steps:
+        if one.change.cancel:
+            params = {"ids": rows.dump(map(str, one.change.cancel))}
+            found = map(rows.record, (yield Statement("lock_waiting", params)))
+            records = [cancelled(record, one.change.by, now) for record in found]
+            if records:
+                params = {"ids": rows.dump(str(record.id) for record in records)}
+                yield Statement("cancel_history", params | {"by": one.change.by, "now": now})
+                yield Statement("cancel", params)
+            gone |= {record.id: record for record in records}
+    return gone
+
+
+def _changed(
+    step: Step, made: Mapping[UUID, NewOccurrence], gone: Mapping[UUID, Record]
+) -> Changed:
+    asked = (one.action.id for one in step.change.occurrences)
+    return Changed(
+        step.found.job,
+        step.change.job,
+        tuple(made[one] for one in asked if one in made),
+        tuple(gone[one] for one in step.change.cancel if one in gone),
+    )

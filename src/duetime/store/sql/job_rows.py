@@ -1,0 +1,83 @@
+"""Rows of jobs, ticks and occurrences, and the values of the model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from duetime.model.job import JobRecord, NewOccurrence, Unfinished, of_text, to_text
+from duetime.store.flow import Row, Rows
+from duetime.store.sql import rows
+
+log = logging.getLogger("duetime.store")
+
+
+def jobs(found: Rows) -> dict[str, JobRecord]:
+    """By name, without those that this version cannot read: another may have written them."""
+    read: dict[str, JobRecord] = {}
+    for record, _, name in cast("Any", found):
+        try:
+            read[name] = of_text(record)
+        except ValidationError as error:
+            log.error("job %s cannot be read by this version and is left alone: %s", name, error)
+    return read
+
+
+def names(found: Rows) -> set[str]:
+    """Those that are there, readable or not."""
+    return {cast("str", row[2]) for row in found}
+
+
+def job_rows(jobs: Iterable[JobRecord]) -> str:
+    """The `:rows` of `_job_rows.sql`."""
+    return rows.dump(
+        {
+            "job_name": job.name,
+            "app": job.app,
+            "tenant": job.tenant,
+            "declared": int(job.declared),
+            "next_due_at": job.next_due_at,
+            "retired_at": job.retired_at,
+            "removed_at": job.removed_at,
+            "record": to_text(job),
+        }
+        for job in jobs
+    )
+
+
+def unfinished(row: Row) -> tuple[str, Unfinished]:
+    job, action_id, running, after, *rest = cast("Any", row)
+    waits_for = None if after is None else rows.uuid(after)
+    return job, Unfinished(rows.uuid(action_id), bool(running), waits_for, *rest)
+
+
+def tick_rows(occurrences: Iterable[NewOccurrence]) -> str:
+    """The `:rows` of `_tick_rows.sql`."""
+    return rows.dump(
+        {"job_name": one.job, "job_tick": one.tick} for one in occurrences if one.tick is not None
+    )
+
+
+def occurrence_rows(occurrences: Iterable[NewOccurrence]) -> str:
+    """The `:rows` of `_occurrence_rows.sql`."""
+    return rows.dump(
+        {
+            "id": one.action.id,
+            "kind": one.action.kind,
+            "version": one.action.version,
+            "payload": one.action.payload,
+            "queue": one.action.queue,
+            "priority": one.action.priority,
+            "tenant": one.action.tenant,
+            "created_by": one.action.by,
+            "job_name": one.job,
+            "job_tick": one.tick,
+            "triggered_by": one.triggered_by,
+            "skipped": one.skipped,
+            **rows.when(one.action),
+        }
+        for one in occurrences
+    )

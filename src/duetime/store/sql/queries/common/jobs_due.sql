@@ -1,0 +1,8 @@
+-- Jobs of an app whose tick has come, held until we commit, except what others hold.
+-- Index: jobs_due.
+SELECT CAST(a.record AS text), :now, CAST(a.name AS text)
+FROM duetime_jobs AS a
+WHERE a.app = :app AND a.next_due_at <= :now
+ORDER BY a.next_due_at
+LIMIT :limit
+{{skip_locked}}

@@ -1,0 +1,10 @@
+-- Jobs as they are from now on. They are ours by their locks. Index: primary key of jobs.
+UPDATE duetime_jobs
+SET
+    tenant = n.tenant,
+    next_due_at = n.next_due_at,
+    retired_at = n.retired_at,
+    removed_at = n.removed_at,
+    record = n.record
+FROM {{job_rows}}
+WHERE name = n.job_name

@@ -1,0 +1,9 @@
+-- The unfinished occurrences of some jobs, the oldest first: ids are as good as the clocks of those
+-- who made them. Index: actions_job.
+SELECT
+    CAST(a.job AS text), CAST(a.id AS text), CASE WHEN a.token IS NULL THEN 0 ELSE 1 END,
+    CASE WHEN a.due_at IS NULL THEN CAST(a.after AS text) END,
+    CAST(a.tick AS bigint), CAST(a.triggered_by AS text), CAST(a.started_at AS bigint)
+FROM duetime_actions AS a
+WHERE a.job IN ({{names}})
+ORDER BY a.created_at, a.id

@@ -1,0 +1,4 @@
+-- When the next tick of an app comes. Index: jobs_due.
+SELECT CAST(min(j.next_due_at) AS bigint), :now
+FROM duetime_jobs AS j
+WHERE j.app = :app AND j.next_due_at IS NOT NULL

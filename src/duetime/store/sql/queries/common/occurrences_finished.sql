@@ -1,0 +1,6 @@
+-- The newest finished occurrences of a job. Index: history_occurrences.
+SELECT {{history_columns}}
+FROM duetime_history AS h
+WHERE h.job = :job_name
+ORDER BY h.created_at DESC, h.id DESC
+LIMIT :limit

@@ -1,0 +1,6 @@
+-- The newest unfinished occurrences of a job. Index: actions_job.
+SELECT {{action_columns}}
+FROM duetime_actions AS a
+WHERE a.job = :job_name
+ORDER BY a.created_at DESC, a.id DESC
+LIMIT :limit

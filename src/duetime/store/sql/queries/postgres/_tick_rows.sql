@@ -1,0 +1,1 @@
+json_to_recordset(:rows) AS n (job_name text, job_tick bigint)

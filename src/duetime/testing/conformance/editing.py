@@ -1,0 +1,190 @@
+"""Jobs: read in pages, changed under their locks, all or none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from duetime.errors import IllegalState
+from duetime.model.claim import Presence
+from duetime.model.job import Change, Found, JobRecord, Overlap
+from duetime.model.job_filter import Orphaned
+from duetime.model.tenant import ANY, Scope
+from duetime.testing.conformance.probe import LATER, SECOND, WORKER, Probe, finish
+from duetime.testing.conformance.suite import Suite
+
+
+class Editing(Suite):
+    # -- reading ---------------------------------------------------------------------
+
+    async def test_a_job_is_read_as_it_was_stored(self, probe: Probe) -> None:
+        job = replace(
+            probe.job(tenant="a", overlap=Overlap.queue, jitter=5, recurrence='{"every":60}'),
+            last_error="élan \u2603 'quoted'",
+            pause_note="line\nfeed",
+            paused_at=1,
+            consecutive_failures=2,
+        )
+        await probe.put(job)
+        view = await probe.one_job()
+        assert (view.job, view.running, view.dead_letters, view.now) == (job, None, 0, probe.now)
+
+    async def test_jobs_come_by_name_in_pages(self, probe: Probe) -> None:
+        names = ["b-two", "a-one", "a-one-more", "c-3"]
+        await probe.put(*(probe.job(name) for name in names))
+        first = await probe.jobs(limit=2)
+        rest = await probe.jobs(after=first[-1].job.name)
+        assert [view.job.name for view in [*first, *rest]] == sorted(names)
+
+    @pytest.mark.parametrize(("tenant", "seen"), [(ANY, 3), (None, 1), ("a", 1), ("z", 0)])
+    async def test_jobs_of_other_tenants_are_not_seen(
+        self, probe: Probe, tenant: Scope, seen: int
+    ) -> None:
+        await probe.put(
+            probe.job("x-1"), probe.job("x-2", tenant="a"), probe.job("x-3", tenant="b")
+        )
+        assert len(await probe.jobs(tenant=tenant)) == seen
+
+    async def test_removed_ones_are_seen_if_asked_for(self, probe: Probe) -> None:
+        await probe.put(probe.job("x-1"), probe.job("x-2", removed_at=5))
+        assert [view.job.name for view in await probe.jobs()] == ["x-1"]
+        assert [view.job.name for view in await probe.jobs(removed=True)] == ["x-1", "x-2"]
+
+    # -- deciding --------------------------------------------------------------------
+
+    async def test_a_decision_is_given_what_is_there(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        running, waiting = await probe.occur(
+            probe.occurrence(job, tick=1), probe.occurrence(job, tick=2), job=job
+        )
+        [claim] = await probe.claim(limit=1)
+        assert claim.id == running.id
+        seen: list[Found] = []
+        await probe.edit("shop-report", "shop-unknown", decide=lambda found: seen.append(found))
+        assert [(one.name, one.job, one.now) for one in seen] == [
+            ("shop-report", job, probe.now),
+            ("shop-unknown", None, probe.now),
+        ]
+        told = [(one.id, one.running, one.after, one.tick) for one in seen[0].unfinished]
+        assert told == [(running.id, True, None, 1), (waiting.id, False, None, 2)]
+        assert seen[1].unfinished == ()
+
+    async def test_what_is_decided_is_stored_and_told(self, probe: Probe) -> None:
+        before, new = probe.job("x-1"), probe.job("x-2")
+        await probe.put(before)
+        after = replace(before, version=2, next_due_at=None, removed_at=9)
+        edited = await probe.edit(
+            "x-1", "x-2", "x-3", decide=lambda found: _chosen(found, {"x-1": after, "x-2": new})
+        )
+        assert [(one.before, one.after) for one in edited.changes] == [(before, after), (None, new)]
+        assert [view.job for view in await probe.jobs(removed=True)] == [after, new]
+
+    async def test_what_it_raises_undoes_all(self, probe: Probe) -> None:
+        job = probe.job("x-1")
+
+        def decide(found: Found) -> Change:
+            if found.name == "x-2":
+                raise IllegalState("edit", probe.ids(), "wrong", ["right"])
+            return Change(job=job, occurrences=(probe.occurrence(job, tick=1),), verb="put")
+
+        with pytest.raises(IllegalState):
+            await probe.edit("x-1", "x-2", decide=decide)
+        assert (await probe.jobs(), await probe.all(), await probe.audit("x-1")) == ([], [], [])
+
+    async def test_an_act_is_audited_with_its_actor(self, probe: Probe) -> None:
+        job = probe.job(tenant="a")
+        await probe.put(job)
+        paused = replace(job, paused_at=probe.now, paused_by="bob", pause_note="why")
+        change = Change(job=paused, verb="pause", by="bob")
+        await probe.edit(job.name, decide=lambda _: change)
+        [entry] = await probe.audit(job.name)
+        assert (entry.verb, entry.by, entry.subject, entry.tenant) == ("pause", "bob", "job", "a")
+        assert (entry.before["paused"], entry.after["paused"]) == (False, True)
+        assert entry.after["pause_note"] == "why"
+
+    # -- which -----------------------------------------------------------------------
+
+    async def test_due_are_those_of_the_app_whose_tick_has_come(self, probe: Probe) -> None:
+        await probe.put(
+            probe.job("x-past", next_due_at=probe.now - 5),
+            probe.job("x-now", next_due_at=probe.now),
+            probe.job("x-soon", next_due_at=probe.now + 1),
+            probe.job("x-never", next_due_at=None),
+            probe.job("x-other", next_due_at=probe.now, app="bank"),
+        )
+        seen: list[str] = []
+        edited = await probe.tick(lambda found: seen.append(found.name))
+        assert sorted(seen) == ["x-now", "x-past"]
+        assert edited.next_tick == probe.now - 5
+
+    async def test_due_ones_come_oldest_first_up_to_a_limit(self, probe: Probe) -> None:
+        jobs = [probe.job(f"x-{n}", next_due_at=probe.now - n) for n in range(5)]
+        await probe.put(*jobs)
+
+        def advance(found: Found) -> Change:
+            assert found.job is not None
+            return Change(job=replace(found.job, next_due_at=found.now + LATER))
+
+        edited = await probe.tick(advance, limit=2)
+        assert sorted(one.after.name for one in edited.changes) == ["x-3", "x-4"]
+        assert edited.next_tick == probe.now - 2
+
+    async def test_orphaned_are_declared_ones_that_no_live_worker_runs(self, probe: Probe) -> None:
+        await probe.put(
+            probe.job("mail"),
+            probe.job("x-lost"),
+            probe.job("x-put", declared=False),
+            probe.job("x-retired", retired_at=1),
+            probe.job("x-removed", removed_at=1),
+            probe.job("x-other", app="bank"),
+        )
+        # It runs the kind `mail`; somebody else, of another app, all the others.
+        await probe.sweep()
+        other = Presence("w2", "bank", "there", 2, ["x-lost"], [], 1)
+        await probe.do(probe.store.sweep(other, 0, 1))
+        assert await _orphans(probe, alive=SECOND) == ["x-lost"]
+        probe.pass_time(2 * SECOND)
+        assert await _orphans(probe, alive=SECOND) == ["mail", "x-lost"]
+
+    # -- waking ----------------------------------------------------------------------
+
+    async def test_a_sweep_tells_the_next_tick_of_its_app(self, probe: Probe) -> None:
+        assert (await probe.sweep()).next_tick is None
+        await probe.put(
+            probe.job("x-1", next_due_at=probe.now + 7),
+            probe.job("x-2", next_due_at=probe.now + 3),
+            probe.job("x-3", next_due_at=probe.now + 1, app="bank"),
+        )
+        assert (await probe.sweep()).next_tick == probe.now + 3
+
+    # -- ends ------------------------------------------------------------------------
+
+    async def test_the_end_of_an_occurrence_is_the_jobs_too(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        await probe.occur(probe.occurrence(job, tick=1), job=job)
+        claim = await probe.claim_one()
+        assert (claim.job, claim.tick) == (job.name, 1)
+        assert (await probe.one_job()).running is not None
+        ending = finish(claim, job=job.name, started_at=probe.now)
+        done = await probe.complete(ending)
+        after = (await probe.one_job()).job
+        assert [(one.before, one.after) for one in done.jobs] == [(job, after)]
+        assert (after.last_outcome, after.last_finished_at) == ("succeeded", probe.now)
+        # Sent again after a lost reply, it changes nothing.
+        again = await probe.complete(ending)
+        assert (again.ended, list(again.jobs)) == ({claim.id}, [])
+        assert (await probe.one_job()).job == after
+
+
+async def _orphans(probe: Probe, alive: int) -> list[str]:
+    seen: list[str] = []
+    which = Orphaned(WORKER.app, alive, 100)
+    await probe.do(probe.store.edit_jobs(which, lambda found: seen.append(found.name)))
+    return seen
+
+
+def _chosen(found: Found, jobs: dict[str, JobRecord]) -> Change | None:
+    return Change(job=jobs[found.name]) if found.name in jobs else None

@@ -1,0 +1,154 @@
+"""Occurrences: the actions of a job, one for each tick, however often it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from duetime.model.job import Change
+from duetime.model.state import Outcome, State
+from duetime.testing.conformance.probe import LANE, LATER, SECOND, Probe, finish
+from duetime.testing.conformance.suite import Suite
+
+
+class Ticking(Suite):
+    async def test_an_occurrence_is_an_action_of_its_job(self, probe: Probe) -> None:
+        job = probe.job(tenant="a", payload='{"n": 1}', payload_version=3)
+        await probe.put(job)
+        new = probe.occurrence(job, tick=7, due_at=probe.now + 5)
+        [made] = await probe.occur(new, job=job)
+        assert (made.job, made.tick, made.triggered_by) == (job.name, 7, None)
+        assert (made.kind, made.version, made.payload) == (job.name, 3, '{"n": 1}')
+        assert (made.tenant, made.due_at, made.created_by) == ("a", probe.now + 5, "system")
+        assert await probe.get(new.action.id) == made
+
+    async def test_a_trigger_carries_who_triggered_it(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        [made] = await probe.occur(probe.occurrence(job, triggered_by="ann"), job=job)
+        assert (made.tick, made.triggered_by, made.created_by) == (None, "ann", "ann")
+        assert (await probe.claim_one()).triggered_by == "ann"
+
+    async def test_a_tick_is_dealt_with_once(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        [made] = await probe.occur(probe.occurrence(job, tick=7), job=job)
+        both = [probe.occurrence(job, tick=7), probe.occurrence(job, tick=8)]
+        assert [one.tick for one in await probe.occur(*both, job=job)] == [8]
+        assert [one.id for one in await probe.all() if one.tick == 7] == [made.id]
+
+    async def test_also_when_its_action_is_long_gone(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        tick = probe.now
+        await probe.occur(probe.occurrence(job, tick=tick), job=job)
+        await probe.end(finish(await probe.claim_one(), job=job.name))
+        probe.pass_time(SECOND)
+        assert await probe.prune(keep=0, keep_failed=LATER) == 1
+        assert await probe.occur(probe.occurrence(job, tick=tick), job=job) == []
+        assert await probe.ticks(0, tick + 1) == [tick]
+
+    async def test_ticks_are_forgotten_after_the_longest_retention(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        old, young = probe.now, probe.now + LATER
+        await probe.occur(
+            probe.occurrence(job, tick=old, skipped="no"),
+            probe.occurrence(job, tick=young, skipped="no"),
+            job=job,
+        )
+        probe.pass_time(LATER + 1)
+        await probe.prune(keep=0, keep_failed=LATER)
+        assert await probe.ticks(0, young + 1) == [young]
+
+    async def test_the_same_tick_of_two_jobs_is_two_ticks(self, probe: Probe) -> None:
+        jobs = [probe.job("x-1"), probe.job("x-2")]
+        await probe.put(*jobs)
+        for job in jobs:
+            assert len(await probe.occur(probe.occurrence(job, tick=7), job=job)) == 1
+        assert await probe.ticks(0, 100, "x-1") == [7]
+
+    async def test_what_is_skipped_is_born_cancelled(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        new = probe.occurrence(job, tick=7, skipped="another one runs")
+        [made] = await probe.occur(new, job=job)
+        assert (made.state, made.outcome) == (State.cancelled, Outcome.skipped)
+        assert (made.error, made.finished_at, made.attempt) == ("another one runs", probe.now, 0)
+        assert await probe.get(made.id) == made
+        assert await probe.heads() == {}
+
+    async def test_a_queued_one_waits_for_the_end_of_another(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        first = probe.occurrence(job, tick=7)
+        second = probe.occurrence(job, tick=8, after=first.action.id)
+        _, waiting = await probe.occur(first, second, job=job)
+        assert (waiting.after, waiting.after_on, waiting.due_at) == (
+            first.action.id,
+            "finished",
+            None,
+        )
+        claim = await probe.claim_one()
+        done = await probe.complete(finish(claim, State.failed, job=job.name))
+        assert done.parents == {claim.id}
+        [due] = await probe.settle(claim.id)
+        assert (due.id, due.due_at) == (waiting.id, probe.now)
+
+    async def test_only_what_waits_is_cancelled(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        new = [probe.occurrence(job, tick=n) for n in range(2)]
+        await probe.occur(*new, job=job)
+        claim = await probe.claim_one(limit=1)
+        change = Change(job=job, cancel=tuple(one.action.id for one in new), verb="pause", by="bob")
+        edited = await probe.edit(job.name, decide=lambda _: change)
+        [gone] = edited.changes[0].cancelled
+        assert gone.id in {one.action.id for one in new} - {claim.id}
+        assert (gone.state, gone.cancelled_by) == (State.cancelled, "bob")
+        assert await probe.get(gone.id) == gone
+        assert (await probe.get(claim.id)).state is State.running
+
+    async def test_occurrences_come_newest_first_finished_or_not(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        new = [
+            probe.occurrence(job, tick=1, skipped="no"),
+            probe.occurrence(job, tick=2),
+            probe.occurrence(job, triggered_by="ann"),
+        ]
+        await probe.occur(*new, job=job)
+        await probe.add(kind=job.name)
+        probe.pass_time(1)
+        # Its id was made long ago, by a machine whose clock is slow.
+        late = replace(new[0].action, id=UUID(int=1))
+        last = replace(new[0], action=late, tick=3)
+        await probe.occur(last, job=job)
+        ids = [one.action.id for one in (last, *reversed(new))]
+        assert [one.id for one in await probe.occurrences()] == ids
+        assert [one.id for one in await probe.occurrences(limit=1)] == ids[:1]
+        assert await probe.occurrences("shop-other") == []
+
+    @pytest.mark.parametrize(("state", "dead"), [(State.failed, 1), (State.succeeded, 0)])
+    async def test_failed_ones_are_dead_letters_until_they_are_retried(
+        self, probe: Probe, state: State, dead: int
+    ) -> None:
+        job = probe.job()
+        await probe.put(job)
+        [made] = await probe.occur(probe.occurrence(job, tick=1), job=job)
+        await probe.end(finish(await probe.claim_one(), state, job=job.name))
+        assert (await probe.one_job()).dead_letters == dead
+        if dead:
+            await probe.retry(made.id)
+            assert (await probe.one_job()).dead_letters == 0
+
+    async def test_a_due_one_is_claimed_like_any_other(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        await probe.occur(probe.occurrence(job, tick=5, due_at=probe.now + SECOND), job=job)
+        assert await probe.claim() == []
+        assert await probe.heads() == {LANE: probe.now + SECOND}
+        probe.pass_time(SECOND)
+        assert (await probe.claim_one()).tick == 5

@@ -1,0 +1,113 @@
+"""Turns ticks into actions, when their time has come."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from duetime.errors import StoreUnavailable
+from duetime.model.ids import NewId
+from duetime.model.job import Change, Changed, Found
+from duetime.model.job_filter import Due
+from duetime.model.lane import job_lane
+from duetime.model.tick import ticked
+from duetime.store.base import Store
+from duetime.store.flow import Wake
+from duetime.worker.parts import WorkerSettings
+from duetime.worker.service import NO_HURRY, Service
+from duetime.worker.storetime import StoreTime
+
+log = logging.getLogger("duetime.worker")
+
+# What others hold, or nobody here can compute, is looked at again after so many seconds, and
+# then less and less often.
+HELD = 0.05
+LONGEST_HELD = 1.0
+
+
+class Ticker:
+    """Knows when the next tick of its app comes: from sweeps, from wakes, from its own edits.
+
+    Every worker does this; the jobs' locks and the table of ticks make each tick one action.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        time: StoreTime,
+        settings: WorkerSettings,
+        new_id: NewId,
+        ticked: Callable[[Sequence[Changed]], None],
+    ) -> None:
+        """`ticked` is told what became of the jobs whose tick had come."""
+        self._store = store
+        self._time = time
+        self._app = settings.app
+        self._lane = job_lane(settings.app)
+        self._most = self._batch = settings.batch
+        self._pause = HELD
+        self._misfire_after = settings.misfire_after
+        self._new_id = new_id
+        self._ticked = ticked
+        self.next_tick: int | None = None
+        self._heard: list[int] = []
+        self._told: set[str] = set()
+        self.service = Service("tick", self._step)
+
+    @property
+    def ticking(self) -> bool:
+        return self.next_tick is not None
+
+    def swept(self, next_tick: int | None) -> None:
+        """What was heard since the last look may be newer than the sweep's answer."""
+        known = [tick for tick in (next_tick, *self._heard) if tick is not None]
+        self.next_tick = min(known, default=None)
+        self.service.wake()
+
+    def woken(self, wakes: Sequence[Wake]) -> list[Wake]:
+        """Jobs of the app are due anew; returns the wakes that mean something else."""
+        due = [wake.due_at for wake in wakes if wake.lane == self._lane]
+        if due:
+            self._heard += due
+            self.next_tick = min([*due, *([] if self.next_tick is None else [self.next_tick])])
+            self.service.wake()
+        return [wake for wake in wakes if wake.lane != self._lane]
+
+    async def tick(self) -> int:
+        """Deal with the ticks that have come, up to a batch; how many jobs had any."""
+        self._heard = []
+        due = Due(self._app, self._batch)
+        try:
+            edited = await self._store.perform(self._store.edit_jobs(due, self._decide))
+        except StoreUnavailable:
+            # Perhaps it was too much for one transaction: after a long downtime it may be.
+            self._batch = max(self._batch // 2, 1)
+            raise
+        self._batch = min(self._batch * 2, self._most)
+        self._time.heard(edited.now)
+        known = [tick for tick in (edited.next_tick, *self._heard) if tick is not None]
+        self.next_tick = min(known, default=None)
+        self._ticked(edited.changes)
+        return len(edited.changes)
+
+    async def _step(self) -> float:
+        least = 0.0
+        if self.next_tick is not None and self._time.until(self.next_tick) <= 0:
+            least = self._held_up(await self.tick())
+        if self.next_tick is None:
+            return NO_HURRY
+        return max(self._time.until(self.next_tick), least)
+
+    def _held_up(self, ticked: int) -> float:
+        self._pause = HELD if ticked else min(self._pause * 2, LONGEST_HELD)
+        return 0.0 if ticked else self._pause
+
+    def _decide(self, found: Found) -> Change | None:
+        try:
+            return ticked(found, self._new_id, self._misfire_after)
+        except Exception as error:  # noqa: BLE001 - one bad job never blocks another
+            # Another worker may know better: a newer one, or one that has the time zone.
+            if found.name not in self._told:
+                log.error("job %s cannot tick here: %s", found.name, error)
+            self._told.add(found.name)
+            return None

@@ -1,0 +1,236 @@
+"""What is wrong with a job is told where it is declared, by name and remedy; and seeding."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.apps import Note
+from duetime import Context, Duetime, Every, JobState
+from duetime.errors import (
+    ConfigError,
+    InvalidArgument,
+    InvalidPayload,
+    InvalidRecurrence,
+    UnknownKind,
+)
+from duetime.testing import FakeClock
+
+NAME = "shop-report"
+MIDNIGHT = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def nothing() -> None: ...
+
+
+def takes_note(note: Note) -> None: ...
+
+
+def takes_context(ctx: Context) -> None: ...
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("how", "error", "said"),
+        [
+            ({"name": "report"}, InvalidArgument, r"\{module\}-\{action\}"),
+            ({"name": "Shop_Report"}, InvalidArgument, "shop-report"),
+            ({"name": "shop-" + "x" * 200}, InvalidArgument, "200"),
+            ({"recurrence": "61 * * * *"}, InvalidRecurrence, "minute.*61"),
+            ({"recurrence": "0 0 31 2 *"}, InvalidRecurrence, "never"),
+            ({"recurrence": "* * *"}, InvalidRecurrence, "fields"),
+            ({"tz": "Europe/Pairs"}, InvalidRecurrence, "Europe/Paris"),
+            ({"recurrence": timedelta(minutes=5)}, InvalidRecurrence, "Every"),
+            ({"jitter": -1}, InvalidArgument, "jitter"),
+            ({"jitter": timedelta(days=2)}, InvalidArgument, "at most a day"),
+            ({"overlap": "skipp"}, InvalidArgument, "'skip'"),
+            ({"misfire": "onec"}, InvalidArgument, "once"),
+            ({"alert_after": 0}, InvalidArgument, "alert_after"),
+            ({"priority": "hi"}, InvalidArgument, "high"),
+            ({"retry": 3}, ConfigError, "Retry"),
+            ({"payload": Note()}, InvalidPayload, "no dataclass"),
+            ({"tenant": ""}, InvalidArgument, "tenant"),
+        ],
+    )
+    def test_what_no_job_can_be(
+        self, memory_app: Duetime, how: dict[str, Any], error: type[Exception], said: str
+    ) -> None:
+        given = {"recurrence": "0 * * * *", "name": NAME} | how
+        with pytest.raises(error, match=said):
+            memory_app.job(given.pop("recurrence"), **given)(nothing)
+        # Nothing of it was declared.
+        memory_app.job("0 * * * *", name=NAME)(nothing)
+
+    def test_an_interval_below_a_second(self) -> None:
+        with pytest.raises(InvalidRecurrence, match="one second"):
+            Every(seconds=0.5)
+
+    @pytest.mark.parametrize("payload", [None, "text", takes_note])
+    def test_a_payload_that_is_missing_or_another(
+        self, memory_app: Duetime, payload: object
+    ) -> None:
+        with pytest.raises(InvalidPayload, match=r"payload=Note\(\.\.\.\)"):
+            memory_app.job("0 * * * *", name=NAME, payload=payload)(takes_note)
+
+    def test_two_jobs_of_one_name(self, memory_app: Duetime) -> None:
+        memory_app.job("0 * * * *", name=NAME)(nothing)
+        with pytest.raises(ConfigError, match="two jobs"):
+            memory_app.job("0 * * * *", name=NAME)(takes_context)
+
+    async def test_put_of_a_payload_that_nobody_handles(self, memory_app: Duetime) -> None:
+        @dataclass
+        class Unknown:
+            n: int = 1
+
+        with pytest.raises(UnknownKind):
+            await memory_app.jobs.put(NAME, "0 * * * *", payload=Unknown())
+
+    async def test_until_in_the_past(self, memory_app: Duetime) -> None:
+        memory_app.job("0 * * * *", name=NAME)(nothing)
+        await memory_app.testing.drain()
+        with pytest.raises(InvalidArgument, match="passed"):
+            await memory_app.jobs.pause(NAME, until=datetime(2000, 1, 1, tzinfo=UTC))
+
+    def test_the_function_is_returned_unchanged(self, memory_app: Duetime) -> None:
+        assert memory_app.job("0 * * * *", name=NAME)(nothing) is nothing
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(MIDNIGHT)
+
+
+@pytest.fixture
+def deploy(durable_url: str, clock: FakeClock) -> Callable[..., Duetime]:
+    """A new version of the app, with other jobs."""
+
+    def make(name: str = "shop", **jobs: str) -> Duetime:
+        app = Duetime(durable_url, clock=clock, name=name, sweep=0.05)
+        for job, rule in jobs.items():
+            app.job(rule, name=job.replace("_", "-"))(nothing)
+        return app
+
+    return make
+
+
+class TestSeeding:
+    async def test_it_is_done_when_the_worker_is_entered(
+        self, deploy: Callable[..., Duetime]
+    ) -> None:
+        async with deploy(shop_report="0 * * * *") as app:
+            assert list(await app.jobs.list()) == []
+            async with app.worker():
+                [job] = await app.jobs.list()
+                assert (job.name, job.enabled, job.declared) == (NAME, True, True)
+
+    async def test_a_changed_rule_is_armed_at_once(self, deploy: Callable[..., Duetime]) -> None:
+        async with deploy(shop_report="0 12 * * *") as old, old.worker():
+            before = await old.jobs.get(NAME)
+        async with deploy(shop_report="30 6 * * *") as new, new.worker():
+            after = await new.jobs.get(NAME)
+        assert (before.next_due_at, before.version) == (MIDNIGHT + timedelta(hours=12), 1)
+        assert (after.next_due_at, after.version) == (MIDNIGHT + timedelta(hours=6.5), 2)
+
+    async def test_the_same_declaration_changes_nothing(
+        self, deploy: Callable[..., Duetime]
+    ) -> None:
+        for _ in range(3):
+            async with deploy(shop_report="0 12 * * *") as app, app.worker():
+                job = await app.jobs.get(NAME)
+                assert job.version == 1
+
+    async def test_one_that_nobody_declares_any_more_is_retired_and_may_return(
+        self, deploy: Callable[..., Duetime], clock: FakeClock
+    ) -> None:
+        async with deploy(shop_report="0 * * * *") as app, app.worker():
+            await app.jobs.pause(NAME, by="ann", note="audit")
+        clock.advance(minutes=5)
+        async with deploy(shop_other="0 * * * *") as app:
+            async with app.worker(), Heard("shop-report is retired"):
+                pass
+            job = await app.jobs.get(NAME)
+            assert (job.state, job.next_due_at) == (JobState.retired, None)
+        async with deploy(shop_report="0 * * * *") as app, app.worker():
+            job = await app.jobs.get(NAME)
+            assert (job.state, job.pause_note) == (JobState.paused, "audit")
+            assert (await app.jobs.resume(NAME)).next_due_at == MIDNIGHT + timedelta(hours=1)
+
+    async def test_one_that_another_live_worker_declares_is_not(
+        self, deploy: Callable[..., Duetime], clock: FakeClock
+    ) -> None:
+        old, new = deploy(shop_report="0 * * * *"), deploy(shop_other="0 * * * *")
+        async with old, new, old.worker(), new.worker():
+            await new.testing.drain()
+            job = await new.jobs.get(NAME)
+            assert job.state is JobState.scheduled
+
+    async def test_a_removed_one_stays_removed(self, deploy: Callable[..., Duetime]) -> None:
+        async with deploy(shop_report="0 * * * *") as app, app.worker():
+            await app.jobs.remove(NAME)
+        async with deploy(shop_report="30 * * * *") as app, app.worker():
+            assert list(await app.jobs.list()) == []
+            assert (await app.jobs.restore(NAME)).removed is False
+
+    async def test_one_bad_job_blocks_no_other(
+        self, deploy: Callable[..., Duetime], caplog: pytest.LogCaptureFixture
+    ) -> None:
+        async with deploy("bank", shop_report="0 * * * *") as bank, bank.worker():
+            pass
+        with caplog.at_level(logging.ERROR, "duetime.worker"):
+            async with deploy(shop_other="0 * * * *", shop_report="1 * * * *") as app, app.worker():
+                assert {job.name for job in await app.jobs.list()} == {NAME, "shop-other"}
+                assert (await app.jobs.get(NAME)).recurrence == "0 * * * *"
+        assert "of the app 'bank'" in caplog.text
+
+
+class Heard(logging.Handler):
+    """Waits for a line of the log."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self._words = words
+        self._heard = asyncio.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._words in record.getMessage():
+            self._heard.set()
+
+    async def __aenter__(self) -> None:
+        logging.getLogger("duetime.worker").addHandler(self)
+
+    async def __aexit__(self, *raised: object) -> None:
+        try:
+            await asyncio.wait_for(self._heard.wait(), 20)
+        finally:
+            logging.getLogger("duetime.worker").removeHandler(self)
+
+
+class TestUnreadable:
+    """A newer version may have written what this one cannot read."""
+
+    async def test_it_blocks_nobody(self, sqlite_path: Path, clock: FakeClock) -> None:
+        ran: list[str] = []
+        app = Duetime(f"sqlite:///{sqlite_path}", clock=clock)
+        for name in ("shop-new", "shop-old"):
+            app.job("0 * * * *", name=name)(partial(ran.append, name))
+        async with app:
+            await app.testing.drain()
+            with closing(sqlite3.connect(sqlite_path)) as other, other:
+                other.execute(
+                    "UPDATE duetime_jobs SET record = replace(record, '\"skip\"', '\"newer\"') "
+                    "WHERE name = 'shop-new'"
+                )
+            assert await app.testing.advance(hours=2) == 2
+            async with app.worker():
+                assert [job.name for job in await app.jobs.list()] == ["shop-old"]
+        assert ran == ["shop-old", "shop-old"]
