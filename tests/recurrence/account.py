@@ -77,6 +77,16 @@ class Account:
             self._owe_after(max(now, (self.until or 0) - 1) if paused else now)
         return overtaken
 
+    def redefine(self, now: int, spec: Spec) -> list[int]:
+        """By another rule. What has come is still owed, as far as it is a tick of the new one."""
+        first = self.next_owed
+        if first is None or first > now:
+            return self.arm(now, spec)
+        before = [tick for tick in self.owed(now) if tick not in self.ticks]
+        self.spec = spec
+        self._owe_after(first - 1)
+        return [tick for tick in before if tick not in self.owed(now)]
+
     def dealt_with(self, now: int) -> None:
         self._owe_after(now)
 

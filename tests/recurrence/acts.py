@@ -83,7 +83,7 @@ class Acts:
         anew = account.removed or act.spec.rule != account.spec.rule
         account.removed = False
         if anew:
-            self._book.arm(account, now, act.spec)
+            self._book.redefine(account, now, act.spec)
         account.spec = act.spec
 
     def _pause(self, account: Account, act: Act, now: int, unfinished: Sequence[Record]) -> None:
