@@ -61,7 +61,7 @@ async def test_each_tick_of_each_job_is_one_action(durable_url: str, tmp_path: P
 
 async def test_also_if_they_are_killed_again_and_again(durable_url: str, tmp_path: Path) -> None:
     async with Duetime(durable_url, name="shop") as app:
-        for _ in range(3):
+        for _ in range(2):
             with crew(durable_url, tmp_path) as hands:
                 await ticked(app)
                 for hand in hands[1:]:
