@@ -27,8 +27,9 @@ def halt(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict
     done = 0
     with staged(place, work=LONG_WORK) as stage:
         hands = [stage.crew.hire() for _ in range(WORKERS)]
-        stage.crew.hire()
-        assert wait_until(lambda: all(stage.has_started(hand) for hand in hands), 30)
+        # Nobody starts while another stands still: on SQLite it may hold the lock.
+        crew = [*hands, stage.crew.hire()]
+        assert wait_until(lambda: all(stage.has_started(hand) for hand in crew), 30)
         frozen: dict[int, tuple[Hand, float]] = {}
         while done < count or frozen:
             for pid, (hand, until) in list(frozen.items()):
