@@ -44,8 +44,9 @@ from duetime.model.action import (
     as_run,
 )
 from duetime.model.chain import On
+from duetime.model.claim import alive_for
 from duetime.model.clock import to_micros
-from duetime.model.duration import instant, micros
+from duetime.model.duration import instant
 from duetime.model.filter import Filter, from_cursor, page_limit, to_cursor
 from duetime.model.ids import NewId
 from duetime.model.key import IfExists
@@ -59,9 +60,6 @@ from duetime.plan import Plan
 from duetime.store.cascade import Cascade, as_settled, cascade
 from duetime.store.flow import Flow, followed
 from duetime.worker.parts import Parts
-
-# Who was not seen for so many sweeps is taken for gone.
-SWEEPS_ALIVE = 3
 
 T = TypeVar("T")
 
@@ -78,8 +76,7 @@ class Client:
         self._new_id = new_id
         self._max_payload = max_payload
         self._clock = parts.clock
-        # A worker shows itself in every sweep; one of them may come late.
-        self._alive = micros("sweep", SWEEPS_ALIVE * sweep)
+        self._alive = alive_for(sweep)
 
     # -- writing ---------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from duetime.job_arguments import (
     to_range,
 )
 from duetime.model.action import Action, Page, Record
+from duetime.model.chain import SYSTEM
 from duetime.model.clock import MICROSECOND, from_micros, to_micros
 from duetime.model.duration import instant
 from duetime.model.filter import page_limit
@@ -38,7 +39,7 @@ from duetime.model.job_filter import JobFilter, Named
 from duetime.model.lane import Priority
 from duetime.model.misfire import Misfire
 from duetime.model.name import check_name, check_optional
-from duetime.model.occurrence import SYSTEM, Occurrence, as_occurrence, happened
+from duetime.model.occurrence import Occurrence, as_occurrence, happened
 from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope, current_tenant
 from duetime.plan import Plan
 from duetime.store.cascade import Cascade, cascade
@@ -228,7 +229,7 @@ class JobClient:
         must not overlap, as soon as that has ended. Returns the action."""
         actor, scope = to_actor(by), to_scope(tenant)
         flow = self._store.edit_jobs(
-            Named((check_name("name", name, 200),)),
+            _named(name),
             lambda found: triggered(found, scope, actor, self._new_id),
             resend=False,
         )
@@ -252,9 +253,8 @@ class JobClient:
         """Take it away: what waits is cancelled, what runs comes to its end, history stays. One
         that code declares stays removed until it is restored."""
         actor, scope = to_actor(by), to_scope(tenant)
-        which = Named((check_name("name", name, 200),))
         flow = self._store.edit_jobs(
-            which, lambda found: removed(found, scope, actor), resend=False
+            _named(name), lambda found: removed(found, scope, actor), resend=False
         )
         return Plan(
             followed(flow, self._settling),
@@ -298,7 +298,7 @@ class JobClient:
             missing = sorted(missed - {*known})
             if not dry_run:
                 edit = self._store.edit_jobs(
-                    Named((name,)),
+                    _named(name),
                     lambda found: backfilled(found, scope, missing, actor, self._new_id),
                 )
                 yield from edit.start()
@@ -316,7 +316,7 @@ class JobClient:
         self, name: str, decide: Decide, connection: object, *, resend: bool = True
     ) -> Plan[Job]:
         """Change one job, and show how it is then."""
-        edit = self._store.edit_jobs(Named((check_name("name", name, 200),)), decide)
+        edit = self._store.edit_jobs(_named(name), decide)
 
         def steps() -> Steps[tuple[Edited, Cascade, JobView]]:
             edited = yield from edit.start()
@@ -361,6 +361,10 @@ class JobClient:
             raise ConfigError(
                 f"job {name!r} is declared in code: change it there, or choose another name"
             )
+
+
+def _named(name: str) -> Named:
+    return Named((check_name("name", name, 200),))
 
 
 def _anywhere(name: str) -> JobFilter:

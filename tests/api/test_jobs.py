@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from api.apps import Note
+from api.hours import MIDNIGHT, at, clock
 from duetime import Context, Cron, Duetime, Every, JobState, Misfire, Outcome, Retry, State
 from duetime.errors import JobNotFound
 from duetime.testing import FakeClock
 
-MIDNIGHT = datetime(2030, 1, 1, tzinfo=UTC)
+__all__ = ["clock"]
+
 HOUR = timedelta(hours=1)
-
-
-def at(hours: float) -> datetime:
-    return MIDNIGHT + timedelta(hours=hours)
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(MIDNIGHT)
 
 
 def hourly(app: Duetime, **how: Any) -> list[datetime | None]:

@@ -1,62 +1,32 @@
-"""What people do to jobs: pause, resume, trigger, remove, restore, put, backfill."""
+"""What people do to jobs: pause, resume, remove, restore, put, backfill."""
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from api.apps import Note
+from api.hours import NAME, at, clock, nothing, ticks
 from duetime import (
     ANY,
-    Context,
     Duetime,
     Every,
-    JobFailing,
-    JobPaused,
-    JobRecovered,
-    JobResumed,
     JobState,
-    Misfire,
     Outcome,
-    Retry,
     State,
 )
 from duetime.errors import ConfigError, InvalidArgument, JobNotFound, StaleVersion
-from duetime.model.ids import TimeOrderedIds
 from duetime.testing import FakeClock
 
-MIDNIGHT = datetime(2030, 1, 1, tzinfo=UTC)
-NAME = "shop-report"
+__all__ = ["clock", "ticks"]
 
 
 @dataclass(frozen=True)
 class Mail:
     text: str
-
-
-def at(hours: float) -> datetime:
-    return MIDNIGHT + timedelta(hours=hours)
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(MIDNIGHT)
-
-
-@pytest.fixture
-def ticks(app: Duetime) -> list[Any]:
-    """The ticks, or who triggered them, of a job that runs every hour."""
-    seen: list[Any] = []
-
-    @app.job("0 * * * *", name=NAME)
-    async def report(ctx: Context) -> None:
-        seen.append(ctx.tick or ctx.triggered_by)
-
-    return seen
 
 
 class TestPause:
@@ -110,12 +80,10 @@ class TestPause:
         assert await app.jobs.resume(NAME) == first
 
     async def test_it_survives_a_restart_and_a_changed_rule(
-        self, url: str, clock: FakeClock
+        self, durable_url: str, clock: FakeClock
     ) -> None:
-        if url == "memory://":
-            pytest.skip("a store in memory does not survive its process")
         for rule in ("0 * * * *", "30 * * * *"):
-            app = Duetime(url, clock=clock)
+            app = Duetime(durable_url, clock=clock)
             app.job(rule, name=NAME)(nothing)
             async with app:
                 await app.testing.advance(hours=1)
@@ -123,163 +91,6 @@ class TestPause:
                     await app.jobs.pause(NAME, by="ann", note="audit")
                 job = await app.jobs.get(NAME)
                 assert (job.recurrence, job.state, job.pause_note) == (rule, "paused", "audit")
-
-
-class TestTrigger:
-    async def test_it_runs_once_and_the_schedule_stays(
-        self, app: Duetime, ticks: list[Any]
-    ) -> None:
-        await app.testing.drain()
-        action = await app.jobs.trigger(NAME, by="ann")
-        assert (action.job, action.tick, action.kind) == (NAME, None, NAME)
-        await app.testing.advance(hours=1)
-        assert ticks == ["ann", at(1)]
-        triggered = (await app.jobs.runs(NAME))[-1]
-        assert (triggered.tick, triggered.started_by) == (None, "ann")
-
-    async def test_also_while_it_is_paused(self, app: Duetime, ticks: list[Any]) -> None:
-        await app.testing.drain()
-        await app.jobs.pause(NAME)
-        await app.jobs.trigger(NAME, by="ann")
-        await app.testing.advance(hours=2)
-        assert ticks == ["ann"]
-        assert (await app.jobs.get(NAME)).state is JobState.paused
-
-    async def test_a_pause_does_not_take_it_away(self, app: Duetime, ticks: list[Any]) -> None:
-        await app.testing.drain()
-        await app.jobs.trigger(NAME, by="ann")
-        await app.jobs.pause(NAME)
-        await app.testing.drain()
-        assert ticks == ["ann"]
-
-
-async def test_triggers_while_it_runs_wait_for_their_turn(real_app: Duetime) -> None:
-    """Each starts when the one before has ended; none is lost."""
-    running, most, began, go = [0], [0], asyncio.Event(), asyncio.Event()
-
-    @real_app.job(Every(days=300), name=NAME)
-    async def report(ctx: Context) -> str | None:
-        running[0] += 1
-        most[0] = max(most[0], running[0])
-        began.set()
-        await go.wait()
-        running[0] -= 1
-        return ctx.triggered_by
-
-    async with real_app.worker():
-        first = await real_app.jobs.trigger(NAME, by="first")
-        await asyncio.wait_for(began.wait(), 20)
-        assert (await real_app.jobs.get(NAME)).state is JobState.running
-        others = [await real_app.jobs.trigger(NAME, by=f"other {n}") for n in range(3)]
-        go.set()
-        ended = [await real_app.wait(one.id, timeout=20) for one in (first, *others)]
-    assert [one.result for one in ended] == ["first", "other 0", "other 1", "other 2"]
-    assert most == [1]
-
-
-async def test_with_overlap_allowed_they_run_at_once(real_app: Duetime) -> None:
-    both = asyncio.Barrier(2)
-
-    @real_app.job(Every(days=300), name=NAME, overlap="allow")
-    async def report() -> None:
-        await both.wait()
-
-    async with real_app.worker():
-        actions = [await real_app.jobs.trigger(NAME) for _ in range(2)]
-        ended = [await real_app.wait(one.id, timeout=20) for one in actions]
-    assert {one.state for one in ended} == {State.succeeded}
-
-
-async def test_whoever_triggers_has_a_clock_of_their_own(
-    real_app: Duetime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first id is of a machine whose clock is an hour ahead; still each waits for the last."""
-    running, most, go = [0], [0], asyncio.Event()
-
-    @real_app.job(Every(days=300), name=NAME)
-    async def report() -> None:
-        running[0] += 1
-        most[0] = max(most[0], running[0])
-        await go.wait()
-        running[0] -= 1
-
-    client: Any = real_app.jobs
-    own = client._client._new_id
-    ahead = TimeOrderedIds(FakeClock(datetime.now(UTC) + timedelta(hours=1)))
-    async with real_app.worker():
-        actions = []
-        for new_id in (ahead, own, own):
-            monkeypatch.setattr(client._client, "_new_id", new_id)
-            actions.append(await real_app.jobs.trigger(NAME))
-        assert [one.after for one in actions] == [None, actions[0].id, actions[1].id]
-        go.set()
-        for one in actions:
-            await real_app.wait(one.id, timeout=20)
-    assert most == [1]
-
-
-class TestOverlap:
-    """A tick that finds an occurrence unfinished."""
-
-    @pytest.mark.parametrize(
-        ("overlap", "ran"), [("skip", [1]), ("queue", [1, 2]), ("allow", [1, 2, 3])]
-    )
-    async def test_the_policy_decides(
-        self, app: Duetime, clock: FakeClock, overlap: str, ran: list[int]
-    ) -> None:
-        seen: list[datetime | None] = []
-
-        @app.job("0 * * * *", name=NAME, overlap=overlap, jitter=timedelta(hours=20))
-        async def report(ctx: Context) -> None:
-            seen.append(ctx.tick)
-
-        await app.testing.drain()
-        for hour in (1, 2, 3):
-            clock.set(at(hour))
-            await app.testing.drain()
-        await app.jobs.pause(NAME, until=at(100))
-        runs = (await app.jobs.runs(NAME))[::-1]
-        skipped = [one.tick for one in runs if one.outcome is Outcome.skipped]
-        assert skipped == [at(hour) for hour in (1, 2, 3) if hour not in ran]
-        reasons = [str(one.error) for one in runs if one.outcome is Outcome.skipped]
-        assert all("unfinished" in reason for reason in reasons)
-
-    async def test_made_up_ticks_run_one_after_another(
-        self, app: Duetime, clock: FakeClock
-    ) -> None:
-        order: list[tuple[str, datetime | None]] = []
-
-        @app.job("0 * * * *", name=NAME, misfire=Misfire.all())
-        async def report(ctx: Context) -> None:
-            order.append(("begins", ctx.tick))
-            await asyncio.sleep(0)
-            order.append(("ends", ctx.tick))
-
-        await app.testing.drain()
-        clock.advance(hours=3, minutes=30)
-        await app.testing.drain()
-        expected = [(what, at(hour)) for hour in (1, 2, 3) for what in ("begins", "ends")]
-        assert order == expected
-
-
-class TestWaitingTrigger:
-    async def test_it_runs_when_what_it_waits_for_is_cancelled(
-        self, app: Duetime, clock: FakeClock
-    ) -> None:
-        seen: list[str | None] = []
-
-        @app.job("0 * * * *", name=NAME, jitter=3000)
-        async def report(ctx: Context) -> None:
-            seen.append(ctx.triggered_by)
-
-        await app.testing.drain()
-        clock.set(at(1))
-        await app.testing.drain()
-        trigger = await app.jobs.trigger(NAME, by="ann")
-        assert trigger.waits
-        await app.jobs.pause(NAME)
-        await app.testing.drain()
-        assert seen == ["ann"]
 
 
 class TestRemove:
@@ -420,48 +231,3 @@ async def test_every_verb_blocks_too(app: Duetime, ticks: list[Any]) -> None:
     assert jobs.preview(NAME, 1) == [at(1)]
     jobs.remove(NAME)
     assert jobs.restore(NAME).removed is False
-
-
-class TestEvents:
-    async def test_pausing_and_resuming_are_told_once(self, app: Duetime, ticks: list[Any]) -> None:
-        told: list[Any] = []
-        for event in (JobPaused, JobResumed):
-            app.on(event, told.append)
-        await app.testing.drain()
-        await app.jobs.pause(NAME, by="ann", note="audit", until=at(9))
-        await app.jobs.pause(NAME, by="bob", note="audit", until=at(9))
-        await app.jobs.resume(NAME, by="cid")
-        await app.jobs.resume(NAME, by="cid")
-        assert told == [
-            JobPaused(job=NAME, tenant=None, by="ann", note="audit", until=at(9)),
-            JobResumed(job=NAME, tenant=None, by="cid"),
-        ]
-
-    async def test_so_is_a_pause_that_ends_by_itself(self, app: Duetime, ticks: list[Any]) -> None:
-        told: list[Any] = []
-        app.on(JobResumed, told.append)
-        await app.testing.drain()
-        await app.jobs.pause(NAME, until=at(2))
-        await app.testing.advance(hours=3)
-        assert told == [JobResumed(job=NAME, tenant=None, by="system")]
-
-    async def test_a_streak_of_failures_is_told_once_and_so_is_its_end(self, app: Duetime) -> None:
-        told: list[Any] = []
-        for event in (JobFailing, JobRecovered):
-            app.on(event, told.append)
-        runs = [0]
-
-        @app.job("0 * * * *", name=NAME, retry=Retry.none(), alert_after=2)
-        def report() -> None:
-            runs[0] += 1
-            if runs[0] < 5:
-                raise RuntimeError("no")
-
-        await app.testing.advance(hours=6)
-        assert [type(event) for event in told] == [JobFailing, JobRecovered]
-        assert told[0] == JobFailing(
-            job=NAME, tenant=None, by="system", consecutive_failures=2, error="RuntimeError: no"
-        )
-
-
-def nothing() -> None: ...

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from api.apps import Note
+from api.hours import MIDNIGHT, NAME, clock, nothing
 from duetime import Context, Duetime, Every, JobState
 from duetime.errors import (
     ConfigError,
@@ -26,11 +27,7 @@ from duetime.errors import (
 )
 from duetime.testing import FakeClock
 
-NAME = "shop-report"
-MIDNIGHT = datetime(2030, 1, 1, tzinfo=UTC)
-
-
-def nothing() -> None: ...
+__all__ = ["clock"]
 
 
 def takes_note(note: Note) -> None: ...
@@ -103,11 +100,6 @@ class TestRefused:
 
     def test_the_function_is_returned_unchanged(self, memory_app: Duetime) -> None:
         assert memory_app.job("0 * * * *", name=NAME)(nothing) is nothing
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(MIDNIGHT)
 
 
 @pytest.fixture

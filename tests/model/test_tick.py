@@ -16,24 +16,15 @@ from duetime.model.clock import to_micros
 from duetime.model.job import Change, Definition, Found, JobRecord, Overlap, Unfinished
 from duetime.model.job_edit import armed, paused, removed, resumed, retired, seeded
 from duetime.model.tick import ticked
+from duetime.testing.conformance.probe import HOURLY
 
 MIDNIGHT = to_micros(datetime(2030, 1, 1, tzinfo=UTC))
 HOUR = 3_600_000_000
 DEFINITION: dict[str, Any] = {
     "name": "shop-report",
     "kind": "shop-report",
-    "payload_version": 1,
     "payload": "null",
-    "recurrence": "0 * * * *",
-    "tz": "UTC",
-    "queue": "default",
-    "priority": 1,
-    "misfire": "once",
-    "overlap": Overlap.skip,
-    "jitter": 0,
-    "alert_after": 3,
-    "retry": None,
-    "tenant": None,
+    **HOURLY,
 }
 
 

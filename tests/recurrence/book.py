@@ -35,12 +35,12 @@ class Book:
         self,
         ground: Ground,
         trace: Trace,
-        alive: float,
+        alive: int,
         release_of: Callable[[Process], Release],
     ) -> None:
         self._ground = ground
         self._trace = trace
-        self._alive = int(alive * 1_000_000)
+        self._alive = alive
         self._release_of = release_of
         self.accounts: dict[str, Account] = {}
         self.cancelled: set[UUID] = set()

@@ -11,7 +11,8 @@ from random import Random
 from unittest.mock import patch
 
 from duetime.errors import StoreUnavailable
-from duetime.worker import pruner, seeder
+from duetime.model.claim import alive_for
+from duetime.worker import pruner
 from recurrence.actors import Actors
 from recurrence.balance import Balance
 from recurrence.book import Book
@@ -61,7 +62,7 @@ class Shop:
         self._calm = False
         settings = month.scenario.settings
         self._ground = Ground(loop, Random(f"{month.seed}/ground"), month.begin)
-        alive = settings.sweep * seeder.SWEEPS_ALIVE
+        alive = alive_for(settings.sweep)
         self.book = Book(self._ground, trace, alive, self._release_of)
         self._wire = Wire(loop, self._ground, self.book, month.scenario, trace)
         self._people = People(self._wire, self._ground, month, self._releases[0])

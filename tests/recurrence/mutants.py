@@ -1,16 +1,14 @@
 """Faults planted in the real code: a book that does not notice them is too kind.
 
-Each mutant names the line of thought it breaks; `planted` puts it in place for a while.
+Each mutant names the line of thought it breaks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
-from unittest.mock import patch
 from uuid import UUID
 
 from duetime import jobs
@@ -25,8 +23,7 @@ from duetime.store.memory_jobs import MemoryJobs
 from duetime.store.memory_rows import Rows
 from duetime.worker import seeder, ticker
 from duetime.worker.ticker import Ticker
-
-Patch = tuple[object, str, object]
+from planting import Patch
 
 FINISH = Rows.finish
 CHANGE = MemoryJobs._change
@@ -171,11 +168,3 @@ MUTANTS: Mapping[str, list[Patch]] = {
     "backfills what is due": [(jobs, "_missed", miss_what_is_due)],
     "queues up behind the newest id": [(Found, "last", property(newest_id))],
 }
-
-
-@contextmanager
-def planted(name: str) -> Iterator[None]:
-    with ExitStack() as stack:
-        for owner, attribute, value in MUTANTS[name]:
-            stack.enter_context(patch.object(owner, attribute, value))
-        yield

@@ -2,16 +2,17 @@
 
 import pytest
 
+from planting import planted
 from recurrence.history import run
 from recurrence.month import draw_small
-from recurrence.mutants import MUTANTS, planted
+from recurrence.mutants import MUTANTS
 
 MOST = 8
 
 
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_worker_that(name: str) -> None:
-    with planted(name):
+    with planted(MUTANTS[name]):
         for seed in range(MOST):
             if violations := run(seed, month=draw_small).violations:
                 print(f"caught in {seed + 1} seeds: {violations[0]}")

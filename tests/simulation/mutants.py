@@ -1,15 +1,13 @@
 """Faults planted in the real code: a simulation that does not notice them is too weak.
 
-Each mutant names the line of thought it breaks; `planted` puts it in place for a while.
+Each mutant names the line of thought it breaks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 from uuid import UUID
 
 from duetime.errors import StoreUnavailable
@@ -30,9 +28,8 @@ from duetime.worker.starter import Starter
 from duetime.worker.storetime import StoreTime
 from duetime.worker.sweeper import Sweeper
 from duetime.worker.worker import Worker
+from planting import Patch
 from simulation.scenario import Scenario, draw_saturated
-
-Patch = tuple[object, str, object]
 
 END = MemoryStore._end
 CLAIM_ONE = MemoryStore._claim_one
@@ -248,11 +245,3 @@ MUTANTS: Mapping[str, list[Patch]] = {
 SCENES: Mapping[str, Callable[[int], Scenario]] = {
     "lets what is run alone wait until it idles": draw_saturated,
 }
-
-
-@contextmanager
-def planted(name: str) -> Iterator[None]:
-    with ExitStack() as stack:
-        for owner, attribute, value in MUTANTS[name]:
-            stack.enter_context(patch.object(owner, attribute, value))
-        yield

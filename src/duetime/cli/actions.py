@@ -67,15 +67,11 @@ def list_(
     if json:
         emit(page_document(target, page))
         return
-    if page.items:
-        console = tables.make_console()
-        console.print(
-            tables.action_table(page.items, now(), tenants=any_tenant, width=console.width)
-        )
-    else:
-        typer.echo("no actions match")
-    if page.next_cursor is not None:
-        typer.echo(f"there are more: --cursor {page.next_cursor}")
+    tables.print_page(
+        page,
+        lambda items, width: tables.action_table(items, now(), tenants=any_tenant, width=width),
+        "no actions match",
+    )
 
 
 @cli.command("show")

@@ -66,15 +66,11 @@ def list_(
     if json:
         emit(job_page_document(target, page))
         return
-    if page.items:
-        console = tables.make_console()
-        console.print(
-            job_tables.job_table(page.items, now(), tenants=any_tenant, width=console.width)
-        )
-    else:
-        typer.echo("no jobs: workers bring in what code declares when they start")
-    if page.next_cursor is not None:
-        typer.echo(f"there are more: --cursor {page.next_cursor}")
+    tables.print_page(
+        page,
+        lambda items, width: job_tables.job_table(items, now(), tenants=any_tenant, width=width),
+        "no jobs: workers bring in what code declares when they start",
+    )
 
 
 @cli.command("show")

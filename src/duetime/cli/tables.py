@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import TypeVar
 
+import typer
 from pydantic_core import to_jsonable_python
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -15,8 +17,10 @@ from rich.table import Table
 from rich.text import Text
 
 from duetime.cli.times import milliseconds, shown
-from duetime.model.action import Action, Run
+from duetime.model.action import Action, Page, Run
 from duetime.model.state import Outcome, State
+
+T = TypeVar("T")
 
 COLORS = {
     State.scheduled: "cyan",
@@ -40,6 +44,17 @@ WIDE = 130
 def make_console() -> Console:
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     return Console(width=PIPE_WIDTH if piped else None, highlight=False)
+
+
+def print_page(page: Page[T], table: Callable[[Sequence[T], int], Table], nothing: str) -> None:
+    """A page as a table for the width of the window, and the way to the next."""
+    if page.items:
+        console = make_console()
+        console.print(table(page.items, console.width))
+    else:
+        typer.echo(nothing)
+    if page.next_cursor is not None:
+        typer.echo(f"there are more: --cursor {page.next_cursor}")
 
 
 def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool, width: int) -> Table:

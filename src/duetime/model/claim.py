@@ -11,6 +11,7 @@ from uuid import UUID
 SUSPECT_LOSSES = 2
 # After this many it fails as lost.
 FATAL_LOSSES = 5
+SWEEPS_ALIVE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,12 @@ class Expired:
     losses: int
     job: str | None = None
     triggered_by: str | None = None
+
+
+def alive_for(sweep: float) -> int:
+    """Microseconds after which a worker that was not seen is taken for gone. It shows itself in
+    every sweep, and some of them may come late."""
+    return round(SWEEPS_ALIVE * sweep * 1_000_000)
 
 
 @dataclass(frozen=True, slots=True)

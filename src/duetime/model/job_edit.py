@@ -7,13 +7,14 @@ from dataclasses import replace
 from uuid import UUID
 
 from duetime.errors import ConfigError, JobNotFound, StaleVersion
+from duetime.model.chain import SYSTEM
 from duetime.model.clock import from_micros, maybe_micros
 from duetime.model.ending import Finish
 from duetime.model.ids import NewId
 from duetime.model.job import Change, Definition, Found, JobRecord, Overlap, rule_of
-from duetime.model.occurrence import SYSTEM, occurrence
+from duetime.model.occurrence import occurrence
 from duetime.model.state import State
-from duetime.model.tenant import ANY, Scope
+from duetime.model.tenant import Scope, sees
 
 
 def seeded(found: Found, wanted: Definition, app: str) -> Change | None:
@@ -98,7 +99,7 @@ def removed(found: Found, tenant: Scope, by: str) -> Change:
 
 def restored(found: Found, tenant: Scope, by: str) -> Change | None:
     job = found.job
-    if job is None or not _within(job, tenant):
+    if job is None or not sees(tenant, job.tenant):
         raise JobNotFound(found.name)
     if job.removed_at is None:
         return None
@@ -181,13 +182,9 @@ def _audited(verb: str, job: JobRecord, by: str, *, cancel: tuple[UUID, ...] = (
 
 def _visible(found: Found, tenant: Scope) -> JobRecord:
     job = found.job
-    if job is None or job.removed_at is not None or not _within(job, tenant):
+    if job is None or job.removed_at is not None or not sees(tenant, job.tenant):
         raise JobNotFound(found.name)
     return job
-
-
-def _within(job: JobRecord, tenant: Scope) -> bool:
-    return tenant is ANY or job.tenant == tenant
 
 
 def _refuse_stale(name: str, given: int | None, found: int) -> None:
@@ -197,6 +194,5 @@ def _refuse_stale(name: str, given: int | None, found: int) -> None:
 
 def _taken(job: JobRecord, app: str) -> ConfigError:
     how = "declared in code" if job.declared else "made by put at run time"
-    whose = " for another tenant" if job.app == app else f" of the app {job.app!r}"
-    whose = "" if job.declared and job.app == app else whose
+    whose = "" if job.app == app else f" of the app {job.app!r}"
     return ConfigError(f"job {job.name!r} is {how}{whose}: change it there, or choose another name")

@@ -32,6 +32,12 @@ AnyTenant = Literal[_Any.any]
 Ambient = Literal[_Ambient.ambient]
 Scope = str | None | AnyTenant
 
+
+def sees(scope: Scope, tenant: str | None) -> bool:
+    """Whether what belongs to this tenant is within the scope."""
+    return scope is ANY or scope == tenant
+
+
 _tenant: ContextVar[str | None] = ContextVar("duetime_tenant", default=None)
 _by: ContextVar[str] = ContextVar("duetime_by", default="system")
 

@@ -27,7 +27,7 @@ from duetime.model.lane import job_lane
 from duetime.model.move import cancelled
 from duetime.model.occurrence import happened, relinked
 from duetime.model.state import State
-from duetime.model.tenant import ANY
+from duetime.model.tenant import sees
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Wake, immediate
 from duetime.store.memory_lanes import Row
@@ -181,5 +181,5 @@ def _fits(job: JobRecord, wanted: JobFilter) -> bool:
         wanted.name in (None, job.name)
         and job.name > wanted.after
         and (wanted.removed or job.removed_at is None)
-        and (wanted.tenant is ANY or job.tenant == wanted.tenant)
+        and sees(wanted.tenant, job.tenant)
     )

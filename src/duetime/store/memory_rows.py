@@ -14,7 +14,7 @@ from duetime.model.claim import Presence
 from duetime.model.filter import Filter
 from duetime.model.job import JobRecord
 from duetime.model.state import State
-from duetime.model.tenant import ANY, Scope
+from duetime.model.tenant import Scope, sees
 from duetime.store.memory_lanes import Lanes, Row
 
 K = TypeVar("K")
@@ -59,7 +59,7 @@ class Rows:
 
     def visible(self, action_id: UUID, tenant: Scope) -> Record:
         record = self.record(action_id)
-        if record is None or not within(record, tenant):
+        if record is None or not sees(tenant, record.tenant):
             raise ActionNotFound(action_id)
         return record
 
@@ -196,15 +196,11 @@ def _slot(record: Record) -> Slot | None:
     return None if record.key is None else (record.tenant, record.kind, record.key)
 
 
-def within(record: Record, tenant: Scope) -> bool:
-    return tenant is ANY or record.tenant == tenant
-
-
 def _fits(record: Record, wanted: Filter) -> bool:
     equal = ("state", "kind", "queue", "correlation_id", "key")
     return (
         all(getattr(wanted, name) in (None, getattr(record, name)) for name in equal)
-        and within(record, wanted.tenant)
+        and sees(wanted.tenant, record.tenant)
         and _due_within(record.due_at, wanted)
     )
 

@@ -7,19 +7,21 @@ from collections.abc import Sequence
 
 from duetime.model.state import FINISHED
 from duetime.model.stats import Counted, LaneCount, is_stray
-from duetime.model.tenant import Scope
+from duetime.model.tenant import Scope, sees
 from duetime.store.memory_lanes import Row
-from duetime.store.memory_rows import Rows, has_expired, within
+from duetime.store.memory_rows import Rows, has_expired
 
 
 def count(rows: Rows, tenant: Scope, now: int, alive: int, limit: int) -> Counted:
     lanes: dict[str | None, list[Row]] = defaultdict(list)
     for row in rows.unfinished.values():
-        if within(row.record, tenant):
+        if sees(tenant, row.record.tenant):
             lanes[row.lane].append(row)
     newest = sorted(rows.finished.values(), key=lambda one: one.finished_at or 0, reverse=True)
     finished = {
-        state: sum(within(one, tenant) for one in [r for r in newest if r.state is state][:limit])
+        state: sum(
+            sees(tenant, one.tenant) for one in [r for r in newest if r.state is state][:limit]
+        )
         for state in FINISHED
     }
     seen = [(one, at) for one, at in rows.workers.values() if at >= now - alive]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Container
 
+from duetime.model.claim import alive_for
 from duetime.model.job import Change, Found
 from duetime.model.job_edit import retired, seeded
 from duetime.model.job_filter import Named, Orphaned
@@ -17,8 +18,6 @@ log = logging.getLogger("duetime.worker")
 
 # A look for jobs that have lost their code comes every so many sweeps.
 SWEEPS_BETWEEN = 6
-# A worker shows itself in every sweep; who was not seen for so many is taken for gone.
-SWEEPS_ALIVE = 3
 
 
 class Seeder:
@@ -40,7 +39,7 @@ class Seeder:
         self._declared = declared
         self._app = settings.app
         self._batch = settings.batch
-        self._alive = int(settings.sweep * SWEEPS_ALIVE * 1_000_000)
+        self._alive = alive_for(settings.sweep)
         self._ticking = ticking
         self._interval = settings.sweep * SWEEPS_BETWEEN
         self._lost: set[str] = set()

@@ -16,7 +16,7 @@ from duetime.model.filter import Filter
 from duetime.model.ids import NewId
 from duetime.model.move import cancelled, home_of, rescheduled, revived, told
 from duetime.model.state import State
-from duetime.model.tenant import ANY, Scope
+from duetime.model.tenant import Scope, sees
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
@@ -191,7 +191,7 @@ def _get(action_id: UUID, tenant: Scope) -> Steps[Record]:
 
 
 def _visible(action_id: UUID, tenant: Scope, found: Sequence[Record]) -> Record:
-    if not found or (tenant is not ANY and found[0].tenant != tenant):
+    if not found or not sees(tenant, found[0].tenant):
         raise ActionNotFound(action_id)
     return found[0]
 

@@ -34,6 +34,7 @@ from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import job_rows, rows
 from duetime.store.sql.client_flows import audit_add
 from duetime.store.sql.wakes import wake, wake_jobs
+from duetime.store.sql.worker_flows import clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class JobFlows(Store, ABC):
             unread = job_rows.names(found) - jobs.keys()
             jobs = {name: jobs.get(name) for name in sorted({*which.names} - unread)}
         unfinished = yield from _unfinished(jobs)
-        now = cast("int", found[0][1]) if found else (yield from _clock())
+        now = cast("int", found[0][1]) if found else (yield from clock())
         there = [Found(name, job, unfinished[name], now) for name, job in jobs.items()]
         decided = ((one, decide(one)) for one in there)
         return now, [Step(one, change) for one, change in decided if change is not None]
@@ -189,11 +190,6 @@ def _unfinished(names: Iterable[str]) -> Steps[dict[str, tuple[Unfinished, ...]]
 
 def _running(unfinished: Sequence[Unfinished]) -> Unfinished | None:
     return next((one for one in unfinished if one.running), None)
-
-
-def _clock() -> Steps[int]:
-    ((now,),) = cast("Any", (yield Statement("clock", {})))
-    return cast("int", now)
 
 
 def _add_jobs(steps: Sequence[Step]) -> Steps[set[str]]:
