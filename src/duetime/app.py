@@ -92,7 +92,7 @@ class Duetime(Declaring):
         self._client = Client(
             self.parts, new_id, self.settings.max_payload, sweep=self.settings.sweep
         )
-        jobs = JobClient(self.parts, new_id, self.settings.name, self.settings.max_payload)
+        jobs = JobClient(self.parts, new_id, self.settings)
         self.jobs = Jobs(jobs, self.parts)
         self.sync = SyncDuetime(self._client, jobs, self.parts)
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from duetime.arguments import QUEUE, TenantArgument, to_actor, to_scope
+from duetime.config import Settings
 from duetime.errors import ConfigError, InvalidArgument, JobNotFound
 from duetime.events import Event, cancellations, job_events
 from duetime.job_arguments import (
@@ -41,6 +43,7 @@ from duetime.model.misfire import Misfire
 from duetime.model.name import check_name, check_optional
 from duetime.model.occurrence import Occurrence, as_occurrence, happened
 from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope, current_tenant
+from duetime.model.tick import ticked
 from duetime.plan import Plan
 from duetime.store.cascade import Cascade, cascade
 from duetime.store.flow import Flow, Mode, Steps, followed
@@ -61,13 +64,14 @@ END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 class JobClient:
     """Plans the verbs of jobs for one app."""
 
-    def __init__(self, parts: Parts, new_id: NewId, app: str, max_payload: int) -> None:
+    def __init__(self, parts: Parts, new_id: NewId, settings: Settings) -> None:
         self._store = parts.store
         self._payloads = parts.payloads
         self._declared = parts.jobs
         self._new_id = new_id
-        self._app = app
-        self._max_payload = max_payload
+        self._app = settings.name
+        self._max_payload = settings.max_payload
+        self._tick = partial(ticked, new_id=new_id, misfire_after=settings.misfire_after)
 
     # -- reading ---------------------------------------------------------------------
 
@@ -177,7 +181,7 @@ class JobClient:
         self._refuse_declared(wanted.name)
         return self._edit(
             wanted.name,
-            lambda found: put(found, wanted, self._app, actor, version),
+            lambda found: put(found, wanted, self._app, actor, version, self._tick),
             connection,
             resend=version is None,
         )
@@ -201,7 +205,7 @@ class JobClient:
         def decide(found: Found) -> Change | None:
             if end is not None and end <= found.now:
                 raise InvalidArgument("until", until, "it has passed; give an instant to come")
-            return paused(found, scope, actor, told, end)
+            return paused(found, scope, actor, told, end, self._tick)
 
         return self._edit(name, decide, connection)
 
@@ -254,7 +258,7 @@ class JobClient:
         that code declares stays removed until it is restored."""
         actor, scope = to_actor(by), to_scope(tenant)
         flow = self._store.edit_jobs(
-            _named(name), lambda found: removed(found, scope, actor), resend=False
+            _named(name), lambda found: removed(found, scope, actor, self._tick), resend=False
         )
         return Plan(
             followed(flow, self._settling),

@@ -161,6 +161,64 @@ class TestOverlap:
         assert order == expected
 
 
+@pytest.mark.parametrize("act", ["cancel", "pause"])
+async def test_what_waits_behind_one_that_is_cancelled_goes_on_waiting(
+    real_app: Duetime, act: str
+) -> None:
+    """A runs, B waits for A, C for B; B is cancelled."""
+    began, go = asyncio.Event(), asyncio.Event()
+    running, most = [0], [0]
+
+    @real_app.job(Every(days=300), name=NAME, overlap="queue")
+    async def report() -> None:
+        running[0] += 1
+        most[0] = max(most[0], running[0])
+        began.set()
+        await go.wait()
+        running[0] -= 1
+
+    async with real_app.worker():
+        runs = await real_app.jobs.trigger(NAME)
+        await asyncio.wait_for(began.wait(), 20)
+        end = datetime.now(UTC)
+        if act == "pause":
+            await real_app.jobs.backfill(NAME, end - timedelta(days=310), end, dry_run=False)
+            [waits] = [one for one in await real_app.find(kind=NAME) if one.tick is not None]
+        else:
+            waits = await real_app.jobs.trigger(NAME)
+        behind = await real_app.jobs.trigger(NAME)
+        assert (waits.after, behind.after) == (runs.id, waits.id)
+        await (real_app.cancel(waits.id) if act == "cancel" else real_app.jobs.pause(NAME))
+        after = await real_app.get(behind.id)
+        assert (after.after, after.waits) == (runs.id, True)
+        go.set()
+        await real_app.wait(behind.id, timeout=20)
+    assert most == [1]
+
+
+async def test_one_that_is_retried_waits_for_what_runs(real_app: Duetime) -> None:
+    fail, began, go = [True], asyncio.Event(), asyncio.Event()
+
+    @real_app.job(Every(days=300), name=NAME)
+    async def report() -> None:
+        if fail[0]:
+            raise ValueError("not today")
+        began.set()
+        await go.wait()
+
+    async with real_app.worker():
+        failed = await real_app.jobs.trigger(NAME)
+        await real_app.wait(failed.id, timeout=20)
+        fail[0] = False
+        runs = await real_app.jobs.trigger(NAME)
+        await asyncio.wait_for(began.wait(), 20)
+        retried = await real_app.retry(failed.id)
+        assert (retried.state, retried.after) == (State.scheduled, runs.id)
+        go.set()
+        ended = await real_app.wait(failed.id, timeout=20)
+    assert ended.state is State.succeeded
+
+
 class TestWaitingTrigger:
     async def test_it_runs_when_what_it_waits_for_is_cancelled(
         self, app: Duetime, clock: FakeClock

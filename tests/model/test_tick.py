@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from typing import Any
 from uuid import UUID
@@ -39,10 +40,12 @@ def ids() -> Iterator[UUID]:
     return (UUID(int=n) for n in count(1000))
 
 
+NEW = ids()
+TICK = partial(ticked, new_id=lambda: next(NEW), misfire_after=10.0)
+
+
 def tick(one: JobRecord, hours: float, *unfinished: Unfinished) -> Change:
-    new = ids()
-    found = Found(one.name, one, unfinished, MIDNIGHT + round(hours * HOUR))
-    change = ticked(found, lambda: next(new), 10.0)
+    change = TICK(Found(one.name, one, unfinished, MIDNIGHT + round(hours * HOUR)))
     assert change is not None
     return change
 
@@ -110,13 +113,16 @@ class TestEditing:
             one = armed_after_pause(one, now, until)
         after = armed(one, now).next_due_at
         assert after is not None
-        assert after > max(now, one.last_tick or 0)
+        assert after > now
+        # A last tick far ahead was made by a wrong clock; it must not silence the job.
+        if one.last_tick is not None and one.last_tick - now < HOUR:
+            assert after > one.last_tick
         assert after >= (one.paused_until or 0)
 
     def test_a_worker_that_declares_it_changes_only_the_definition(self) -> None:
         one = job(paused_at=5, paused_by="ann", consecutive_failures=2, next_due_at=None)
         wanted = Definition(**(DEFINITION | {"recurrence": "30 * * * *"}))
-        change = seeded(Found(one.name, one, (), MIDNIGHT), wanted, "shop")
+        change = seeded(Found(one.name, one, (), MIDNIGHT), wanted, "shop", TICK)
         assert change is not None
         assert (change.job.definition, change.job.paused_by) == (wanted, "ann")
         assert (change.job.consecutive_failures, change.job.next_due_at) == (2, None)
@@ -124,27 +130,56 @@ class TestEditing:
     def test_the_same_is_no_change(self) -> None:
         one = job()
         found = Found(one.name, one, (), MIDNIGHT)
-        assert seeded(found, one.definition, "shop") is None
+        assert seeded(found, one.definition, "shop", TICK) is None
         assert resumed(found, None, "ann") is None
 
     def test_pause_spares_what_runs_and_what_was_triggered(self) -> None:
         ticking, waiting = unfinished(1), unfinished(2, running=False)
         trigger = Unfinished(UUID(int=3), False, None, None, "ann")
         found = Found("shop-report", job(), (ticking, waiting, trigger), MIDNIGHT)
-        change = paused(found, None, "bob", None, None)
+        change = paused(found, None, "bob", None, None, TICK)
         assert change is not None
         assert change.cancel == (waiting.id,)
-        assert removed(found, None, "bob").cancel == (waiting.id, trigger.id)
+        assert removed(found, None, "bob", TICK).cancel == (waiting.id, trigger.id)
+
+    @pytest.mark.parametrize("verb", ["pause", "remove", "retire"])
+    def test_a_tick_that_has_come_leaves_its_record_whatever_overtakes_it(self, verb: str) -> None:
+        found = Found("shop-report", job(), (), MIDNIGHT + HOUR + 5)
+        change = {
+            "pause": paused(found, None, "bob", None, None, TICK),
+            "remove": removed(found, None, "bob", TICK),
+            "retire": retired(found, TICK),
+        }[verb]
+        assert change is not None
+        [one] = change.occurrences
+        assert (one.tick, change.job.next_due_at) == (MIDNIGHT + HOUR, None)
+        assert one.skipped is not None
+        assert one.skipped.startswith("skipped: ")
+
+    def test_a_tick_that_has_come_runs_though_the_rule_is_another_now(self) -> None:
+        wanted = Definition(**(DEFINITION | {"recurrence": "30 * * * *"}))
+        found = Found("shop-report", job(), (), MIDNIGHT + HOUR + 5)
+        change = seeded(found, wanted, "shop", TICK)
+        assert change is not None
+        assert [(one.tick, one.skipped) for one in change.occurrences] == [(MIDNIGHT + HOUR, None)]
+        assert change.job.next_due_at == MIDNIGHT + round(1.5 * HOUR)
+
+    def test_one_that_a_wrong_clock_armed_for_next_year_is_armed_anew(self) -> None:
+        ahead = MIDNIGHT + 9000 * HOUR
+        one = job(next_due_at=ahead, last_tick=ahead - HOUR)
+        change = seeded(Found(one.name, one, (), MIDNIGHT), one.definition, "shop", TICK)
+        assert change is not None
+        assert change.job.next_due_at == MIDNIGHT + HOUR
 
     def test_retired_once(self) -> None:
-        change = retired(Found("shop-report", job(), (), MIDNIGHT))
+        change = retired(Found("shop-report", job(), (), MIDNIGHT), TICK)
         assert change is not None
         assert (change.job.retired_at, change.job.next_due_at) == (MIDNIGHT, None)
-        assert retired(Found("shop-report", change.job, (), MIDNIGHT)) is None
+        assert retired(Found("shop-report", change.job, (), MIDNIGHT), TICK) is None
 
 
 def armed_after_pause(one: JobRecord, now: int, until: float) -> JobRecord:
     end = now + 1 + round(until * HOUR)
-    change = paused(Found(one.name, one, (), now), None, "ann", None, end)
+    change = paused(Found(one.name, one, (), now), None, "ann", None, end, TICK)
     assert change is not None
     return change.job

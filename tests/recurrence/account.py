@@ -31,12 +31,12 @@ class How(StrEnum):
     skipped = "skipped: overlap"
     misfired = "misfired"
     among = "misfired, one of many"
-    overtaken = "overtaken by an edit"
+    overtaken = "skipped: overtaken by an edit"
     backfilled = "backfilled"
 
 
 # These have no record of their own, so that a backfill may make one.
-WITHOUT_RECORD = frozenset({How.among, How.overtaken})
+WITHOUT_RECORD = frozenset({How.among})
 
 
 @dataclass(slots=True)
@@ -65,27 +65,14 @@ class Account:
 
     # -- owing -----------------------------------------------------------------------
 
-    def arm(self, now: int, spec: Spec | None = None) -> list[int]:
-        """From now on, or from the end of a pause, perhaps by another rule; the ticks that it
-        owed and owes no more."""
-        overtaken = [tick for tick in self.owed(now) if tick not in self.ticks]
+    def arm(self, now: int, spec: Spec | None = None) -> None:
+        """From now on, or from the end of a pause, perhaps by another rule."""
         self.spec = spec or self.spec
         paused = self.is_paused(now)
         if self.removed or self.retired or (paused and self.until is None):
             self._owe_after(None)
         else:
             self._owe_after(max(now, (self.until or 0) - 1) if paused else now)
-        return overtaken
-
-    def redefine(self, now: int, spec: Spec) -> list[int]:
-        """By another rule. What has come is still owed, as far as it is a tick of the new one."""
-        first = self.next_owed
-        if first is None or first > now:
-            return self.arm(now, spec)
-        before = [tick for tick in self.owed(now) if tick not in self.ticks]
-        self.spec = spec
-        self._owe_after(first - 1)
-        return [tick for tick in before if tick not in self.owed(now)]
 
     def dealt_with(self, now: int) -> None:
         self._owe_after(now)

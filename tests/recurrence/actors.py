@@ -89,7 +89,5 @@ class Actors:
             record = self._book.ground.record(action_id)
             if record is None or record.token != token or record.state.finished:
                 self._book.trace.count("overlaps by a loss")
-            elif self._book.unlinked & {own, action_id}:
-                self._book.trace.count("overlaps by a cancelled link")
             else:
                 self._book.wrong("two occurrences run at once", job)

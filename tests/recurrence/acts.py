@@ -44,13 +44,14 @@ class Acts:
             return
         match act.verb:
             case "pause":
-                self._pause(account, act, now, unfinished)
+                self._pause(account, act, now, before, made)
             case "resume" if account.is_paused(now):
                 account.paused, account.until = False, None
                 self._book.arm(account, now)
             case "trigger":
                 self._trigger(account, act, unfinished, records)
             case "remove":
+                self._book.catch_up(account, now, before, made, overtaken=True)
                 account.removed = True
                 self._book.arm(account, now)
                 self._must_be_cancelled([one for one in unfinished if one.token is None])
@@ -58,10 +59,10 @@ class Acts:
                 account.removed = False
                 self._book.arm(account, now)
             case "put":
-                self._put(account, act, now)
+                self._put(account, act, now, before, made)
             case "backfill":
                 self._backfill(account, act, records)
-        if act.verb not in ("trigger", "backfill") and records:
+        if act.verb in ("resume", "restore") and records:
             self._book.wrong("an act made occurrences", act.verb, act.name)
 
     def _is_allowed(self, act: Act, account: Account | None, now: int) -> bool:
@@ -78,24 +79,29 @@ class Acts:
         account = self._book.accounts[act.name] = Account(act.spec, declared=False)
         self._book.arm(account, now)
 
-    def _put(self, account: Account, act: Act, now: int) -> None:
+    def _put(
+        self, account: Account, act: Act, now: int, before: Waiting, made: dict[str, Changed]
+    ) -> None:
         assert act.spec is not None
         anew = account.removed or act.spec.rule != account.spec.rule
+        if account.removed or act.spec != account.spec:
+            self._book.catch_up(account, now, before, made)
         account.removed = False
         if anew:
-            self._book.redefine(account, now, act.spec)
+            self._book.arm(account, now, act.spec)
         account.spec = act.spec
 
-    def _pause(self, account: Account, act: Act, now: int, unfinished: Sequence[Record]) -> None:
+    def _pause(
+        self, account: Account, act: Act, now: int, before: Waiting, made: dict[str, Changed]
+    ) -> None:
         if account.is_paused(now) and account.until == act.until:
             return
+        unfinished = before.get(act.name, [])
+        self._book.catch_up(account, now, before, made, overtaken=True)
         account.paused, account.until = True, act.until
         self._book.arm(account, now)
         waiting = [one for one in unfinished if one.token is None and one.tick is not None]
         self._must_be_cancelled(waiting)
-        gone = {one.id for one in waiting}
-        if any(one.after in gone for one in unfinished if one not in waiting):
-            self._book.unlinked |= {one.id for one in unfinished}
         self._must_go_on([one for one in unfinished if one not in waiting])
 
     def _trigger(

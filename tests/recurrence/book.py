@@ -44,9 +44,6 @@ class Book:
         self._release_of = release_of
         self.accounts: dict[str, Account] = {}
         self.cancelled: set[UUID] = set()
-        # A trigger waits for the newest occurrence. If that one waits too, and a pause cancels it,
-        # the trigger is free before what both waited for is over: a known gap, counted apart.
-        self.unlinked: set[UUID] = set()
         self._owing: list[tuple[int, str]] = []
         self._seen: dict[Process, int] = {}
         self._acts = Acts(self)
@@ -66,9 +63,10 @@ class Book:
             case "due":
                 self._ticked(process, now, before, made, call.args[0].limit)
             case "named":
-                self._seeded(self._release_of(process), call.args[0].names, now, made)
+                release, names = self._release_of(process), call.args[0].names
+                self._seeded(release, names, now, before, made)
             case "orphaned":
-                self._orphaned(now, made)
+                self._orphaned(now, before, made)
             case "act":
                 self._acts.done(call.args[0], now, before, made, value)
             case "complete" | "rescue":
@@ -108,12 +106,7 @@ class Book:
             if name not in made and len(made) >= limit:
                 self.owe(account)  # one transaction deals with so many at most
                 continue
-            unfinished = before.get(name, [])
-            verdicts = account.verdicts(now, unfinished)
-            self._compare(account, verdicts, self.records(made.get(name)))
-            account.ticks |= verdicts
-            account.dealt_with(now)
-            self.owe(account)
+            verdicts = self.catch_up(account, now, before, made)
             if verdicts:
                 told = [f"{from_micros(t):%d %H:%M:%S} {how}" for t, how in verdicts.items()]
                 self._trace.add(process.name, name, *told[:3], len(told))
@@ -135,17 +128,33 @@ class Book:
         if account.next_owed is not None:
             heapq.heappush(self._owing, (account.next_owed, account.spec.name))
 
-    def arm(self, account: Account, now: int) -> None:
-        """An edit starts the reckoning anew. What had come and was not dealt with yet is void."""
-        self._overtaken(account, account.arm(now))
+    def catch_up(
+        self,
+        account: Account,
+        now: int,
+        before: Waiting,
+        made: Mapping[str, Changed],
+        *,
+        overtaken: bool = False,
+    ) -> dict[int, How]:
+        """What has come is dealt with by the rule in force; by an edit after which none may
+        run, too."""
+        if account.next_owed is None or account.next_owed > now:
+            return {}
+        name = account.spec.name
+        verdicts = account.verdicts(now, before.get(name, []))
+        if overtaken:
+            runs = {tick for tick, how in verdicts.items() if how in (How.due, How.queued)}
+            verdicts |= dict.fromkeys(runs, How.overtaken)
+        self._compare(account, verdicts, self.records(made.get(name)))
+        account.ticks |= verdicts
+        account.dealt_with(now)
+        self.owe(account)
+        return verdicts
 
-    def redefine(self, account: Account, now: int, spec: Spec) -> None:
-        self._overtaken(account, account.redefine(now, spec))
-
-    def _overtaken(self, account: Account, ticks: list[int]) -> None:
-        for tick in ticks:
-            account.ticks[tick] = How.overtaken
-            self._trace.count(How.overtaken.value)
+    def arm(self, account: Account, now: int, spec: Spec | None = None) -> None:
+        """An edit starts the reckoning anew."""
+        account.arm(now, spec)
         self.owe(account)
 
     def _compare(
@@ -167,7 +176,12 @@ class Book:
     # -- code ------------------------------------------------------------------------
 
     def _seeded(
-        self, release: Release, names: Iterable[str], now: int, made: dict[str, Changed]
+        self,
+        release: Release,
+        names: Iterable[str],
+        now: int,
+        before: Waiting,
+        made: dict[str, Changed],
     ) -> None:
         for name in names:
             wanted, account = release.specs[name], self.accounts.get(name)
@@ -178,15 +192,16 @@ class Book:
             anew = account.retired or account.spec.rule != wanted.rule
             if account.retired or account.spec != wanted:
                 self._trace.count("jobs redefined")
+                self.catch_up(account, now, before, made)
             account.retired = False
             if anew:
-                self.redefine(account, now, wanted)
+                self.arm(account, now, wanted)
             account.spec = wanted
         for one in made.values():
-            if one.occurrences or one.cancelled:
-                self.wrong("seeding made or cancelled occurrences", one.after.name)
+            if one.cancelled:
+                self.wrong("seeding cancelled occurrences", one.after.name)
 
-    def _orphaned(self, now: int, made: dict[str, Changed]) -> None:
+    def _orphaned(self, now: int, before: Waiting, made: dict[str, Changed]) -> None:
         alive = [who for who, seen in self._seen.items() if seen > now - self._alive]
         known = {name for who in alive for name in self._release_of(who).specs}
         gone = {
@@ -197,6 +212,7 @@ class Book:
         }
         # At the second look of the same worker: so it may be later, but nothing else.
         for name in sorted(made.keys() & gone.keys()):
+            self.catch_up(gone[name], now, before, made, overtaken=True)
             gone[name].retired = True
             self.arm(gone[name], now)
             self._trace.count("jobs retired")
@@ -250,8 +266,8 @@ def _is(record: Record, how: How, account: Account) -> bool:
             return record.state is State.scheduled and right
         case How.queued:
             return record.waits
-        case How.skipped | How.misfired:
-            word = "skipped" if how is How.skipped else "misfired"
+        case How.skipped | How.misfired | How.overtaken:
+            word = "misfired" if how is How.misfired else "skipped"
             told = record.error is not None and record.error.startswith(word)
             return told and (record.state, record.outcome) == (State.cancelled, Outcome.skipped)
     return False

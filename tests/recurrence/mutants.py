@@ -14,7 +14,7 @@ from uuid import UUID
 from duetime import jobs
 from duetime.model.clock import MICROSECOND, maybe_micros
 from duetime.model.job import Change, Changed, Found, JobView, rule_of
-from duetime.model.job_edit import armed, paused, resumed, seeded, unpaused
+from duetime.model.job_edit import armed, paused, resumed, retired, seeded
 from duetime.model.job_filter import Due, Named
 from duetime.model.misfire import Misfire
 from duetime.model.tick import Making, ticked
@@ -22,6 +22,7 @@ from duetime.store.memory import MemoryStore
 from duetime.store.memory_jobs import MemoryJobs
 from duetime.store.memory_rows import Rows
 from duetime.worker import seeder, ticker
+from duetime.worker.seeder import Seeder
 from duetime.worker.ticker import Ticker
 from planting import Patch
 
@@ -82,11 +83,15 @@ def seed_and_resume(found: Found, *args: Any) -> Change | None:
     change = seeded(found, *args)
     if change is None:
         return None
-    return replace(change, job=armed(unpaused(change.job), found.now))
+    return replace(change, job=armed(change.job.unpaused(), found.now))
 
 
 def know_nobody(self: Any, app: str, since: int) -> set[str]:
     return set()
+
+
+def retire_at_once(self: Any, found: Found, before: object) -> Change | None:
+    return None if self._declared.get(found.name) else retired(found, self._tick)
 
 
 def resume_and_make_up(*args: Any) -> Change | None:
@@ -157,7 +162,10 @@ MUTANTS: Mapping[str, list[Patch]] = {
     "pauses and lets run what waits": [(jobs, "paused", pause_and_let_wait)],
     "pauses and cancels triggers": [(jobs, "paused", cancel_triggers_too)],
     "ends a pause when it starts": [(seeder, "seeded", seed_and_resume)],
-    "retires what live workers declare": [(MemoryJobs, "_known", know_nobody)],
+    "retires what live workers declare": [
+        (MemoryJobs, "_known", know_nobody),
+        (Seeder, "_retire", retire_at_once),
+    ],
     "makes up what fell in a pause": [(jobs, "resumed", resume_and_make_up)],
     "takes no tick for a misfire": [(ticker, "ticked", tick_without_misfires)],
     "makes up only the newest": [(Misfire, "from_text", staticmethod(all_are_once))],

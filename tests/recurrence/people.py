@@ -6,6 +6,7 @@ import asyncio
 from random import Random
 from typing import Any
 
+from duetime.config import Settings
 from duetime.errors import DuetimeError
 from duetime.events import Events
 from duetime.jobs import JobClient
@@ -16,7 +17,7 @@ from duetime.plan import Plan
 from duetime.worker.parts import Parts
 from recurrence.act import Act
 from recurrence.month import Month
-from recurrence.release import MAX_PAYLOAD, Chore, Release
+from recurrence.release import Chore, Release
 from recurrence.timetable import changed, draw_spec
 from recurrence.wire import Wire
 from simulation.clocks import LoopClock
@@ -53,7 +54,7 @@ class People:
         wrong = LoopClock(self._loop, month.begun + self._dice.uniform(-HOUR, HOUR))
         parts = Parts(self._store, release.payloads, release.handlers, Events(), METERS, wrong)
         ids = TimeOrderedIds(wrong, self._dice.randbytes)
-        self._client = JobClient(parts, ids, month.scenario.settings.app, MAX_PAYLOAD)
+        self._client = JobClient(parts, ids, Settings(name=month.scenario.settings.app))
         self._declared = [*release.specs]
         self._loose = [f"shop-put-{number}" for number in range(max(month.jobs // 10, 2))]
         self._specs = {

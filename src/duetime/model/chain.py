@@ -25,18 +25,29 @@ CIRCLE = "that one waits for the action to be replaced: neither would ever run"
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How and when a parent ended."""
+    """How and when a parent ended. `waited_for` is what it still waited for itself."""
 
     state: State
     finished_at: int
+    waited_for: UUID | None = None
 
 
 def settled(child: Record, end: End | None, now: int) -> Record:
     """A waiting child after its parent's end: due, or cancelled with the reason. `end` is None
-    if nothing is known of the parent any more."""
+    if nothing is known of the parent any more.
+
+    An occurrence waits for its turn: one before it that never had its own leaves it its place.
+    """
+    if end is not None and end.waited_for is not None and child.job is not None:
+        return replace(child, after=end.waited_for)
     if end is not None and end.state in _MET_BY[child.after_on or "succeeded"]:
         return replace(child, due_at=_due(child, end.finished_at))
     return replace(cancelled(child, SYSTEM, now), error=_reason(child, end))
+
+
+def end_of(parent: Record) -> End:
+    waited_for = parent.after if parent.due_at is None else None
+    return End(parent.state, parent.finished_at or 0, waited_for)
 
 
 def _due(child: Record, ended_at: int) -> int:

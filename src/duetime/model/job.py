@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -100,6 +100,9 @@ class JobRecord:
         until = self.paused_until
         return self.paused_at is not None and (until is None or now < until)
 
+    def unpaused(self) -> JobRecord:
+        return replace(self, paused_at=None, paused_by=None, pause_note=None, paused_until=None)
+
 
 _RECORD = TypeAdapter(JobRecord)
 
@@ -134,6 +137,13 @@ class Unfinished:
     started_at: int | None = None
 
 
+def last_of(unfinished: Sequence[Unfinished]) -> UUID | None:
+    """The one for which nobody waits: whoever queues up waits for it."""
+    awaited = {one.after for one in unfinished}
+    free = [one.id for one in unfinished if one.id not in awaited]
+    return free[-1] if free else None
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """A job under its lock, with its unfinished occurrences, the oldest first."""
@@ -145,10 +155,7 @@ class Found:
 
     @property
     def last(self) -> UUID | None:
-        """The one for which nobody waits: whoever queues up waits for it."""
-        awaited = {one.after for one in self.unfinished}
-        free = [one.id for one in self.unfinished if one.id not in awaited]
-        return free[-1] if free else None
+        return last_of(self.unfinished)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from uuid import UUID
 
-from duetime.errors import ConfigError, JobNotFound, StaleVersion
+from duetime.errors import ConfigError, DuetimeError, JobNotFound, StaleVersion
 from duetime.model.chain import SYSTEM
 from duetime.model.clock import from_micros, maybe_micros
 from duetime.model.ending import Finish
 from duetime.model.ids import NewId
 from duetime.model.job import Change, Definition, Found, JobRecord, Overlap, rule_of
-from duetime.model.occurrence import occurrence
+from duetime.model.occurrence import occurrence, skipped
 from duetime.model.state import State
 from duetime.model.tenant import Scope, sees
 
+# How ticks that have come are dealt with: whatever is edited, none of them may be forgotten.
+Tick = Callable[[Found], Change | None]
 
-def seeded(found: Found, wanted: Definition, app: str) -> Change | None:
+# A last tick further ahead of the clock than this was made by a clock that was wrong.
+ASTRAY = 3_600_000_000
+
+
+def seeded(found: Found, wanted: Definition, app: str, tick: Tick) -> Change | None:
     """What a worker that declares it makes of it: the definition is the code's, the
     administrative state the administrators'."""
     job = found.job
@@ -25,44 +30,54 @@ def seeded(found: Found, wanted: Definition, app: str) -> Change | None:
         return Change(job=_new(wanted, app, SYSTEM, found.now, declared=True))
     if job.app != app or not job.declared:
         raise _taken(job, app)
-    if job.definition == wanted and job.retired_at is None:
+    astray = _astray(job, found.now)
+    if job.definition == wanted and job.retired_at is None and not astray:
         return None
-    returned = replace(job, retired_at=None)
-    return Change(job=_redefined(returned, wanted, SYSTEM, found.now, rearm=returned != job))
+    came = _caught_up(found, job, tick)
+    rearm = astray or job.retired_at is not None
+    back = replace(came.job, retired_at=None)
+    return replace(came, job=_redefined(back, wanted, SYSTEM, found.now, rearm=rearm))
 
 
-def put(found: Found, wanted: Definition, app: str, by: str, version: int | None) -> Change | None:
+def put(
+    found: Found, wanted: Definition, app: str, by: str, version: int | None, tick: Tick
+) -> Change | None:
     """Make a job at run time, or change one that was made so."""
     job = found.job
     if job is None:
         _refuse_stale(wanted.name, version, 0)
-        return _audited("put", _new(wanted, app, by, found.now, declared=False), by)
+        new = _new(wanted, app, by, found.now, declared=False)
+        return Change(job=new, verb="put", by=by)
     if job.declared or job.app != app or job.tenant != wanted.tenant:
         raise _taken(job, app)
     _refuse_stale(job.name, version, job.version)
     if job.definition == wanted and job.removed_at is None:
         return None
-    back = replace(job, removed_at=None)
-    return _audited("put", _redefined(back, wanted, by, found.now, rearm=back != job), by)
+    came = _caught_up(found, job, tick)
+    back = replace(came.job, removed_at=None)
+    after = _redefined(back, wanted, by, found.now, rearm=job.removed_at is not None)
+    return replace(came, job=after, verb="put", by=by)
 
 
 def paused(
-    found: Found, tenant: Scope, by: str, note: str | None, until: int | None
+    found: Found, tenant: Scope, by: str, note: str | None, until: int | None, tick: Tick
 ) -> Change | None:
     """No tick comes any more, and those that wait are cancelled; what runs, runs on, and what
     was triggered by hand stays."""
     before = _visible(found, tenant)
     if before.paused(found.now) and (before.pause_note, before.paused_until) == (note, until):
         return None
+    came = _overtaken(found, before, tick, f"paused by {by}")
     job = replace(
-        before,
+        came.job,
         paused_at=found.now,
         paused_by=by,
         pause_note=note,
         paused_until=until,
     )
     waiting = [one.id for one in found.unfinished if not one.running and one.tick is not None]
-    return _audited("pause", _edited(job, by, found.now), by, cancel=tuple(waiting))
+    after = _edited(job, by, found.now)
+    return replace(came, job=after, cancel=tuple(waiting), verb="pause", by=by)
 
 
 def resumed(found: Found, tenant: Scope, by: str) -> Change | None:
@@ -70,11 +85,7 @@ def resumed(found: Found, tenant: Scope, by: str) -> Change | None:
     job = _visible(found, tenant)
     if not job.paused(found.now):
         return None
-    return _audited("resume", _edited(unpaused(job), by, found.now), by)
-
-
-def unpaused(job: JobRecord) -> JobRecord:
-    return replace(job, paused_at=None, paused_by=None, pause_note=None, paused_until=None)
+    return Change(job=_edited(job.unpaused(), by, found.now), verb="resume", by=by)
 
 
 def triggered(found: Found, tenant: Scope, by: str, new_id: NewId) -> Change:
@@ -90,11 +101,12 @@ def triggered(found: Found, tenant: Scope, by: str, new_id: NewId) -> Change:
     )
 
 
-def removed(found: Found, tenant: Scope, by: str) -> Change:
+def removed(found: Found, tenant: Scope, by: str, tick: Tick) -> Change:
     """What waits is cancelled, what runs comes to its end, and history stays."""
-    job = replace(_visible(found, tenant), removed_at=found.now)
+    came = _overtaken(found, _visible(found, tenant), tick, f"removed by {by}")
     waiting = tuple(one.id for one in found.unfinished if not one.running)
-    return _audited("remove", _edited(job, by, found.now), by, cancel=waiting)
+    job = _edited(replace(came.job, removed_at=found.now), by, found.now)
+    return replace(came, job=job, cancel=waiting, verb="remove", by=by)
 
 
 def restored(found: Found, tenant: Scope, by: str) -> Change | None:
@@ -103,15 +115,17 @@ def restored(found: Found, tenant: Scope, by: str) -> Change | None:
         raise JobNotFound(found.name)
     if job.removed_at is None:
         return None
-    return _audited("restore", _edited(replace(job, removed_at=None), by, found.now), by)
+    back = _edited(replace(job, removed_at=None), by, found.now)
+    return Change(job=back, verb="restore", by=by)
 
 
-def retired(found: Found) -> Change | None:
+def retired(found: Found, tick: Tick) -> Change | None:
     """No live worker declares it any more."""
     job = found.job
     if job is None or job.retired_at is not None or job.removed_at is not None:
         return None
-    return Change(job=replace(job, retired_at=found.now, next_due_at=None))
+    came = _overtaken(found, job, tick, "retired, as no live worker declares it")
+    return replace(came, job=replace(came.job, retired_at=found.now, next_due_at=None))
 
 
 def backfilled(
@@ -150,7 +164,8 @@ def armed(job: JobRecord, now: int) -> JobRecord:
     over = job.removed_at is not None or job.retired_at is not None
     if over or (job.paused(now) and job.paused_until is None):
         return replace(job, next_due_at=None)
-    after = max(now, job.last_tick or now, (job.paused_until or now) - 1)
+    last = job.last_tick if job.last_tick and job.last_tick - now < ASTRAY else now
+    after = max(now, last, (job.paused_until or now) - 1)
     return replace(job, next_due_at=maybe_micros(rule_of(job).next(from_micros(after))))
 
 
@@ -165,8 +180,6 @@ def _redefined(job: JobRecord, wanted: Definition, by: str, now: int, *, rearm: 
     """A rule that stays the same keeps its next tick."""
     before = job.definition
     same = (before.recurrence, before.tz) == (wanted.recurrence, wanted.tz) and not rearm
-    # A tick that has come is not for this edit to drop: by the new rule, it is or is not one.
-    same = same or (job.next_due_at is not None and job.next_due_at <= now)
     edited = _edited(replace(job, definition=wanted), by, now)
     return replace(edited, next_due_at=job.next_due_at) if same else edited
 
@@ -176,8 +189,29 @@ def _edited(job: JobRecord, by: str, now: int) -> JobRecord:
     return armed(edited, now)
 
 
-def _audited(verb: str, job: JobRecord, by: str, *, cancel: tuple[UUID, ...] = ()) -> Change:
-    return Change(job=job, cancel=cancel, verb=verb, by=by)
+def _caught_up(found: Found, job: JobRecord, tick: Tick) -> Change:
+    """With the ticks that came before this edit, by the rule that was in force."""
+    try:
+        return tick(found) or Change(job=job)
+    except DuetimeError:
+        # By a rule that cannot be read no tick comes.
+        return Change(job=job)
+
+
+def _overtaken(found: Found, job: JobRecord, tick: Tick, why: str) -> Change:
+    """Those would have to wait, and what waits is cancelled."""
+    came = _caught_up(found, job, tick)
+    reason = f"skipped: {why} before it started"
+    return replace(came, occurrences=tuple(skipped(one, reason) for one in came.occurrences))
+
+
+def _astray(job: JobRecord, now: int) -> bool:
+    """Armed for later than its rule says: by a clock that was ahead."""
+    due = job.next_due_at
+    if due is None or due - now < ASTRAY:
+        return False
+    right = armed(job, now).next_due_at
+    return right is not None and right < due
 
 
 def _visible(found: Found, tenant: Scope) -> JobRecord:

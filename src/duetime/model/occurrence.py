@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -10,7 +10,7 @@ from uuid import UUID
 from duetime.model.action import NewAction, Record
 from duetime.model.chain import SYSTEM
 from duetime.model.clock import maybe_from_micros
-from duetime.model.job import JobRecord, NewOccurrence
+from duetime.model.job import JobRecord, NewOccurrence, Overlap, Unfinished, last_of
 from duetime.model.lane import lane_of
 from duetime.model.move import born
 from duetime.model.state import Outcome, State
@@ -50,6 +50,13 @@ def occurrence(
     )
 
 
+def skipped(new: NewOccurrence, reason: str) -> NewOccurrence:
+    """It will not run, unless it was skipped anyway for a reason of its own."""
+    if new.skipped is not None:
+        return new
+    return replace(new, skipped=reason, action=replace(new.action, after=None, on=None))
+
+
 def relinked(
     asked: Iterable[NewOccurrence], fresh: Callable[[NewOccurrence], bool]
 ) -> list[NewOccurrence]:
@@ -67,6 +74,27 @@ def relinked(
         else:
             instead[one.action.id] = after
     return kept
+
+
+def in_turn(
+    back: Iterable[Record], job: JobRecord, unfinished: Sequence[Unfinished]
+) -> list[Record]:
+    """Occurrences that are brought back wait like others for what is unfinished, and for each
+    other, unless they may overlap."""
+    if job.definition.overlap is Overlap.allow:
+        return list(back)
+    queue: list[Record] = []
+    last = last_of(unfinished)
+    for one in back:
+        queue.append(one if last is None else _waiting(one, last))
+        last = one.id
+    return queue
+
+
+def _waiting(record: Record, parent: UUID) -> Record:
+    return replace(
+        record, due_at=None, after=parent, after_on="finished", after_at=None, after_delay=None
+    )
 
 
 def due_of(new: NewOccurrence, now: int) -> int | None:

@@ -11,7 +11,6 @@ from duetime.model.clock import MICROSECOND, from_micros, maybe_micros, to_micro
 from duetime.model.ids import NewId
 from duetime.model.jitter import jitter_of
 from duetime.model.job import Change, Found, JobRecord, NewOccurrence, Overlap, rule_of
-from duetime.model.job_edit import unpaused
 from duetime.model.misfire import Misfire, Misfired, MisfirePolicy, decide
 from duetime.model.occurrence import occurrence
 
@@ -33,7 +32,7 @@ def ticked(found: Found, new_id: NewId, misfire_after: float) -> Change | None:
     ticks = [one.tick for one in occurrences if one.tick is not None]
     following = rule.next(from_micros(now))
     after = replace(
-        unpaused(job),
+        job.unpaused(),
         last_tick=max(ticks, default=job.last_tick),
         next_due_at=maybe_micros(following),
     )

@@ -55,11 +55,18 @@ def cascade(store: Store, parents: Sequence[UUID]) -> Flow[Cascade]:
                 break
             found = yield from store.settle(rest, room).start()
             settled += found
-            ended = [child.id for child in found if child.state is State.cancelled]
-            rest = ended if len(found) < room else [*rest, *ended]
+            more = [one for child in found for one in _still(child)]
+            rest = more if len(found) < room else [*rest, *more]
         return Cascade(settled, rest)
 
     return Flow(steps, Mode.pinned, resend=True)
+
+
+def _still(child: Record) -> list[UUID]:
+    """Whose children are to be settled next: its own, or those of the one that it waits for."""
+    if child.state is State.cancelled:
+        return [child.id]
+    return [child.after] if child.waits and child.after else []
 
 
 def as_settled(added: Sequence[Added], done: Cascade) -> list[Added]:

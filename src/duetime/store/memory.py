@@ -16,7 +16,7 @@ from uuid import UUID, uuid4
 from duetime.errors import DuplicateKey, IllegalState, InvalidArgument, LeaseLost
 from duetime.model.action import Added, NewAction, Record, StoredRun, current_run
 from duetime.model.audit import AuditEntry
-from duetime.model.chain import CIRCLE, End, settled, would_wait_for_itself
+from duetime.model.chain import CIRCLE, end_of, settled, would_wait_for_itself
 from duetime.model.claim import (
     Claim,
     Claimed,
@@ -199,8 +199,8 @@ class MemoryStore(MemoryJobs):
         failed = current_run(record)
         if failed is not None:
             self._rows.add_run(failed)
-        after = revived(record, by, self._now())
-        row = Row(after, home_of(after))
+        after = self._in_turn(revived(record, by, self._now()))
+        row = moves.row_of(after, home_of(after))
         self._rows.revive(row)
         self._wake(row)
         self._audit("retry", by, _subject(record), record.tenant, told(record), told(after))
@@ -285,12 +285,11 @@ class MemoryStore(MemoryJobs):
 
     def _settle_one(self, child: Record) -> Record:
         parent = self._rows.finished.get(child.after) if child.after else None
-        end = End(parent.state, parent.finished_at or 0) if parent else None
-        after = settled(child, end, self._now())
+        after = settled(child, end_of(parent) if parent else None, self._now())
         if after.state is State.cancelled:
             self._rows.finish(after)
         else:
-            self._make_due(Row(after, home_of(after)))
+            self._make_due(moves.row_of(after, home_of(after)))
         return after
 
     @immediate

@@ -25,7 +25,7 @@ from duetime.model.job_edit import ended
 from duetime.model.job_filter import Due, JobFilter, Named, Orphaned, Which
 from duetime.model.lane import job_lane
 from duetime.model.move import cancelled
-from duetime.model.occurrence import happened, relinked
+from duetime.model.occurrence import happened, in_turn, relinked
 from duetime.model.state import State
 from duetime.model.tenant import sees
 from duetime.store.base import Store
@@ -165,6 +165,13 @@ class MemoryJobs(Store, ABC):
             self._rows.add_finished(record)
         else:
             self._make_due(Row(record, None if record.waits else new.action.lane))
+
+    def _in_turn(self, back: Record) -> Record:
+        job = None if back.job is None else self._rows.jobs.get(back.job)
+        if job is None:
+            return back
+        [turn] = in_turn([back], job, self._unfinished(job.name))
+        return turn
 
     def _end_jobs(self, finishes: Iterable[Finish]) -> list[JobEnd]:
         before: dict[str, JobRecord] = {}

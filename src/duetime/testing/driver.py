@@ -134,7 +134,7 @@ class Testing:
     async def _tick(self) -> int | None:
         """Seed, and deal with the ticks that have come; when the next one comes."""
         app, settings = self._app, self._app.worker_settings()
-        await Seeder(app.store, app.parts.jobs, settings, lambda: False).seed()
+        await Seeder(app.store, app.parts.jobs, settings, self._ids, lambda: False).seed()
         time = StoreTime(app.clock, monotonic)
         reporter = Reporter(app.parts)
 

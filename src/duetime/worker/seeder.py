@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Container
+from functools import partial
 
 from duetime.model.claim import alive_for
+from duetime.model.ids import NewId
 from duetime.model.job import Change, Found
 from duetime.model.job_edit import retired, seeded
 from duetime.model.job_filter import Named, Orphaned
+from duetime.model.tick import ticked
 from duetime.store.base import Store
 from duetime.worker.declared import DeclaredJobs
 from duetime.worker.parts import WorkerSettings
@@ -33,6 +36,7 @@ class Seeder:
         store: Store,
         declared: DeclaredJobs,
         settings: WorkerSettings,
+        new_id: NewId,
         ticking: Callable[[], bool],
     ) -> None:
         self._store = store
@@ -41,6 +45,7 @@ class Seeder:
         self._batch = settings.batch
         self._alive = alive_for(settings.sweep)
         self._ticking = ticking
+        self._tick = partial(ticked, new_id=new_id, misfire_after=settings.misfire_after)
         self._interval = settings.sweep * SWEEPS_BETWEEN
         self._lost: set[str] = set()
         self.service = Service("seed", self._step)
@@ -58,7 +63,7 @@ class Seeder:
         wanted = self._declared.get(found.name)
         assert wanted is not None
         try:
-            return seeded(found, wanted, self._app)
+            return seeded(found, wanted, self._app, self._tick)
         except Exception as error:  # noqa: BLE001 - one bad job never blocks another
             log.error("job %s is not seeded: %s", found.name, error)
             return None
@@ -80,4 +85,4 @@ class Seeder:
         if self._declared.get(found.name) is not None:
             return None
         self._lost.add(found.name)
-        return retired(found) if found.name in before else None
+        return retired(found, self._tick) if found.name in before else None

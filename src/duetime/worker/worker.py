@@ -128,7 +128,9 @@ class Worker:
         )
         self._pruner = Pruner(store, settings)
         self._ticker = Ticker(store, time, settings, ports.ids, self._ticked)
-        self._seeder = Seeder(store, self._parts.jobs, settings, lambda: self._ticker.ticking)
+        self._seeder = Seeder(
+            store, self._parts.jobs, settings, ports.ids, lambda: self._ticker.ticking
+        )
 
     def _presence(self) -> Presence:
         queues = self._settings.queues

@@ -29,7 +29,7 @@ class ChainFlows(Store, ABC):
             return []
         now: int = found[0][rows.RECORD_WIDTH]
         after = [settled(rows.record(row), _end(row), now) for row in found]
-        yield Statement("settle", {"rows": rows.dump(map(_settlement, after))})
+        yield settle_rows(after)
         unmet = [str(one.id) for one in after if one.state is State.cancelled]
         if unmet:
             params = {"ids": rows.dump(unmet)}
@@ -40,17 +40,25 @@ class ChainFlows(Store, ABC):
 
 
 def _end(row: Row) -> End | None:
-    state, finished_at = cast("Any", row)[rows.RECORD_WIDTH + 1 :]
-    return None if state is None else End(State(state), finished_at)
+    state, finished_at, above = cast("Any", row)[rows.RECORD_WIDTH + 1 :]
+    waited_for = None if above is None else UUID(above)
+    return None if state is None else End(State(state), finished_at, waited_for)
 
 
 def _lane(child: Record) -> str | None:
     return None if child.due_at is None else home_of(child)
 
 
+def settle_rows(children: Sequence[Record]) -> Statement:
+    """When they are due from now on, or for whom they wait."""
+    return Statement("settle", {"rows": rows.dump(map(_settlement, children))})
+
+
 def _settlement(child: Record) -> dict[str, object]:
     return {
         "settled_id": child.id,
+        "settled_after": child.after,
+        "settled_on": child.after_on,
         "settled_due_at": child.due_at,
         "settled_lane": _lane(child),
         "settled_error": child.error,

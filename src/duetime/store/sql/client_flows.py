@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -20,6 +20,7 @@ from duetime.model.tenant import Scope, sees
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
+from duetime.store.sql.chain_flows import settle_rows
 from duetime.store.sql.wakes import wake
 
 
@@ -149,6 +150,7 @@ class ClientFlows(Store, ABC):
         if not found:
             return []
         now = found[0].now
+        after = yield from self._in_turn([revived(one.record, by, now) for one in found])
         lanes = {one.record.id: home_of(one.record) for one in found}
         homes = [{"action_id": str(one), "new_lane": lane} for one, lane in lanes.items()]
         back = yield Statement("retry", {"rows": rows.dump(homes), "by": by, "now": now})
@@ -157,11 +159,17 @@ class ClientFlows(Store, ABC):
         if retried:
             yield Statement("retry_runs", {"ids": ids})
             yield Statement("retry_history", {"ids": ids})
-        records = [one.record for one in found if one.record.id in retried]
-        changes = [(record, revived(record, by, now)) for record in records]
-        yield from self._note("retry", by, now, changes)
-        yield from wake([(lanes[record.id], now) for record in records], now)
-        return [after for _, after in changes]
+        brought = [one for one in after if one.id in retried]
+        waiting = [one for one in brought if one.waits]
+        if waiting:
+            yield settle_rows(waiting)
+        before = {one.record.id: one.record for one in found}
+        yield from self._note("retry", by, now, [(before[one.id], one) for one in brought])
+        yield from wake([(lanes[one.id], one.due_at) for one in brought], now)
+        return brought
+
+    @abstractmethod
+    def _in_turn(self, back: Sequence[Record]) -> Steps[list[Record]]: ...
 
     # -- auditing --------------------------------------------------------------------
 

@@ -12,5 +12,5 @@ from duetime.store.sql.stats_flows import StatsFlows
 from duetime.store.sql.worker_flows import WorkerFlows
 
 
-class SqlFlows(AddFlows, ClientFlows, ChainFlows, JobFlows, WorkerFlows, StatsFlows, ABC):
+class SqlFlows(AddFlows, JobFlows, ClientFlows, ChainFlows, WorkerFlows, StatsFlows, ABC):
     """What the SQL stores share: all but connections, transactions and waking."""

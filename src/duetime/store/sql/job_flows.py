@@ -28,7 +28,7 @@ from duetime.model.job import (
 from duetime.model.job_edit import ended
 from duetime.model.job_filter import Due, JobFilter, Named, Orphaned, Which
 from duetime.model.move import cancelled
-from duetime.model.occurrence import due_of, relinked
+from duetime.model.occurrence import due_of, in_turn, relinked
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import job_rows, rows
@@ -132,6 +132,23 @@ class JobFlows(Store, ABC):
         if after:
             yield Statement("jobs_set", {"rows": job_rows.job_rows(after.values())})
         return [JobEnd(before[name], after[name]) for name in after]
+
+    # -- being brought back ----------------------------------------------------------
+
+    def _in_turn(self, back: Sequence[Record]) -> Steps[list[Record]]:
+        """As they are to be brought back: occurrences wait for their turn, under their job's
+        lock."""
+        names = sorted({one.job for one in back if one.job is not None})
+        if not names:
+            return list(back)
+        jobs = job_rows.jobs((yield Statement("jobs_named", _names(names))))
+        unfinished = yield from _unfinished(jobs)
+        queues = {
+            name: in_turn([one for one in back if one.job == name], job, unfinished[name])
+            for name, job in jobs.items()
+        }
+        turns = {one.id: one for queue in queues.values() for one in queue}
+        return [turns.get(one.id, one) for one in back]
 
     # -- their steps -----------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from duetime.model.job import Change
+from duetime.model.job import Change, Overlap
 from duetime.model.state import Outcome, State
 from duetime.testing.conformance.probe import LANE, LATER, SECOND, Probe, finish
 from duetime.testing.conformance.suite import Suite
@@ -96,6 +96,48 @@ class Ticking(Suite):
         assert done.parents == {claim.id}
         [due] = await probe.settle(claim.id)
         assert (due.id, due.due_at) == (waiting.id, probe.now)
+
+    async def test_one_that_never_had_its_turn_leaves_its_place_to_the_next(
+        self, probe: Probe
+    ) -> None:
+        job = probe.job()
+        await probe.put(job)
+        first = probe.occurrence(job, tick=7)
+        second = probe.occurrence(job, tick=8, after=first.action.id)
+        third = probe.occurrence(job, tick=9, after=second.action.id)
+        await probe.occur(first, second, third, job=job)
+        await probe.cancel(second.action.id)
+        [next_] = await probe.settle(second.action.id)
+        assert (next_.id, next_.after, next_.waits) == (third.action.id, first.action.id, True)
+        assert await probe.get(next_.id) == next_
+        await probe.end(finish(await probe.claim_one(), job=job.name))
+        [due] = await probe.settle(first.action.id)
+        assert (due.id, due.due_at) == (third.action.id, probe.now)
+
+    async def test_what_a_user_chained_to_it_waits_for_nobody_else(self, probe: Probe) -> None:
+        first = await probe.add()
+        second = await probe.child(first.id)
+        third = await probe.child(second.id, on="finished")
+        await probe.cancel(second.id)
+        [due] = await probe.settle(second.id)
+        assert (due.id, due.due_at) == (third.id, probe.now)
+
+    @pytest.mark.parametrize("overlap", Overlap)
+    async def test_one_that_is_retried_waits_for_its_turn(
+        self, probe: Probe, overlap: Overlap
+    ) -> None:
+        job = probe.job(overlap=overlap)
+        await probe.put(job)
+        new = [probe.occurrence(job, tick=n) for n in range(2)]
+        await probe.occur(*new, job=job)
+        failed = await probe.claim(limit=2)
+        await probe.end(*(finish(one, State.failed, job=job.name) for one in failed))
+        [runs] = await probe.occur(probe.occurrence(job, tick=3), job=job)
+        retried = await probe.retry_many(kind=job.name)
+        assert [await probe.get(one.id) for one in retried] == retried
+        waits_for = [one.after if one.waits else None for one in retried]
+        in_turn = [runs.id, retried[0].id]
+        assert waits_for == ([None, None] if overlap is Overlap.allow else in_turn)
 
     async def test_only_what_waits_is_cancelled(self, probe: Probe) -> None:
         job = probe.job()

@@ -1,6 +1,7 @@
 -- Children whose parent is no longer unfinished, and how it ended; held until we commit, except
 -- what others hold. Indexes: actions_after, primary keys.
-SELECT {{action_columns}}, :now, CAST(p.state AS text), CAST(p.finished_at AS bigint)
+SELECT {{action_columns}}, :now, CAST(p.state AS text), CAST(p.finished_at AS bigint),
+    CASE WHEN p.due_at IS NULL THEN CAST(p.after AS text) END
 FROM duetime_actions AS a
 LEFT JOIN duetime_history AS p ON p.id = a.after
 WHERE
