@@ -18,7 +18,7 @@ from duetime.awaiting import Jobs, awaited
 from duetime.client import Client
 from duetime.config import Settings, load, whole
 from duetime.declaring import Declaring
-from duetime.events import Event, Events, Subscriber
+from duetime.events import Event, Events
 from duetime.jobs import JobClient
 from duetime.model.action import Action
 from duetime.model.chain import On
@@ -97,10 +97,6 @@ class Duetime(Declaring):
         self.sync = SyncDuetime(self._client, jobs, self.parts)
 
     # -- the verbs -------------------------------------------------------------------
-
-    def on(self, event: type[E], subscriber: Subscriber[E]) -> None:
-        """Call `subscriber` in this process after each such event was committed."""
-        self.parts.events.on(event, subscriber)
 
     schedule = awaited(Client.schedule)
     schedule_many = awaited(Client.schedule_many)

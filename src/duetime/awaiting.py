@@ -24,13 +24,13 @@ def awaited(
     @wraps(verb)
     async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         plan, parts = verb(self._client, *args, **kwargs), self.parts
-        joined = plan.joined(parts.store)
+        joined, flow = plan.joined(parts.store), plan.kept_by(parts.outbox)
         if joined is None:
-            stored = await parts.store.perform(plan.flow)
+            stored = await parts.store.perform(flow)
             plan.count(stored)
-            await parts.events.emit(plan.tell(stored))
+            await parts.events.emit(plan.told(stored))
         else:
-            stored = await joined.perform(plan.flow)
+            stored = await joined.perform(flow)
             plan.after_commit(joined, stored, parts.events.emit_soon)
         return plan.then(stored)
 

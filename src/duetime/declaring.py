@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from duetime.arguments import Delay
 from duetime.config import Settings
 from duetime.errors import ConfigError, shown
+from duetime.events import Event
 from duetime.job_arguments import ALERT_AFTER, JobArguments, RecurrenceArgument, to_definition
 from duetime.model.duration import positive_seconds
 from duetime.model.job import Overlap
@@ -20,12 +21,14 @@ from duetime.model.lane import Priority
 from duetime.model.misfire import Misfire
 from duetime.model.payload import PayloadType, Upgrade
 from duetime.model.retry import Retry
+from duetime.outbox import subscriber_kind
 from duetime.store.base import Store
 from duetime.store.transaction import Opener
 from duetime.worker.handler import job_payload_type, payload_type
 from duetime.worker.parts import Parts
 
 F = TypeVar("F", bound=Callable[..., Any])
+E = TypeVar("E", bound=Event)
 
 
 class Declaring:
@@ -162,6 +165,53 @@ class Declaring:
 
     def _openers(self, annotation: Any) -> Opener | None:
         return self.store.opener(annotation, self._sessions)
+
+    def on(
+        self,
+        event: type[E],
+        subscriber: Callable[..., Any],
+        *,
+        durable: bool = False,
+        name: str | None = None,
+        queue: str | None = None,
+        retry: Retry | None = None,
+        timeout: Delay | None = None,
+    ) -> None:
+        """Call `subscriber` in this process after each such event was committed.
+
+        `durable=True` makes it a handler: each event becomes an action for it, written in the
+        transaction that made the event true, and run by any worker that declares the same, with
+        retries and history, at least once. Its first parameter is the event, the others are
+        injected. `name`, or else the function's own, is part of the kind of these actions.
+        """
+        if durable:
+            scope = sys._getframe(1).f_locals
+            self._subscribe(event, subscriber, name, queue, retry, timeout, scope)
+            return
+        given = {"name": name, "queue": queue, "retry": retry, "timeout": timeout}
+        for option, value in given.items():
+            if value is not None:
+                raise ConfigError(
+                    f"{option}={shown(value)} is for subscribers that are actions: "
+                    f"app.on({event.__name__}, ..., durable=True)"
+                )
+        self.parts.events.on(event, subscriber)
+
+    def _subscribe(
+        self,
+        event: type[Event],
+        function: Callable[..., Any],
+        name: str | None,
+        queue: str | None,
+        retry: Retry | None,
+        timeout: Delay | None,
+        scope: Mapping[str, Any],
+    ) -> None:
+        kind = subscriber_kind(event, function, name)
+        entry = self.parts.payloads.check_job(kind, event, queue)
+        self._handle(entry, function, retry, timeout, scope, transactional=False)
+        self.parts.payloads.keep_job(entry)
+        self.parts.outbox.add(event, entry)
 
     def payload(
         self,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import json
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -15,7 +16,9 @@ from uuid import UUID
 
 from duetime.model.action import Record
 from duetime.model.chain import SYSTEM
+from duetime.model.claim import Claim
 from duetime.model.clock import from_micros, maybe_from_micros
+from duetime.model.ending import Finish
 from duetime.model.job import JobRecord
 from duetime.model.state import State
 
@@ -86,6 +89,32 @@ class JobRecovered(JobEvent):
     """It succeeded after it was told to be failing."""
 
 
+ENDINGS: Mapping[State, type[ActionEvent]] = {
+    State.succeeded: ActionSucceeded,
+    State.failed: ActionFailed,
+    State.cancelled: ActionCancelled,
+}
+
+
+def of_claim(claim: Claim) -> dict[str, Any]:
+    """What an event says of the action that a worker ran."""
+    told = {"kind": claim.kind, "tenant": claim.tenant, "by": claim.by}
+    return {"action_id": claim.id, "correlation_id": claim.correlation_id, **told}
+
+
+def of_record(record: Record) -> dict[str, Any]:
+    return {**_subject(record), "by": record.created_by}
+
+
+def ending_event(subject: Mapping[str, Any], ending: Finish) -> Event:
+    if ending.state is State.succeeded:
+        result = None if ending.result is None else json.loads(ending.result)
+        return ActionSucceeded(**subject, result=result)
+    if ending.state is State.failed:
+        return ActionFailed(**subject, error=ending.error)
+    return ActionCancelled(**subject, reason=ending.error)
+
+
 def job_events(before: JobRecord | None, after: JobRecord, by: str = SYSTEM) -> list[Event]:
     """What is to be told of a job that was so and is so."""
     subject: Any = {"job": after.name, "tenant": after.tenant, "by": by}
@@ -97,10 +126,10 @@ def job_events(before: JobRecord | None, after: JobRecord, by: str = SYSTEM) -> 
         told.append(JobPaused(**subject, note=after.pause_note, until=until))
     if before.paused_at is not None and after.paused_at is None:
         told.append(JobResumed(**subject))
-    if after.failing and not before.failing:
+    if after.failing_since is not None and before.failing_since is None:
         failures, error = after.consecutive_failures, after.last_error
         told.append(JobFailing(**subject, consecutive_failures=failures, error=error))
-    if before.failing and not after.failing and after.consecutive_failures == 0:
+    if before.failing_since is not None and after.failing_since is None:
         told.append(JobRecovered(**subject))
     return told
 

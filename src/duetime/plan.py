@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from duetime.events import Event
+from duetime.outbox import Outbox
 from duetime.store.ambient import current_joined
 from duetime.store.base import Store
 from duetime.store.flow import Flow
@@ -23,8 +24,15 @@ class Plan(Generic[T]):
     flow: Flow[Any]
     then: Callable[[Any], T]
     count: Callable[[Any], None] = lambda _: None
-    tell: Callable[[Any], Iterable[Event]] = lambda _: ()
+    tell: Callable[[Any], Iterable[Event]] | None = None
     connection: object = None
+
+    def kept_by(self, outbox: Outbox) -> Flow[Any]:
+        """The flow, with what its transaction keeps for durable subscribers."""
+        return self.flow if self.tell is None else outbox.telling(self.flow, self.tell)
+
+    def told(self, stored: object) -> Iterable[Event]:
+        return () if self.tell is None else self.tell(stored)
 
     def joined(self, store: Store) -> Joined | None:
         """Where to perform it, if not on a connection of ours: the caller's, or that of the
@@ -42,7 +50,7 @@ class Plan(Generic[T]):
 
         def committed() -> None:
             self.count(stored)
-            emit(self.tell(stored))
+            emit(self.told(stored))
 
         if not joined.after_commit(committed):
             self.count(stored)

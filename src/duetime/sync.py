@@ -34,13 +34,13 @@ def blocking(
     @wraps(verb)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         plan = verb(self._client, *args, **kwargs)
-        joined = plan.joined(self._store)
+        joined, flow = plan.joined(self._store), plan.kept_by(self._outbox)
         if joined is None:
-            stored = self._store.perform_blocking(plan.flow)
+            stored = self._store.perform_blocking(flow)
             plan.count(stored)
-            self._events.emit_blocking(plan.tell(stored))
+            self._events.emit_blocking(plan.told(stored))
         else:
-            stored = joined.perform_blocking(plan.flow)
+            stored = joined.perform_blocking(flow)
             plan.after_commit(joined, stored, self._events.emit_blocking)
         return plan.then(stored)
 
@@ -54,6 +54,7 @@ class SyncJobs:
         self._client = client
         self._store = parts.store
         self._events = parts.events
+        self._outbox = parts.outbox
 
     list = blocking(JobClient.list)
     get = blocking(JobClient.get)
@@ -75,6 +76,7 @@ class SyncDuetime:
         self._client = client
         self._store = parts.store
         self._events = parts.events
+        self._outbox = parts.outbox
         self.jobs = SyncJobs(jobs, parts)
 
     schedule = blocking(Client.schedule)

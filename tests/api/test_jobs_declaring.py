@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -25,6 +25,8 @@ from duetime.errors import (
     InvalidRecurrence,
     UnknownKind,
 )
+from duetime.model.claim import Presence, Swept
+from duetime.store.flow import Flow
 from duetime.testing import FakeClock
 
 __all__ = ["clock"]
@@ -166,6 +168,31 @@ class TestSeeding:
             job = await new.jobs.get(NAME)
             assert job.state is JobState.scheduled
 
+    async def test_when_an_old_worker_that_came_back_is_gone_the_newer_code_counts(
+        self, deploy: Callable[..., Duetime], clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It crashed in the midst of a deploy, was started again, and is stopped at last."""
+        new, old = deploy(shop_report="30 6 * * *"), deploy(shop_report="0 12 * * *")
+        async with new, old, new.worker(), AsyncExitStack() as back:
+            clock.advance(seconds=1)
+            await back.enter_async_context(old.worker())
+            assert (await new.jobs.get(NAME)).recurrence == "0 12 * * *"
+            await two_sweeps(new, monkeypatch)
+            async with Heard("shop-report changed"):
+                await back.aclose()
+            assert (await new.jobs.get(NAME)).recurrence == "30 6 * * *"
+
+    async def test_a_handler_alone_keeps_no_job_alive(
+        self, deploy: Callable[..., Duetime], clock: FakeClock
+    ) -> None:
+        async with deploy(shop_report="0 * * * *") as app, app.worker():
+            pass
+        clock.advance(minutes=5)
+        async with deploy(shop_other="0 * * * *") as app:
+            app.handler(kind=NAME)(plain)
+            async with app.worker(), Heard("shop-report is retired"):
+                pass
+
     async def test_a_removed_one_stays_removed(self, deploy: Callable[..., Duetime]) -> None:
         async with deploy(shop_report="0 * * * *") as app, app.worker():
             await app.jobs.remove(NAME)
@@ -185,6 +212,31 @@ class TestSeeding:
         assert "of the app 'bank'" in caplog.text
 
 
+@dataclass
+class Plain:
+    """Of the same name as a job."""
+
+
+def plain(payload: Plain) -> None: ...
+
+
+async def two_sweeps(app: Duetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first may have been under way already."""
+    begun: asyncio.Queue[None] = asyncio.Queue()
+    sweep = app.store.sweep
+
+    def counted(presence: Presence, ahead: int, limit: int) -> Flow[Swept]:
+        begun.put_nowait(None)
+        return sweep(presence, ahead, limit)
+
+    monkeypatch.setattr(app.store, "sweep", counted)
+    for _ in range(3):
+        await asyncio.wait_for(begun.get(), 20)
+
+
+LOG = logging.getLogger("duetime.worker")
+
+
 class Heard(logging.Handler):
     """Waits for a line of the log."""
 
@@ -198,13 +250,16 @@ class Heard(logging.Handler):
             self._heard.set()
 
     async def __aenter__(self) -> None:
-        logging.getLogger("duetime.worker").addHandler(self)
+        LOG.addHandler(self)
+        self._level = LOG.level
+        LOG.setLevel(logging.INFO)
 
     async def __aexit__(self, *raised: object) -> None:
         try:
             await asyncio.wait_for(self._heard.wait(), 20)
         finally:
-            logging.getLogger("duetime.worker").removeHandler(self)
+            LOG.setLevel(self._level)
+            LOG.removeHandler(self)
 
 
 class TestUnreadable:

@@ -29,7 +29,7 @@ def halt(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict
         hands = [stage.crew.hire() for _ in range(WORKERS)]
         # Nobody starts while another stands still: on SQLite it may hold the lock.
         crew = [*hands, stage.crew.hire()]
-        assert wait_until(lambda: all(stage.has_started(hand) for hand in crew), 30)
+        assert wait_until(lambda: all(stage.has_started(hand) for hand in crew), 60)
         frozen: dict[int, tuple[Hand, float]] = {}
         while done < count or frozen:
             for pid, (hand, until) in list(frozen.items()):

@@ -164,13 +164,19 @@ TRIES = 5
 
 @pytest.mark.parametrize("mistake", [one for one in MISTAKES if one != "unfenced"])
 def test_a_mistake_in_the_code_is_told(mistake: str, tmp_path: Path) -> None:
-    place = replace(sqlite_place(tmp_path), module="faults.mutants", planted=mistake)
-    with staged(place) as stage:
-        stage.crew.hire()
-        assert wait_until(lambda: len(stage.observer.sync.find(state=ENDED_WELL)) > 30, 20)
-        verdict = conclude(stage, Law(), within=10)
-    assert any(SAID[mistake] in one for one in verdict.wrong), table(verdict)
-    assert "lines" in (tmp_path / "ledger.json").read_text()
+    """On a busy machine nothing may come early in a first try."""
+    for number in range(TRIES):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        place = replace(sqlite_place(folder), module="faults.mutants", planted=mistake)
+        with staged(place) as stage:
+            stage.crew.hire()
+            assert wait_until(lambda: len(stage.observer.sync.find(state=ENDED_WELL)) > 30, 20)
+            verdict = conclude(stage, Law(), within=10)
+        if any(SAID[mistake] in one for one in verdict.wrong):
+            assert "lines" in (folder / "ledger.json").read_text()
+            return
+    pytest.fail(table(verdict))
 
 
 def test_that_anybody_may_complete_is_told(tmp_path: Path) -> None:

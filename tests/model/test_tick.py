@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -14,8 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duetime.model.clock import to_micros
-from duetime.model.job import Change, Definition, Found, JobRecord, Overlap, Unfinished
+from duetime.model.job import (
+    Change,
+    Definition,
+    Found,
+    JobRecord,
+    Overlap,
+    Unfinished,
+)
 from duetime.model.job_edit import armed, paused, removed, resumed, retired, seeded
+from duetime.model.job_text import of_text, to_text
 from duetime.model.tick import ticked
 from duetime.testing.conformance.probe import HOURLY
 
@@ -53,6 +63,17 @@ def tick(one: JobRecord, hours: float, *unfinished: Unfinished) -> Change:
 def unfinished(number: int, *, running: bool = True, after: int | None = None) -> Unfinished:
     waits_for = None if after is None else UUID(int=after)
     return Unfinished(UUID(int=number), running, waits_for, MIDNIGHT, None)
+
+
+def test_what_a_newer_version_wrote_survives_an_older_one() -> None:
+    written = json.loads(to_text(job()))
+    written |= {"region": "eu"}
+    written["definition"] |= {"window": [1, 2]}
+    read = of_text(json.dumps(written))
+    assert read.definition == job().definition
+    after = json.loads(to_text(replace(read, version=9)))
+    assert after == written | {"version": 9}
+    assert of_text(to_text(job())) == job()
 
 
 def test_nothing_is_due_before_its_time() -> None:

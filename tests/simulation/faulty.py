@@ -126,9 +126,13 @@ class FaultyStore(Store):
     def claim(self, order: ClaimOrder) -> Flow[Claimed]:
         return named("claim", self._truth.claim(order), order)
 
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
+    def complete(
+        self, endings: Sequence[Ending], *, rescuing: bool = False, impatient: bool = False
+    ) -> Flow[Completed]:
         verb = "rescue" if rescuing else "complete"
-        return named(verb, self._truth.complete(endings, rescuing=rescuing), endings)
+        return named(
+            verb, self._truth.complete(endings, rescuing=rescuing, impatient=impatient), endings
+        )
 
     def settle(self, parents: Sequence[UUID], limit: int) -> Flow[list[Record]]:
         return named("settle", self._truth.settle(parents, limit), parents)

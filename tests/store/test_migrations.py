@@ -186,7 +186,7 @@ class TestVersions:
             SqliteStore(sqlite_path, migrate=False),
             PostgresStore(postgres_url, migrate=False),
         ):
-            assert [one.name for one in store.pending()] == ["0001_actions", "0002_jobs"]
+            assert [one.name for one in store.pending()] == NAMES
             with pytest.raises(ConfigError, match="duetime migrate"):
                 store.perform_blocking(store.find(Filter()))
             store.migrate_blocking()
@@ -194,11 +194,11 @@ class TestVersions:
             assert store.perform_blocking(store.find(Filter())) == []
             store.close()
 
-    @pytest.mark.parametrize(("oldest_code", "fine"), [(2, True), (3, False)])
+    @pytest.mark.parametrize(("oldest_code", "fine"), [(3, True), (4, False)])
     def test_a_newer_database_is_refused_only_if_it_says_so(
         self, sqlite_path: Path, postgres_url: str, oldest_code: int, fine: bool
     ) -> None:
-        newer = f"INSERT INTO duetime_migrations VALUES (3, 0, {oldest_code})"
+        newer = f"INSERT INTO duetime_migrations VALUES (4, 0, {oldest_code})"
         for store in (SqliteStore(sqlite_path), PostgresStore(postgres_url)):
             store.migrate_blocking()
         with closing(sqlite3.connect(sqlite_path)) as lite:
@@ -220,13 +220,14 @@ class TestUpgrading:
         for store in (SqliteStore(sqlite_path), PostgresStore(postgres_url)):
             first = store._loader.migrations()[0]
             run_script(store, [*first.statements, OLD_ACTION])
-            assert [one.name for one in store.pending()] == ["0002_jobs"]
+            assert [one.name for one in store.pending()] == NAMES[1:]
             [found] = store.perform_blocking(store.find(Filter()))
             assert (found.kind, found.job) == ("mail", None)
             assert store.pending() == []
             store.close()
 
 
+NAMES = ["0001_actions", "0002_jobs", "0003_declared"]
 OLD_ACTION = """
     INSERT INTO duetime_actions (id, due_at, created_at, version, priority, kind, lane, queue,
                                  created_by, payload)

@@ -125,6 +125,8 @@ def later_statements() -> dict[str, tuple[Statement, set[str]]]:
         "front": 100,
         "beyond": str(ONE),
         "window": 2000,
+        "known": True,
+        "started_at": 0,
     }
     return {
         "sweep": (
@@ -298,7 +300,19 @@ def indexes_in(plan: object) -> set[str]:
 
 
 def nodes_in(plan: object) -> set[str]:
-    return {str(found) for found in _values(plan, "Node Type")}
+    """Workers are few, and read all at once."""
+    return {node for node, table in _nodes(plan) if table != "duetime_workers"}
+
+
+def _nodes(plan: object) -> Iterator[tuple[str, str | None]]:
+    if isinstance(plan, dict):
+        if "Node Type" in plan:
+            yield plan["Node Type"], plan.get("Relation Name")
+        for value in plan.values():
+            yield from _nodes(value)
+    elif isinstance(plan, list):
+        for value in plan:
+            yield from _nodes(value)
 
 
 def _values(plan: object, key: str) -> Iterator[object]:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -19,11 +20,11 @@ from duetime.store.memory import MemoryStore
 class Fussy(MemoryStore):
     """Cannot keep one particular result."""
 
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
+    def complete(self, endings: Sequence[Ending], **how: Any) -> Flow[Completed]:
         for ending in endings:
             if isinstance(ending, Finish) and ending.result == '"unkeepable"':
                 raise InvalidArgument("result", ending.result, "this store cannot keep it")
-        return super().complete(endings, rescuing=rescuing)
+        return super().complete(endings, **how)
 
 
 class Forbidding(MemoryStore):
@@ -31,21 +32,21 @@ class Forbidding(MemoryStore):
 
     refusals = 0
 
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
+    def complete(self, endings: Sequence[Ending], **how: Any) -> Flow[Completed]:
         if self.refusals < 2:
             self.refusals += 1
             raise ConfigError("permission denied for table duetime_actions")
-        return super().complete(endings, rescuing=rescuing)
+        return super().complete(endings, **how)
 
 
 class Stubborn(MemoryStore):
     """Will not hear of one particular action any more."""
 
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
+    def complete(self, endings: Sequence[Ending], **how: Any) -> Flow[Completed]:
         for ending in endings:
             if "hated" in self.perform_blocking(self.get(ending.id, ANY)).payload:
                 raise InvalidArgument("id", ending.id, "this store has it already")
-        return super().complete(endings, rescuing=rescuing)
+        return super().complete(endings, **how)
 
 
 async def results(app: Duetime, texts: Sequence[str]) -> list[tuple[State, object]]:

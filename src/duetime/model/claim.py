@@ -120,9 +120,14 @@ def alive_for(sweep: float) -> int:
     return round(SWEEPS_ALIVE * sweep * 1_000_000)
 
 
+ALIVE = alive_for(10.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """A worker as it shows itself in the store."""
+    """A worker as it shows itself in the store. Once it is `introduced`, the store knows what it
+    runs and declares, and is told only that it lives. It counts as alive for so many
+    microseconds."""
 
     id: str
     app: str
@@ -131,16 +136,22 @@ class Presence:
     kinds: Sequence[str]
     queues: Sequence[str]
     concurrency: int
+    jobs: Sequence[str] = ()
+    alive: int = ALIVE
+    introduced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
     """What one look at the whole store found. `parents` are those that have ended, or are gone,
-    and for which children still wait: settle them. `next_tick` is the next of the app's jobs,
-    told by a sweep only."""
+    and for which children still wait: settle them. A sweep alone tells the next tick of the app's
+    jobs, whether one that was introduced is `known`, and whether it is the `youngest` of those
+    alive that declare jobs of the app."""
 
     now: int
     lanes: Sequence[LaneHead]
     expired: Sequence[Expired]
     parents: Sequence[UUID] = ()
     next_tick: int | None = None
+    known: bool = True
+    youngest: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
@@ -55,13 +55,18 @@ Ending = Finish | Again
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The actions whose endings took effect. `parents` are those of them that have come to
-    their end and may have children that wait for it: settle them. `jobs` are those of which
-    an occurrence came to its end just now."""
+    """The actions whose endings took effect, of which the `earlier` ones did so by an earlier
+    sending. `parents` are those of them that have come to their end and may have children that
+    wait for it: settle them. `jobs` tells what the ends just now made of jobs, one by one, and
+    `retold` what was told with a reply that may have been lost. The endings of the `busy` ones
+    were left alone, because somebody holds their job."""
 
     ended: set[UUID]
     parents: set[UUID]
     jobs: Sequence[JobEnd] = ()
+    retold: Sequence[JobEnd] = ()
+    earlier: set[UUID] = field(default_factory=set)
+    busy: set[UUID] = field(default_factory=set)
 
 
 def decide_loss(expired: Expired) -> Ending:

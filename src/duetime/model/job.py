@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import lru_cache
 from uuid import UUID
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict
 
 from duetime.model.action import NewAction, Record
 from duetime.model.clock import maybe_from_micros
@@ -17,6 +17,9 @@ from duetime.model.lane import Priority
 from duetime.model.recurrence import Recurrence
 from duetime.model.recurrence_text import from_text
 from duetime.model.state import Outcome
+
+# What is read from a store says so if a newer version wrote more than is known here.
+STRICT = ConfigDict(extra="forbid")
 
 
 class JobState(StrEnum):
@@ -40,6 +43,8 @@ class Overlap(StrEnum):
 class Definition:
     """What code, or `put`, says of a job: instants in microseconds, rules and data as text."""
 
+    __pydantic_config__ = STRICT
+
     name: str
     kind: str
     payload_version: int
@@ -60,6 +65,8 @@ class Definition:
 class JobRecord:
     """A job as stored. `next_due_at` is its next tick; None while it has none."""
 
+    __pydantic_config__ = STRICT
+
     definition: Definition
     app: str
     # By code; otherwise by `put`.
@@ -76,6 +83,9 @@ class JobRecord:
     last_outcome: Outcome | None = None
     consecutive_failures: int = 0
     last_error: str | None = None
+    # Since when it is told to be failing, and by which end it was told to be, or not to be.
+    failing_since: int | None = None
+    told_by: str | None = None
     triggered_by: str | None = None
     paused_at: int | None = None
     paused_by: str | None = None
@@ -83,6 +93,8 @@ class JobRecord:
     paused_until: int | None = None
     retired_at: int | None = None
     removed_at: int | None = None
+    # The text it was read from, if a newer version wrote more in it than is understood here.
+    read_from: str | None = None
 
     @property
     def name(self) -> str:
@@ -92,28 +104,12 @@ class JobRecord:
     def tenant(self) -> str | None:
         return self.definition.tenant
 
-    @property
-    def failing(self) -> bool:
-        return self.consecutive_failures >= self.definition.alert_after
-
     def paused(self, now: int) -> bool:
         until = self.paused_until
         return self.paused_at is not None and (until is None or now < until)
 
     def unpaused(self) -> JobRecord:
         return replace(self, paused_at=None, paused_by=None, pause_note=None, paused_until=None)
-
-
-_RECORD = TypeAdapter(JobRecord)
-
-
-def to_text(job: JobRecord) -> str:
-    """What a store keeps beside the columns by which it finds jobs."""
-    return _RECORD.dump_json(job).decode()
-
-
-def of_text(text: str) -> JobRecord:
-    return _RECORD.validate_json(text)
 
 
 def rule_of(job: JobRecord) -> Recurrence:
@@ -207,7 +203,7 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class JobEnd:
-    """A job before and after an occurrence of it came to its end."""
+    """A job before and after one occurrence of it came to its end."""
 
     before: JobRecord
     after: JobRecord

@@ -10,7 +10,7 @@ from duetime.model.chain import SYSTEM
 from duetime.model.clock import from_micros, maybe_micros
 from duetime.model.ending import Finish
 from duetime.model.ids import NewId
-from duetime.model.job import Change, Definition, Found, JobRecord, Overlap, rule_of
+from duetime.model.job import Change, Definition, Found, JobEnd, JobRecord, Overlap, rule_of
 from duetime.model.occurrence import occurrence, skipped
 from duetime.model.state import State
 from duetime.model.tenant import Scope, sees
@@ -152,11 +152,22 @@ def ended(job: JobRecord, end: Finish, now: int) -> JobRecord:
         triggered_by=end.triggered_by,
     )
     if end.state is State.succeeded:
-        return replace(after, consecutive_failures=0, last_error=None)
+        well = replace(after, consecutive_failures=0, last_error=None, failing_since=None)
+        return replace(well, told_by=job.told_by if job.failing_since is None else str(end.token))
     if end.state is State.failed:
         failures = job.consecutive_failures + 1
-        return replace(after, consecutive_failures=failures, last_error=end.error)
+        ill = replace(after, consecutive_failures=failures, last_error=end.error)
+        if job.failing_since is None and failures >= job.definition.alert_after:
+            return replace(ill, failing_since=now, told_by=str(end.token))
+        return ill
     return after
+
+
+def retold(job: JobRecord, end: Finish) -> JobEnd | None:
+    """What this end, sent once more, told of the job when it was new: its reply may be lost."""
+    if job.told_by != str(end.token):
+        return None
+    return JobEnd(replace(job, failing_since=0 if job.failing_since is None else None), job)
 
 
 def armed(job: JobRecord, now: int) -> JobRecord:

@@ -223,12 +223,15 @@ class Store(ABC):
         one twice."""
 
     @abstractmethod
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
+    def complete(
+        self, endings: Sequence[Ending], *, rescuing: bool = False, impatient: bool = False
+    ) -> Flow[Completed]:
         """Apply endings whose token is the stored one, at most one per action; return the ids
         that took effect, now or by an earlier sending of the same ending. With `rescuing`,
         apply only those whose lease has run out by now, and return only what changed now:
         of two rescuers one is told. Among the `parents` it returns is every finished one that
-        had a waiting child when the verb began.
+        had a waiting child when the verb began. With `impatient`, wait for no job that another
+        transaction holds: its occurrences are left alone, and told to be busy.
 
         Finish moves the action to history with its token as the ending token, finished_at
         now, and `lost` added to its losses. Again makes it scheduled: token, worker, lease,

@@ -247,14 +247,17 @@ class MemoryStore(MemoryJobs):
         return moves.claim_of(taken, token)
 
     @immediate
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Completed:
+    def complete(
+        self, endings: Sequence[Ending], *, rescuing: bool = False, impatient: bool = False
+    ) -> Completed:
         now = self._now()
+        again = [] if rescuing else [one for one in endings if self._had_ended(one)]
+        told = self._retold(again)
         fresh = [ending for ending in endings if self._end(ending, now, rescuing)]
-        jobs = self._end_jobs(ending for ending in fresh if isinstance(ending, Finish))
-        ended = {ending.id for ending in fresh}
-        if not rescuing:
-            ended |= {ending.id for ending in endings if self._had_ended(ending)}
-        return Completed(ended, {one for one in ended if self._rows.orphans(one)}, jobs)
+        jobs, earlier = self._end_jobs(fresh), {one.id for one in again}
+        ended = {ending.id for ending in fresh} | earlier
+        parents = {one for one in ended if self._rows.orphans(one)}
+        return Completed(ended, parents, jobs, told, earlier)
 
     def _end(self, ending: Ending, now: int, rescuing: bool) -> bool:
         row = self._rows.unfinished.get(ending.id)
@@ -317,12 +320,20 @@ class MemoryStore(MemoryJobs):
     @immediate
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Swept:
         now = self._now()
-        self._rows.set_worker(presence.id, (presence, now))
+        known = presence.id in self._rows.workers or not presence.introduced
+        seen = self._rows.greet(presence, now)
         expired = self._rows.expired(now, now + ahead)[:limit]
         gone = [moves.expired_of(r, r.token) for r in expired if r.token is not None]
         parents = [one for one in self._rows.parents() if self._rows.orphans(one)]
-        next_tick = self._next_tick(presence.app)
-        return Swept(now, self._rows.lanes.heads(), gone, parents, next_tick)
+        return Swept(
+            now,
+            self._rows.lanes.heads(),
+            gone,
+            parents,
+            self._next_tick(presence.app),
+            known,
+            self._is_youngest(seen, now),
+        )
 
     @immediate
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> int:
@@ -336,7 +347,7 @@ class MemoryStore(MemoryJobs):
 
     @immediate
     def leave(self, worker: str) -> None:
-        self._rows.set_worker(worker, None)
+        self._rows.dismiss(worker)
 
     # -- their steps -----------------------------------------------------------------
 

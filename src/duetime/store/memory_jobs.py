@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from duetime.model.action import Record
-from duetime.model.ending import Finish
+from duetime.model.ending import Ending, Finish
 from duetime.model.job import (
     Change,
     Changed,
@@ -21,7 +21,7 @@ from duetime.model.job import (
     Unfinished,
     told,
 )
-from duetime.model.job_edit import ended
+from duetime.model.job_edit import ended, retold
 from duetime.model.job_filter import Due, JobFilter, Named, Orphaned, Which
 from duetime.model.lane import job_lane
 from duetime.model.move import cancelled
@@ -31,7 +31,7 @@ from duetime.model.tenant import sees
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Wake, immediate
 from duetime.store.memory_lanes import Row
-from duetime.store.memory_rows import Rows
+from duetime.store.memory_rows import Rows, Seen
 
 
 class MemoryJobs(Store, ABC):
@@ -116,8 +116,19 @@ class MemoryJobs(Store, ABC):
         return job.next_due_at is not None and job.next_due_at <= self._now()
 
     def _known(self, app: str, since: int) -> set[str]:
-        live = (who for who, seen in self._rows.workers.values() if who.app == app and seen > since)
-        return {kind for who in live for kind in who.kinds}
+        return {name for one in self._live(app, since) for name in one.presence.jobs}
+
+    def _live(self, app: str, since: int) -> list[Seen]:
+        known = self._rows.workers.values()
+        return [one for one in known if one.presence.app == app and one.seen_at > since]
+
+    def _is_youngest(self, worker: Seen, now: int) -> bool:
+        """Of those that declare jobs of its app."""
+        own = (worker.started_at, worker.presence.id)
+        others = self._live(worker.presence.app, now - worker.presence.alive)
+        return not any(
+            (one.started_at, one.presence.id) > own for one in others if one.presence.jobs
+        )
 
     def _next_tick(self, app: str) -> int | None:
         ticks = (job.next_due_at for job in self._rows.jobs.values() if job.app == app)
@@ -173,14 +184,22 @@ class MemoryJobs(Store, ABC):
         [turn] = in_turn([back], job, self._unfinished(job.name))
         return turn
 
-    def _end_jobs(self, finishes: Iterable[Finish]) -> list[JobEnd]:
-        before: dict[str, JobRecord] = {}
-        for one in finishes:
-            if one.job is not None and one.job in self._rows.jobs:
-                job = self._rows.jobs[one.job]
-                before.setdefault(one.job, job)
-                self._rows.set_job(ended(job, one, self._now()))
-        return [JobEnd(job, self._rows.jobs[name]) for name, job in before.items()]
+    def _end_jobs(self, endings: Iterable[Ending]) -> list[JobEnd]:
+        ends: list[JobEnd] = []
+        for one, job in self._of_jobs(endings):
+            ends.append(JobEnd(job, ended(job, one, self._now())))
+            self._rows.set_job(ends[-1].after)
+        return ends
+
+    def _retold(self, endings: Iterable[Ending]) -> list[JobEnd]:
+        told = (retold(job, one) for one, job in self._of_jobs(endings))
+        return [one for one in told if one is not None]
+
+    def _of_jobs(self, endings: Iterable[Ending]) -> Iterator[tuple[Finish, JobRecord]]:
+        """Each with its job as it is by then."""
+        for one in endings:
+            if isinstance(one, Finish) and one.job is not None and one.job in self._rows.jobs:
+                yield one, self._rows.jobs[one.job]
 
 
 def _fits(job: JobRecord, wanted: JobFilter) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TypeVar
 from uuid import UUID
 
@@ -22,6 +23,15 @@ V = TypeVar("V")
 Slot = tuple[str | None, str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A worker, and when it came and was seen last."""
+
+    presence: Presence
+    started_at: int
+    seen_at: int
+
+
 class Rows:
     """Every table of the store. Read them freely; change them through the verbs below."""
 
@@ -31,7 +41,7 @@ class Rows:
         # Earlier runs only: the current or last one is told by the action's own row.
         self.runs: dict[UUID, tuple[StoredRun, ...]] = {}
         self.audit: dict[str, tuple[AuditEntry, ...]] = {}
-        self.workers: dict[str, tuple[Presence, int]] = {}
+        self.workers: dict[str, Seen] = {}
         self.jobs: dict[str, JobRecord] = {}
         self.ticks: dict[tuple[str, int], bool] = {}
         self.lanes = Lanes()
@@ -145,8 +155,18 @@ class Rows:
     def forget_tick(self, job: str, tick: int) -> None:
         self._set(self.ticks, (job, tick), None)
 
-    def set_worker(self, worker: str, seen: tuple[Presence, int] | None) -> None:
-        self._set(self.workers, worker, seen)
+    def greet(self, presence: Presence, now: int) -> Seen:
+        """It lives. Once introduced, it does not say again what it runs."""
+        old = self.workers.get(presence.id)
+        if presence.introduced:
+            kinds, jobs = (old.presence.kinds, old.presence.jobs) if old else ((), ())
+            presence = replace(presence, kinds=kinds, jobs=jobs)
+        seen = Seen(presence, old.started_at if old else now, now)
+        self._set(self.workers, presence.id, seen)
+        return seen
+
+    def dismiss(self, worker: str) -> None:
+        self._set(self.workers, worker, None)
 
     def _set(self, table: dict[K, V], key: K, value: V | None) -> None:
         old = table.get(key)

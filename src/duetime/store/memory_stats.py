@@ -24,7 +24,8 @@ def count(rows: Rows, tenant: Scope, now: int, alive: int, limit: int) -> Counte
         )
         for state in FINISHED
     }
-    seen = [(one, at) for one, at in rows.workers.values() if at >= now - alive]
+    known = ((one.presence, one.seen_at) for one in rows.workers.values())
+    seen = [(one, at) for one, at in known if at >= now - alive]
     return Counted(now, [_lane(lane, found, now) for lane, found in lanes.items()], finished, seen)
 
 

@@ -134,14 +134,17 @@ class Testing:
     async def _tick(self) -> int | None:
         """Seed, and deal with the ticks that have come; when the next one comes."""
         app, settings = self._app, self._app.worker_settings()
-        await Seeder(app.store, app.parts.jobs, settings, self._ids, lambda: False).seed()
-        time = StoreTime(app.clock, monotonic)
+        parts, time = app.parts, StoreTime(app.clock, monotonic)
+        seeder = Seeder(
+            app.store, parts.telling, parts.jobs, time, settings, self._ids, lambda: False
+        )
+        await seeder.seed()
         reporter = Reporter(app.parts)
 
         def ticked(changes: Sequence[Changed]) -> None:
             reporter.jobs_ended([JobEnd(one.before, one.after) for one in changes if one.before])
 
-        ticker = Ticker(app.store, time, settings, self._ids, ticked)
+        ticker = Ticker(app.store, app.parts.telling, time, settings, self._ids, ticked)
         while await ticker.tick():
             pass
         await reporter.settle()
@@ -181,7 +184,7 @@ class Testing:
     async def _run(self, claimed: Claimed) -> None:
         app, endings = self._app, list[tuple[Held, Ending]]()
         reporter = Reporter(app.parts)
-        chainer = Chainer(app.store, reporter.settled, lambda: None)
+        chainer = Chainer(app.store, app.parts.telling, reporter.settled, lambda: None)
 
         def recorded(held: Held, run: Recorded) -> None:
             reporter.recorded(held, run.ending)
@@ -211,7 +214,9 @@ class Testing:
         self, endings: list[tuple[Held, Ending]], reporter: Reporter, chainer: Chainer
     ) -> None:
         store = self._app.store
-        done = await store.perform(store.complete([ending for _, ending in endings]))
+        telling = self._app.parts.telling
+        sent = [(held.claim, ending) for held, ending in endings]
+        done = await store.perform(telling.complete(sent, impatient=False))
         for held, ending in endings:
             if ending.id in done.ended:
                 reporter.recorded(held, ending)

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from duetime.model.action import Record
 from duetime.store.base import Store
-from duetime.store.cascade import MOST, cascade
+from duetime.store.cascade import MOST
 from duetime.worker.service import NO_HURRY, Service
+from duetime.worker.telling import Telling
 
 
 class Chainer:
@@ -22,10 +23,12 @@ class Chainer:
     def __init__(
         self,
         store: Store,
+        telling: Telling,
         settled: Callable[[Sequence[Record]], None],
         done: Callable[[], None],
     ) -> None:
         self._store = store
+        self._telling = telling
         self._settled = settled
         self._done = done
         self._parents: dict[UUID, None] = {}
@@ -50,7 +53,7 @@ class Chainer:
     async def settle_some(self) -> bool:
         """One transaction; whether it found any children."""
         parents = list(islice(self._parents, MOST))
-        done = await self._store.perform(cascade(self._store, parents))
+        done = await self._store.perform(self._telling.settle(parents))
         for one in parents:
             del self._parents[one]
         self._parents |= dict.fromkeys(done.rest)

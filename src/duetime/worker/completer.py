@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from duetime.errors import InvalidArgument, LeaseLost
 from duetime.model.ending import Completed, Ending, Finish
@@ -13,10 +13,14 @@ from duetime.model.state import Outcome, State
 from duetime.store.base import Store
 from duetime.worker.held import Held, Holdings
 from duetime.worker.service import NO_HURRY, Service
+from duetime.worker.telling import Telling
 
 log = logging.getLogger("duetime.worker")
 
 GATHER = 0.02
+# An occurrence whose job somebody holds is sent again after so many seconds, and then less often.
+HELD = 0.05
+LONGEST_HELD = 1.0
 
 
 class Completer:
@@ -31,6 +35,7 @@ class Completer:
         store: Store,
         holdings: Holdings,
         batch: int,
+        telling: Telling,
         recorded: Callable[[Held, Ending], None],
         flushed: Callable[[], None],
         ended: Callable[[Completed], None],
@@ -38,15 +43,18 @@ class Completer:
         self._store = store
         self._holdings = holdings
         self._batch = batch
+        self._telling = telling
         self._recorded = recorded
         self._flushed = flushed
         self._ended = ended
         self._waiting: dict[Held, Ending] = {}
+        self._put_off: dict[Held, Ending] = {}
+        self._pause = HELD
         self._full = asyncio.Event()
         self.service = Service("completion", self._step)
 
     def __len__(self) -> int:
-        return len(self._waiting)
+        return len(self._waiting) + len(self._put_off)
 
     def add(self, held: Held, ending: Ending) -> None:
         first = not self._waiting
@@ -82,16 +90,34 @@ class Completer:
 
     async def _send(self, batch: list[Held]) -> None:
         try:
-            endings = [self._waiting[held] for held in batch]
-            done = await self._store.perform(self._store.complete(endings))
+            sent = [(held.claim, self._waiting[held]) for held in batch]
+            done = await self._store.perform(self._telling.complete(sent, impatient=True))
         except InvalidArgument as error:
             await self._isolate(batch, error)
             return
         everything = len(done.ended) == len(batch)
         for held in batch:
-            self._settle(held, everything or held.claim.id in done.ended)
+            if everything or held.claim.id not in done.busy:
+                self._settle(held, everything or held.claim.id in done.ended)
+        self._wait_for_jobs(batch if done.busy else [])
         self._ended(done)
         self._flushed()
+
+    def _wait_for_jobs(self, batch: Sequence[Held]) -> None:
+        """Those that were left alone are sent again in a moment: nobody else waits for them."""
+        busy = {held: self._waiting.pop(held) for held in batch if held in self._waiting}
+        if busy:
+            self._put_off |= busy
+            asyncio.get_running_loop().call_later(self._pause, self.take_up)
+            self._pause = min(self._pause * 2, LONGEST_HELD)
+        elif not self._put_off:
+            self._pause = HELD
+
+    def take_up(self) -> None:
+        """What was put off waits like all others again."""
+        again, self._put_off = self._put_off, {}
+        for held, ending in again.items():
+            self.add(held, ending)
 
     async def _isolate(self, batch: list[Held], error: InvalidArgument) -> None:
         """The store refused the data of some ending: halve until it is found, fail that one.

@@ -14,12 +14,14 @@ from duetime.model.clock import Clock, monotonic
 from duetime.model.ids import NewId, TimeOrderedIds
 from duetime.model.misfire import MISFIRE_AFTER
 from duetime.model.payload import Payloads
+from duetime.outbox import Outbox
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
 from duetime.worker.declared import DeclaredJobs
 from duetime.worker.handler import Handlers
 from duetime.worker.heartbeat import Heartbeat, Renewal, ThreadBeat
 from duetime.worker.slots import Queues
+from duetime.worker.telling import Telling
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,13 @@ class Parts:
     meters: Meters
     clock: Clock
     jobs: DeclaredJobs = field(default_factory=DeclaredJobs)
+    outbox: Outbox = field(init=False)
+    telling: Telling = field(init=False)
+
+    def __post_init__(self) -> None:
+        outbox = Outbox(self.store, self.payloads, TimeOrderedIds())
+        object.__setattr__(self, "outbox", outbox)
+        object.__setattr__(self, "telling", Telling(self.store, outbox))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from duetime.events import (
+    ENDINGS,
     ActionCancelled,
-    ActionFailed,
-    ActionSucceeded,
-    Event,
     cancellations,
+    ending_event,
     job_events,
+    of_claim,
+    of_record,
 )
 from duetime.model.action import Record
 from duetime.model.claim import Claim
@@ -56,9 +56,7 @@ class Reporter:
         if isinstance(ending, Finish):
             record = await self._store.perform(self._store.get(ending.id, ANY))
             self._meters.finished(record.kind, record.tenant, ending.state)
-            by, correlation_id = record.created_by, record.correlation_id
-            told = _event(record.kind, record.tenant, correlation_id, by, ending)
-            await self._events.emit([told])
+            await self._events.emit([ending_event(of_record(record), ending)])
 
     def jobs_ended(self, ends: Sequence[JobEnd]) -> None:
         told = [event for one in ends for event in job_events(one.before, one.after)]
@@ -80,40 +78,10 @@ class Reporter:
             await asyncio.wait(self._telling)
 
     def _tell(self, claim: Claim, ending: Finish) -> None:
-        event_type = _EVENTS[ending.state]
-        if self._events.wanted(event_type):
-            told = _event(claim.kind, claim.tenant, claim.correlation_id, claim.by, ending)
-            self._spawn(self._events.emit([told]))
+        if self._events.wanted(ENDINGS[ending.state]):
+            self._spawn(self._events.emit([ending_event(of_claim(claim), ending)]))
 
     def _spawn(self, telling: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(telling)
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
-
-
-_EVENTS: dict[State, type[Event]] = {
-    State.succeeded: ActionSucceeded,
-    State.failed: ActionFailed,
-    State.cancelled: ActionCancelled,
-}
-
-
-def _event(
-    kind: str, tenant: str | None, correlation_id: str | None, by: str, ending: Finish
-) -> Event:
-    def told(event: Callable[..., Event], **more: object) -> Event:
-        return event(
-            action_id=ending.id,
-            kind=kind,
-            tenant=tenant,
-            correlation_id=correlation_id,
-            by=by,
-            **more,
-        )
-
-    if ending.state is State.succeeded:
-        result = None if ending.result is None else json.loads(ending.result)
-        return told(ActionSucceeded, result=result)
-    if ending.state is State.failed:
-        return told(ActionFailed, error=ending.error)
-    return told(ActionCancelled, reason=ending.error)

@@ -153,6 +153,9 @@ class Runner:
                 lambda lent: self._inject_with(hop, held, handler, payload, lent),
                 timed,
                 lambda end: self._decide(held, handler, end),
+                lambda ending: self._parts.telling.complete(
+                    [(held.claim, ending)], impatient=False
+                ),
             ).run()
 
         async def run() -> End | Recorded:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, StoreUnavailable
@@ -17,6 +18,7 @@ from duetime.worker.held import Holdings
 from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import Service
 from duetime.worker.storetime import StoreTime
+from duetime.worker.telling import Telling
 
 log = logging.getLogger("duetime.worker")
 
@@ -42,6 +44,7 @@ class Sweeper:
     def __init__(
         self,
         store: Store,
+        telling: Telling,
         time: StoreTime,
         presence: Presence,
         holdings: Holdings,
@@ -49,9 +52,10 @@ class Sweeper:
         settings: WorkerSettings,
         lost: Callable[[Ending], Awaitable[None]],
         ended: Callable[[Completed], None],
-        next_tick: Callable[[int | None], None],
+        swept: Callable[[Swept], None],
     ) -> None:
         self._store = store
+        self._telling = telling
         self._time = time
         self._presence = presence
         self._holdings = holdings
@@ -60,7 +64,7 @@ class Sweeper:
         self._ahead = int(settings.preclaim * SECOND)
         self._lost = lost
         self._ended = ended
-        self._next_tick = next_tick
+        self._swept = swept
         self.listener: Listener | None = None
         self._wanted = False
         self._next_sweep = 0.0
@@ -112,11 +116,18 @@ class Sweeper:
         self._claimer().looked(swept.lanes, swept.now)
         self._ended(Completed(set(), set(swept.parents)))
         if sweeping:
-            self._next_tick(swept.next_tick)
+            self._introduced(swept.known)
+            self._swept(swept)
             self._crowded = len(swept.parents) >= self._settings.batch
         rescued = await self._rescue(swept.expired)
         if rescued and len(swept.expired) >= self._settings.batch:
             # There may be more than one sweep shows.
+            self._next_sweep = self._time.monotonic()
+
+    def _introduced(self, known: bool) -> None:
+        """One that was away for long is forgotten: then it introduces itself again, at once."""
+        self._presence = replace(self._presence, introduced=known)
+        if not known:
             self._next_sweep = self._time.monotonic()
 
     async def _perform(self, flow: Flow[Swept], sent: float) -> Swept:
@@ -164,7 +175,7 @@ class Sweeper:
     async def _free(self, endings: Sequence[Ending]) -> set[UUID]:
         """One that the store refuses must not keep the others from being rescued."""
         try:
-            done = await self._store.perform(self._store.complete(endings, rescuing=True))
+            done = await self._store.perform(self._telling.rescue(endings))
             self._ended(done)
             return done.ended
         except InvalidArgument as error:

@@ -16,6 +16,7 @@ from duetime.store.flow import Wake
 from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import NO_HURRY, Service
 from duetime.worker.storetime import StoreTime
+from duetime.worker.telling import Telling
 
 log = logging.getLogger("duetime.worker")
 
@@ -34,6 +35,7 @@ class Ticker:
     def __init__(
         self,
         store: Store,
+        telling: Telling,
         time: StoreTime,
         settings: WorkerSettings,
         new_id: NewId,
@@ -41,6 +43,7 @@ class Ticker:
     ) -> None:
         """`ticked` is told what became of the jobs whose tick had come."""
         self._store = store
+        self._telling = telling
         self._time = time
         self._app = settings.app
         self._lane = job_lane(settings.app)
@@ -78,7 +81,7 @@ class Ticker:
         self._heard = []
         due = Due(self._app, self._batch)
         try:
-            edited = await self._store.perform(self._store.edit_jobs(due, self._decide))
+            edited = await self._store.perform(self._telling.edit_jobs(due, self._decide))
         except StoreUnavailable:
             # Perhaps it was too much for one transaction: after a long downtime it may be.
             self._batch = max(self._batch // 2, 1)

@@ -15,6 +15,7 @@ from duetime.model.outcome import Broken, Cancel, End, Fail, Released, Returned,
 from duetime.model.state import State
 from duetime.store.ambient import within
 from duetime.store.base import Store
+from duetime.store.flow import Flow
 from duetime.store.transaction import Hop, Opener, OwnCommit
 
 log = logging.getLogger("duetime.worker")
@@ -46,7 +47,14 @@ class Transacting:
     """One run: begin, work, complete, commit. What the handler raises takes everything back."""
 
     def __init__(
-        self, store: Store, opener: Opener, hop: Hop, work: Work, timed: Timed, decide: Decide
+        self,
+        store: Store,
+        opener: Opener,
+        hop: Hop,
+        work: Work,
+        timed: Timed,
+        decide: Decide,
+        complete: Callable[[Ending], Flow[Completed]],
     ) -> None:
         self._store = store
         self._opener = opener
@@ -55,6 +63,7 @@ class Transacting:
         self._work = work
         self._timed = timed
         self._decide = decide
+        self._flow_of = complete
 
     async def run(self) -> End | Recorded:
         try:
@@ -132,7 +141,7 @@ class Transacting:
 
     async def _complete(self, ending: Ending) -> Completed:
         """The last statement, fenced: only for it is the action's row locked."""
-        flow, joined = self._store.complete([ending]), self._transaction.joined
+        flow, joined = self._flow_of(ending), self._transaction.joined
         if self._opener.blocking:
             return cast("Completed", await self._hop(lambda: joined.perform_last_blocking(flow)))
         return await joined.perform_last(flow)

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 
 from duetime.errors import ConfigError, DuetimeError, LeaseLost
-from duetime.model.claim import Presence
+from duetime.model.claim import Presence, Swept, alive_for
 from duetime.model.clock import SettableClock
 from duetime.model.ending import Completed, Ending
 from duetime.model.job import Changed, JobEnd
@@ -20,7 +20,7 @@ from duetime.model.retry import Retry
 from duetime.store.flow import Wake
 from duetime.worker.chainer import Chainer
 from duetime.worker.claimer import Claimer
-from duetime.worker.completer import Completer
+from duetime.worker.completer import HELD, Completer
 from duetime.worker.heartbeat import LoopGone, Renewal, leases_of
 from duetime.worker.held import Held, Holdings
 from duetime.worker.parts import Parts, Ports, WorkerSettings
@@ -70,12 +70,16 @@ class Worker:
         parts, settings, time, held = self._parts, self._settings, self._time, self._holdings
         self._reporter = Reporter(parts)
         self._chainer = Chainer(
-            self._store, self._reporter.settled, lambda: self._sweeper.settled()
+            self._store,
+            self._parts.telling,
+            self._reporter.settled,
+            lambda: self._sweeper.settled(),
         )
         self._completer = Completer(
             self._store,
             held,
             settings.batch,
+            self._parts.telling,
             self._reporter.recorded,
             lambda: self._claimer.slot_freed(),
             self._done,
@@ -103,6 +107,7 @@ class Worker:
         store, settings, time, held = self._store, self._settings, self._time, self._holdings
         self._sweeper = Sweeper(
             store,
+            self._parts.telling,
             time,
             self._presence(),
             held,
@@ -110,7 +115,7 @@ class Worker:
             settings,
             self._reporter.lost,
             self._done,
-            lambda next_tick: self._ticker.swept(next_tick),
+            self._swept,
         )
         self._claimer = Claimer(
             self.id,
@@ -127,9 +132,15 @@ class Worker:
             caught_up=self._reporter.caught_up,
         )
         self._pruner = Pruner(store, settings)
-        self._ticker = Ticker(store, time, settings, ports.ids, self._ticked)
+        self._ticker = Ticker(store, self._parts.telling, time, settings, ports.ids, self._ticked)
         self._seeder = Seeder(
-            store, self._parts.jobs, settings, ports.ids, lambda: self._ticker.ticking
+            store,
+            self._parts.telling,
+            self._parts.jobs,
+            time,
+            settings,
+            ports.ids,
+            lambda: self._ticker.ticking,
         )
 
     def _presence(self) -> Presence:
@@ -142,6 +153,8 @@ class Worker:
             kinds=self._parts.handlers.kinds(),
             queues=[] if queues is None else list(queues),
             concurrency=self._settings.concurrency,
+            jobs=self._parts.jobs.names(),
+            alive=alive_for(self._settings.sweep),
         )
 
     def _renewed(self) -> None:
@@ -160,7 +173,11 @@ class Worker:
     def _done(self, done: Completed) -> None:
         """What ended may have children, and be an occurrence of a job."""
         self._chainer.ended(done.parents)
-        self._reporter.jobs_ended(done.jobs)
+        self._reporter.jobs_ended([*done.jobs, *done.retold])
+
+    def _swept(self, swept: Swept) -> None:
+        self._ticker.swept(swept.next_tick)
+        self._seeder.swept(swept.youngest)
 
     def _ticked(self, changes: Sequence[Changed]) -> None:
         """What is queued up waits for another, which may have ended meanwhile."""
@@ -293,9 +310,12 @@ class Worker:
         deadline = self._time.monotonic() + self._settings.lease
         while self._unrecorded() and self._time.monotonic() < deadline:
             try:
+                self._completer.take_up()
                 await self._completer.flush()
                 if len(self._chainer):
                     await self._chainer.settle_some()
+                if len(self._completer):
+                    await asyncio.sleep(HELD)  # somebody holds a job
             except DuetimeError as error:
                 log.warning("stopping: %s", error)
                 await asyncio.sleep(0.2)

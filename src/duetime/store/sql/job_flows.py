@@ -33,6 +33,7 @@ from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import job_rows, rows
 from duetime.store.sql.client_flows import audit_add
+from duetime.store.sql.job_rows import HeldJobs
 from duetime.store.sql.wakes import wake, wake_jobs
 from duetime.store.sql.worker_flows import clock
 
@@ -118,20 +119,29 @@ class JobFlows(Store, ABC):
 
     # -- being told of ends ----------------------------------------------------------
 
-    def _end_jobs(self, finishes: Sequence[Finish]) -> Steps[list[JobEnd]]:
-        """What the ends of their occurrences make of jobs."""
-        if not finishes:
-            return []
+    def _hold_jobs(self, finishes: Sequence[Finish], impatient: bool) -> Steps[HeldJobs]:
+        """The jobs of these; `impatient`, only those that nobody holds."""
         names = sorted({one.job for one in finishes if one.job is not None})
-        found = yield Statement("jobs_named", _names(names))
-        before = job_rows.jobs(found)
-        after = dict(before)
+        if not names:
+            return HeldJobs({}, 0, frozenset())
+        found = yield Statement("jobs_free" if impatient else "jobs_named", _names(names))
+        rest = {*names} - job_rows.names(found)
+        busy = (yield Statement("jobs_there", _names(rest))) if rest and impatient else ()
+        now = cast("int", found[0][1]) if found else 0
+        return HeldJobs(job_rows.jobs(found), now, frozenset(cast("str", row[0]) for row in busy))
+
+    def _end_jobs(self, finishes: Sequence[Finish], jobs: HeldJobs) -> Steps[list[JobEnd]]:
+        """What the ends of their occurrences make of jobs, one by one."""
+        ends: list[JobEnd] = []
+        after = dict(jobs.by_name)
         for one in finishes:
             if one.job in after:
-                after[one.job] = ended(after[one.job], one, cast("int", found[0][1]))
-        if after:
-            yield Statement("jobs_set", {"rows": job_rows.job_rows(after.values())})
-        return [JobEnd(before[name], after[name]) for name in after]
+                ends.append(JobEnd(after[one.job], ended(after[one.job], one, jobs.now)))
+                after[one.job] = ends[-1].after
+        if ends:
+            last = {one.after.name: one.after for one in ends}
+            yield Statement("jobs_set", {"rows": job_rows.job_rows(last.values())})
+        return ends
 
     # -- being brought back ----------------------------------------------------------
 

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from pydantic import ValidationError
 
-from duetime.model.job import JobRecord, NewOccurrence, Unfinished, of_text, to_text
+from duetime.model.ending import Finish
+from duetime.model.job import JobEnd, JobRecord, NewOccurrence, Unfinished
+from duetime.model.job_edit import retold
+from duetime.model.job_text import of_text, to_text
 from duetime.store.flow import Row, Rows
 from duetime.store.sql import rows
 
 log = logging.getLogger("duetime.store")
+
+
+@dataclass(frozen=True, slots=True)
+class HeldJobs:
+    """Jobs that are ours until we commit, the store's clock, and those that others hold."""
+
+    by_name: Mapping[str, JobRecord]
+    now: int
+    busy: frozenset[str]
+
+    def retold(self, finishes: Iterable[Finish]) -> list[JobEnd]:
+        jobs = ((self.by_name.get(one.job or ""), one) for one in finishes)
+        told = (retold(job, one) for job, one in jobs if job is not None)
+        return [one for one in told if one is not None]
 
 
 def jobs(found: Rows) -> dict[str, JobRecord]:

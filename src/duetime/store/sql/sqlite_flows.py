@@ -49,10 +49,12 @@ class SqliteFlows(SqlFlows, ABC):
     @flow(resend=True)
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:
         now = yield from clock()
-        yield Statement("present", presence_params(presence) | {"now": now})
-        params = {"ahead": ahead, "limit": limit, "now": now, "app": presence.app}
-        (row,) = yield Statement("sweep", params | self._among_children())
-        return self._swept(row)
+        shown = presence_params(presence)
+        here = yield Statement("seen" if presence.introduced else "present", shown | {"now": now})
+        since = {"known": bool(here), "started_at": here[0][0] if here else 0}
+        params = {"ahead": ahead, "limit": limit, "now": now}
+        (row,) = yield Statement("sweep", shown | params | since | self._among_children())
+        return self._swept(row, presence)
 
     @flow()
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> Steps[int]:

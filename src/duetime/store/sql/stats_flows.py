@@ -35,6 +35,14 @@ class StatsFlows(Store, ABC):
 
 
 def _seen(row: Any) -> tuple[Presence, int]:
-    id_, app, host, pid, kinds, queues, concurrency, seen_at = row
-    presence = Presence(id_, app, host, pid, json.loads(kinds), json.loads(queues), concurrency)
-    return presence, seen_at
+    id_, app, host, pid, kinds, jobs, queues, concurrency, seen_at = row
+    return Presence(
+        id=id_,
+        app=app,
+        host=host,
+        pid=pid,
+        kinds=json.loads(kinds),
+        queues=json.loads(queues),
+        concurrency=concurrency,
+        jobs=json.loads(jobs or "[]"),
+    ), seen_at

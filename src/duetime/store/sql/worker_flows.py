@@ -27,6 +27,7 @@ from duetime.model.job import JobEnd
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Row, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
+from duetime.store.sql.job_rows import HeldJobs
 from duetime.store.sql.wakes import wake
 
 # So many actions at the front of each lane are asked for their lease in every sweep. The
@@ -70,7 +71,9 @@ class WorkerFlows(Store, ABC):
         now = taken[0][0] if taken else (yield from clock())
         return Claimed(now, [rows.claim(row) for row in taken])
 
-    def complete(self, endings: Sequence[Ending], *, rescuing: bool = False) -> Flow[Completed]:
+    def complete(
+        self, endings: Sequence[Ending], *, rescuing: bool = False, impatient: bool = False
+    ) -> Flow[Completed]:
         # The first ending of a run counts, also within one call.
         by_token: dict[UUID, Ending] = {}
         for one in endings:
@@ -82,13 +85,20 @@ class WorkerFlows(Store, ABC):
         mode = Mode.pinned if of_jobs or (finishes and agains) else Mode.hot
 
         def steps() -> Steps[Completed]:
-            done = yield from self._end_all(finishes, agains, rescuing)
-            jobs = yield from self._end_jobs([one for one in of_jobs if one.id in done.ended])
-            if len(done.ended) < len(endings) and not rescuing:
-                earlier = yield from _look_up([e for e in endings if e.id not in done.ended])
-                # Whether children wait for these was told in the reply that was lost.
-                done = Completed(done.ended | earlier, done.parents | earlier)
-            return replace(done, jobs=jobs)
+            # Jobs first, as everybody who changes one holds it before its occurrences.
+            jobs = yield from self._hold_jobs(of_jobs, impatient)
+            busy = {one.id for one in of_jobs if one.job in jobs.busy}
+            free = [one for one in finishes if one.id not in busy] if busy else finishes
+            done = yield from self._end_all(free, agains, rescuing)
+            ends = yield from self._end_jobs([one for one in of_jobs if one.id in done.ended], jobs)
+            done = replace(done, jobs=ends, busy=busy)
+            if rescuing or len(done.ended) + len(busy) == len(endings):
+                return done
+            earlier = yield from _look_up([e for e in endings if e.id not in done.ended | busy])
+            retold = jobs.retold(one for one in of_jobs if one.id in earlier)
+            # Whether children wait for those was told in the reply that was lost.
+            ended, parents = done.ended | earlier, done.parents | earlier
+            return replace(done, ended=ended, parents=parents, retold=retold, earlier=earlier)
 
         return Flow(steps, mode, resend=True)
 
@@ -107,7 +117,10 @@ class WorkerFlows(Store, ABC):
         return done
 
     @abstractmethod
-    def _end_jobs(self, finishes: Sequence[Finish]) -> Steps[list[JobEnd]]: ...
+    def _hold_jobs(self, finishes: Sequence[Finish], impatient: bool) -> Steps[HeldJobs]: ...
+
+    @abstractmethod
+    def _end_jobs(self, finishes: Sequence[Finish], jobs: HeldJobs) -> Steps[list[JobEnd]]: ...
 
     def _end(self, name: str, endings: Sequence[Ending], rescuing: bool) -> Steps[Rows]:
         params = rows.ending_params(endings) | {"rescuing": rescuing or None}
@@ -146,7 +159,7 @@ class WorkerFlows(Store, ABC):
         where = {"ahead": ahead, "limit": limit}
         params = presence_params(presence) | self._ping() | where | {"front": FRONT}
         (row,) = yield Statement("sweep", params | self._among_children())
-        swept = self._swept(row)
+        swept = self._swept(row, presence)
         if row[3] and monotonic() >= self._next_deep_look:
             swept = replace(swept, expired=(yield from self._look_deep(where)))
         return swept
@@ -155,10 +168,12 @@ class WorkerFlows(Store, ABC):
         """Which of the children that wait a sweep asks for their parents: it comes round."""
         return {"beyond": str(self._beyond), "window": WINDOW}
 
-    def _swept(self, row: Row) -> Swept:
+    def _swept(self, row: Row, presence: Presence) -> Swept:
         last = cast("str | None", row[5])
         self._beyond = FIRST_ID if last is None else UUID(last)
-        return replace(rows.swept(row), next_tick=cast("int | None", row[6]))
+        next_tick, known, younger = cast("Any", row)[6:9]
+        known = known or not presence.introduced
+        return replace(rows.swept(row), next_tick=next_tick, known=known, youngest=not younger)
 
     def _look_deep(self, where: Mapping[str, object]) -> Steps[list[Expired]]:
         """Running actions stand at the front of their lanes, since claims begin there; but
@@ -219,12 +234,17 @@ def _ids(found: Rows) -> set[UUID]:
 
 
 def presence_params(presence: Presence) -> dict[str, object]:
+    """What the store knows already is not sent again: of ten thousand jobs that is a megabyte."""
+    new = not presence.introduced
     return {
         "worker": presence.id,
         "app": presence.app,
         "host": presence.host,
         "pid": presence.pid,
-        "kinds": json.dumps(list(presence.kinds)),
+        "kinds": json.dumps(list(presence.kinds) if new else []),
+        "jobs": json.dumps(list(presence.jobs) if new else []),
+        "introducing": new or None,
+        "alive": presence.alive,
         "queues": json.dumps(list(presence.queues)),
         "concurrency": presence.concurrency,
     }

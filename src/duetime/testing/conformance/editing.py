@@ -10,6 +10,7 @@ from duetime.errors import IllegalState
 from duetime.model.claim import Presence
 from duetime.model.job import Change, Found, JobRecord, Overlap
 from duetime.model.job_filter import Orphaned
+from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.testing.conformance.probe import LATER, SECOND, WORKER, Probe, finish
 from duetime.testing.conformance.suite import Suite
@@ -131,22 +132,54 @@ class Editing(Suite):
         assert sorted(one.after.name for one in edited.changes) == ["x-3", "x-4"]
         assert edited.next_tick == probe.now - 2
 
-    async def test_orphaned_are_declared_ones_that_no_live_worker_runs(self, probe: Probe) -> None:
+    async def test_orphaned_are_those_that_no_live_worker_declares(self, probe: Probe) -> None:
         await probe.put(
             probe.job("mail"),
+            probe.job("shop-mail"),
             probe.job("x-lost"),
             probe.job("x-put", declared=False),
             probe.job("x-retired", retired_at=1),
             probe.job("x-removed", removed_at=1),
             probe.job("x-other", app="bank"),
         )
-        # It runs the kind `mail`; somebody else, of another app, all the others.
+        # It declares the job `shop-mail`, and only runs what is named `mail`; somebody else, of
+        # another app, declares the others.
         await probe.sweep()
-        other = Presence("w2", "bank", "there", 2, ["x-lost"], [], 1)
+        other = Presence("w2", "bank", "there", 2, ["x-lost"], [], 1, ["x-lost"])
         await probe.do(probe.store.sweep(other, 0, 1))
-        assert await _orphans(probe, alive=SECOND) == ["x-lost"]
-        probe.pass_time(2 * SECOND)
         assert await _orphans(probe, alive=SECOND) == ["mail", "x-lost"]
+        probe.pass_time(2 * SECOND)
+        assert await _orphans(probe, alive=SECOND) == ["mail", "shop-mail", "x-lost"]
+
+    async def test_a_worker_that_is_known_need_not_say_what_it_declares(self, probe: Probe) -> None:
+        await probe.put(probe.job("shop-mail"))
+        brief = replace(WORKER, kinds=[], jobs=[], introduced=True)
+        assert (await probe.sweep()).known
+        assert (await probe.do(probe.store.sweep(brief, 0, 1))).known
+        assert await _orphans(probe, alive=SECOND) == []
+        await probe.do(probe.store.leave(WORKER.id))
+        assert not (await probe.do(probe.store.sweep(brief, 0, 1))).known
+        assert await _orphans(probe, alive=SECOND) == ["shop-mail"]
+
+    async def test_the_youngest_is_told_that_it_is(self, probe: Probe) -> None:
+        async def youngest(worker: Presence) -> bool:
+            return (await probe.do(probe.store.sweep(worker, 0, 1))).youngest
+
+        old = replace(WORKER, alive=SECOND)
+        young, idle = replace(old, id="w2"), replace(old, id="w3", jobs=[])
+        other = replace(old, id="w4", app="bank")
+        assert await youngest(old)
+        for one in (young, idle, other):
+            probe.pass_time(1)
+            assert await youngest(one)
+        assert not await youngest(old)
+        assert await youngest(young)
+        await probe.do(probe.store.leave(young.id))
+        assert await youngest(old)
+        probe.pass_time(1)
+        assert await youngest(young)
+        probe.pass_time(2 * SECOND)
+        assert await youngest(old)
 
     # -- waking ----------------------------------------------------------------------
 
@@ -177,6 +210,23 @@ class Editing(Suite):
         again = await probe.complete(ending)
         assert (again.ended, list(again.jobs)) == ({claim.id}, [])
         assert (await probe.one_job()).job == after
+
+    async def test_ends_that_come_together_are_told_one_by_one(self, probe: Probe) -> None:
+        job = probe.job(alert_after=1)
+        await probe.put(job)
+        await probe.occur(*(probe.occurrence(job, tick=n) for n in range(3)), job=job)
+        states = (State.failed, State.succeeded, State.failed)
+        claims = await probe.claim(limit=3)
+        endings = [finish(c, s, job=job.name) for c, s in zip(claims, states, strict=True)]
+        done = await probe.complete(*endings)
+        failing = [one.after.failing_since is not None for one in done.jobs]
+        assert failing == [True, False, True]
+        assert done.jobs[-1].after == (await probe.one_job()).job
+        # Sent again after a lost reply, what the last one told is told again.
+        again = await probe.complete(*endings)
+        assert (list(again.jobs), again.earlier) == ([], {claim.id for claim in claims})
+        [told] = again.retold
+        assert (told.before.failing_since, told.after) == (None, done.jobs[-1].after)
 
 
 async def _orphans(probe: Probe, alive: int) -> list[str]:

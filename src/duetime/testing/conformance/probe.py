@@ -57,7 +57,14 @@ HOURLY: dict[str, Any] = {
 }
 DEFINED = {field.name for field in fields(Definition)}
 WORKER = Presence(
-    id="worker-1", app="shop", host="here", pid=1, kinds=["mail"], queues=[], concurrency=10
+    id="worker-1",
+    app="shop",
+    host="here",
+    pid=1,
+    kinds=["mail"],
+    queues=[],
+    concurrency=10,
+    jobs=["shop-mail"],
 )
 
 

@@ -1,6 +1,7 @@
 -- Lanes with their next due time, leases that expired at their front, whether there is more
 -- behind it, this worker alive; and among some children that wait, those whose parent is no
--- longer unfinished; and the next tick of its app. Indexes: actions_due, actions_after, jobs_due.
+-- longer unfinished; and the next tick of its app, and whether a younger worker declares jobs of
+-- it. Indexes: actions_due, actions_after, jobs_due.
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT :now AS now
 ),
@@ -32,17 +33,20 @@ waiting AS MATERIALIZED (
 ),
 present AS (
     INSERT INTO duetime_workers AS w (
-        id, app, host, pid, kinds, queues, concurrency, started_at, seen_at
+        id, app, host, pid, kinds, jobs, queues, concurrency, started_at, seen_at
     )
     SELECT
-        :worker, :app, :host, :pid, :kinds, :queues, :concurrency, clock.now, clock.now
+        :worker, :app, :host, :pid, :kinds, :jobs, :queues, :concurrency, clock.now, clock.now
     FROM clock
     ON CONFLICT (id) DO UPDATE
         SET
-            kinds = excluded.kinds,
+            kinds = excluded.kinds, -- if :introducing
+            jobs = excluded.jobs, -- if :introducing
             queues = excluded.queues,
             concurrency = excluded.concurrency,
             seen_at = excluded.seen_at
+    -- A row that was there before has been updated by somebody: by us.
+    RETURNING w.id, w.started_at, w.xmax <> 0 AS known
 )
 SELECT
     clock.now,
@@ -81,6 +85,15 @@ SELECT
         SELECT min(j.next_due_at)
         FROM duetime_jobs AS j
         WHERE j.app = :app AND j.next_due_at IS NOT NULL
+    ),
+    (SELECT p.known FROM present AS p),
+    EXISTS (
+        SELECT 1
+        FROM duetime_workers AS w, present AS p
+        WHERE
+            w.app = :app AND w.seen_at > (SELECT now FROM clock) - :alive
+            AND w.jobs <> '[]'
+            AND (w.started_at > p.started_at OR (w.started_at = p.started_at AND w.id > p.id))
     )
     , pg_notify(:channel, :ping) -- if :ping
 FROM clock

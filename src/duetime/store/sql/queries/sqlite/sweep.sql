@@ -39,4 +39,13 @@ SELECT
         SELECT min(j.next_due_at)
         FROM duetime_jobs AS j
         WHERE j.app = :app AND j.next_due_at IS NOT NULL
+    ),
+    :known,
+    EXISTS (
+        SELECT 1
+        FROM duetime_workers AS w
+        WHERE
+            w.app = :app AND w.seen_at > :now - :alive
+            AND w.jobs <> '[]'
+            AND (w.started_at > :started_at OR (w.started_at = :started_at AND w.id > :worker))
     )
