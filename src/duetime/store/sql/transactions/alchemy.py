@@ -19,7 +19,7 @@ from duetime.errors import ConfigError
 from duetime.store.sql.callers.alchemy import AlchemyCaller, AsyncAlchemyCaller
 from duetime.store.sql.callers.base import Standing
 from duetime.store.sql.deadline import loop_deadline, thread_deadline
-from duetime.store.sql.joined import Host
+from duetime.store.sql.joined import Host, SqlJoined
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
 from duetime.store.sql.transactions.endings import refuse_ending
 from duetime.store.sql.transactions.sqlite3 import Rule, is_denial, refuse_commit
@@ -30,11 +30,12 @@ log = logging.getLogger("duetime.worker")
 
 class Guard:
     """Lets nobody but us commit the transaction of a session, and notes if it was rolled back,
-    and over which connection of the driver's it goes."""
+    and over which connection it goes."""
 
     def __init__(self, session: Session) -> None:
         self._open = False
         self.ended = False
+        self.connection: Connection | None = None
         self.driver: Any = None
         event.listen(session, "before_commit", self._before_commit)
         event.listen(session, "after_begin", self._after_begin)
@@ -53,7 +54,7 @@ class Guard:
             self._refuse()
 
     def _after_begin(self, session: Session, transaction: object, connection: Connection) -> None:
-        self.driver = _driver(connection)
+        self.connection, self.driver = connection, _driver(connection)
         event.listen(connection, "commit", lambda _: self._refuse())
         # Whoever gets the connection next may do with it as they please.
         event.listen(connection, "rollback", lambda one: authorize(one, None))
@@ -63,7 +64,7 @@ class Guard:
     def _after_end(self, session: Session, transaction: Level) -> None:
         if transaction.parent is None:
             self.ended = self.ended or not self._open
-            self.driver = None
+            self.connection = self.driver = None
 
     def _before_execute(self, connection: Connection, cursor: Any, text: str, *_: Any) -> None:
         if not self._open:
@@ -119,9 +120,13 @@ class OfSessions(OwnTransaction):
     """What both forms have in common."""
 
     _guard: Guard
+    _host: Host
 
     @abstractmethod
     async def _is_unmarked(self, hop: Hop) -> bool: ...
+
+    @abstractmethod
+    async def _was_committed(self, hop: Hop) -> bool: ...
 
     def check(self) -> None:
         self._guard.check()
@@ -134,15 +139,29 @@ class OfSessions(OwnTransaction):
         return _tells_of_loss(error)
 
     async def ended_early(self, hop: Hop) -> bool:
-        """A session that was rolled back committed nothing, and one that is out of order can
-        tell nothing."""
+        """A session that was rolled back committed nothing; one that is out of order can tell no
+        more than whether it did; and one whose connection broke, nothing."""
         if self._guard.ended:
             return False
         try:
             return await self._is_unmarked(hop)
         except Exception:
-            log.debug("a session in error cannot be asked", exc_info=True)
+            log.debug("a session in error cannot be asked for its mark", exc_info=True)
+        try:
+            return await self._was_committed(hop)
+        except Exception:
+            log.debug("a session in error cannot be asked at all", exc_info=True)
             return False
+
+    def _ask_after_error(self) -> bool:
+        """Past the session, which may refuse everything until it is rolled back, and would then
+        have given its connection away."""
+        connection = self._guard.connection
+        if connection is None:
+            return False
+        connection.connection.rollback()
+        joined = SqlJoined(self._host, AlchemyCaller(connection))
+        return joined.perform_blocking(self.joined.was_committed())
 
 
 class SessionTransaction(OfSessions, BlockingTransaction):
@@ -169,6 +188,13 @@ class SessionTransaction(OfSessions, BlockingTransaction):
     def _ask_for_mark(self) -> bool:
         with self._deadline():
             return self.joined.perform_blocking(self.joined.unmarked())
+
+    async def _was_committed(self, hop: Hop) -> bool:
+        def ask() -> bool:
+            with self._deadline():
+                return self._ask_after_error()
+
+        return bool(await hop(ask))
 
     def _commit(self) -> None:
         self._guard.lift(self._there())
@@ -215,6 +241,10 @@ class AsyncSessionTransaction(OfSessions):
     async def _is_unmarked(self, hop: Hop) -> bool:
         with self._deadline():
             return await self.joined.perform(self.joined.unmarked())
+
+    async def _was_committed(self, hop: Hop) -> bool:
+        with self._deadline():
+            return await self._there().run_sync(lambda _: self._ask_after_error())
 
     async def commit(self, hop: Hop) -> None:
         await self._there().run_sync(self._guard.lift)
