@@ -127,6 +127,8 @@ async def test_a_client_that_vanished_frees_its_rows(proxy: Proxy, postgres_url:
     await other.aclose()
 
 
+# A plain function cannot be interrupted.
+AWAITED = [name for name, (kind, _) in ON_POSTGRES.items() if kind.__name__.startswith("Async")]
 MARK, COMPLETE = "set_config('duetime.transaction'", '"public"."duetime_history"'
 
 
@@ -167,6 +169,28 @@ async def test_what_we_ask_of_a_handlers_transaction_is_given_up_in_time(
         ended = await other.wait(made.id, timeout=20)
     assert (ended.state, ended.attempt) == (State.succeeded, 1)
     assert (len(runs), count_notes(postgres_url)) == (1 if text == MARK else 2, 1)
+
+
+@pytest.mark.parametrize("kind", AWAITED, indirect=True)
+async def test_a_handler_whose_own_statement_was_swallowed_is_interrupted(
+    proxy: Proxy, postgres_url: str, kind: Kind
+) -> None:
+    make_notes(postgres_url)
+    runs: list[int] = []
+
+    async def work(hand: Hand) -> None:
+        runs.append(hand.context.attempt)
+        if len(runs) == 1:
+            proxy.mute_at(INSERT)
+        await hand.execute(INSERT)
+
+    app = Duetime(proxy.url, sessions=kind.sessions(proxy.url), timeout=1, listen=False)
+    kind.declare(app, work, retry=Retry(delays=[0]), timeout=1)
+    async with app, Duetime(postgres_url) as other, app.worker():
+        made = await app.schedule(Note())
+        ended = await other.wait(made.id, timeout=25)
+    assert (ended.state, runs) == (State.succeeded, [1, 2])
+    assert count_notes(postgres_url) == 1
 
 
 def idle_in_transaction(url: str) -> int:
