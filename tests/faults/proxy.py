@@ -110,7 +110,7 @@ class Proxy:
         self._do(lambda: setattr(self, "_drop", drop))
 
     def mute_at(self, text: str) -> None:
-        """The next message with this text, and what its client says after it, never arrives."""
+        """The next message with this text never arrives, nor what either side says after it."""
         self._do(lambda: setattr(self, "_mute_at", text))
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ class Proxy:
             if self._drop is not None:
                 self._drop.asked(link, message)
             if self._mute_at and self._mute_at in statement(message):
-                self._mute_at, link.dead["up"] = "", True
+                self._mute_at, link.dead = "", {"up": True, "down": True}
             await self._carry(link, "up", message)
 
     async def _down(self, link: Link, reader: asyncio.StreamReader) -> None:

@@ -1,8 +1,7 @@
 """The proxy: what it carries, what it breaks, and what our store says on the wire."""
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
 
 import psycopg
 import pytest
@@ -17,6 +16,7 @@ from duetime.store.sql.postgres import PostgresStore
 from faults.drop import Drop
 from faults.proxy import CLEAR, STALL, SWALLOW, Proxy, Way
 from faults.wire import FLUSH
+from joining.kinds import INSERT, ON_POSTGRES, Hand, Kind, count_notes, make_notes
 from store.sql_kit import add, another, claim, count_sessions, find, until
 
 
@@ -127,49 +127,70 @@ async def test_a_client_that_vanished_frees_its_rows(proxy: Proxy, postgres_url:
     await other.aclose()
 
 
-def transactional(app: Duetime, work: Callable[[], None], *, blocking: bool) -> None:
-    """A handler of notes that leaves its effect and does this work."""
-    if blocking:
-
-        @app.handler(kind="note", transactional=True, retry=Retry.none())
-        def note(payload: Note, connection: psycopg.Connection[Any]) -> None:
-            connection.execute("INSERT INTO t VALUES (1)")
-            work()
-
-        return
-
-    @app.handler(kind="note", transactional=True, retry=Retry.none())
-    async def note_async(payload: Note, connection: psycopg.AsyncConnection[Any]) -> None:
-        await connection.execute("INSERT INTO t VALUES (1)")
-        work()
+# A plain function cannot be interrupted.
+AWAITED = [name for name, (kind, _) in ON_POSTGRES.items() if kind.__name__.startswith("Async")]
+MARK, COMPLETE = "set_config('duetime.transaction'", '"public"."duetime_history"'
 
 
-@pytest.mark.parametrize("blocking", [False, True], ids=["async", "blocking"])
+@pytest.fixture
+async def kind(request: pytest.FixtureRequest) -> AsyncIterator[Kind]:
+    kind = Kind(*ON_POSTGRES[request.param])
+    yield kind
+    await kind.close()
+
+
+@pytest.mark.parametrize("kind", ON_POSTGRES, indirect=True)
 # Only on connections that are not the store's own are tables named in full.
-@pytest.mark.parametrize("text", ['"public"."duetime_history"', "COMMIT"])
-async def test_the_end_of_a_handlers_transaction_is_given_up_in_time(
-    proxy: Proxy, postgres_url: str, text: str, blocking: bool
+@pytest.mark.parametrize("text", [MARK, COMPLETE, "COMMIT"], ids=["begin", "complete", "commit"])
+async def test_what_we_ask_of_a_handlers_transaction_is_given_up_in_time(
+    proxy: Proxy, postgres_url: str, kind: Kind, text: str
 ) -> None:
-    """Nobody hears of its completion or its commit: it has not happened, and costs no attempt."""
+    """Nobody hears of its beginning, its completion or its commit: it has not happened, and costs
+    no attempt."""
+    make_notes(postgres_url)
     with another(postgres_url) as admin:
-        admin.execute("CREATE TABLE t (n int)")
+        # The server too hears nothing more, not even of our end.
+        settings = "SET idle_in_transaction_session_timeout = '1s'"
+        admin.execute(f"ALTER DATABASE {admin.info.dbname} {settings}".encode())
     runs: list[str] = []
 
-    def mute_once() -> None:
+    async def work(hand: Hand) -> None:
+        await hand.execute(INSERT)
         runs.append(text)
-        if len(runs) == 1:
+        if text != MARK and len(runs) == 1:
             proxy.mute_at(text)
 
-    # The server too hears nothing more, not even of our end.
-    patience = "options=-c%20idle_in_transaction_session_timeout%3D1000"
-    app = Duetime(f"{proxy.url}?{patience}", timeout=1, listen=False)
-    transactional(app, mute_once, blocking=blocking)
+    app = Duetime(proxy.url, sessions=kind.sessions(proxy.url), timeout=1, listen=False)
+    kind.declare(app, work, retry=Retry.none())
     async with app, Duetime(postgres_url) as other, app.worker():
+        if text == MARK:
+            proxy.mute_at(text)
         made = await app.schedule(Note())
         ended = await other.wait(made.id, timeout=20)
-    assert (ended.state, ended.attempt, len(runs)) == (State.succeeded, 1, 2)
-    with another(postgres_url) as admin:
-        assert admin.execute("SELECT count(*) FROM t").fetchone() == (1,)
+    assert (ended.state, ended.attempt) == (State.succeeded, 1)
+    assert (len(runs), count_notes(postgres_url)) == (1 if text == MARK else 2, 1)
+
+
+@pytest.mark.parametrize("kind", AWAITED, indirect=True)
+async def test_a_handler_whose_own_statement_was_swallowed_is_interrupted(
+    proxy: Proxy, postgres_url: str, kind: Kind
+) -> None:
+    make_notes(postgres_url)
+    runs: list[int] = []
+
+    async def work(hand: Hand) -> None:
+        runs.append(hand.context.attempt)
+        if len(runs) == 1:
+            proxy.mute_at(INSERT)
+        await hand.execute(INSERT)
+
+    app = Duetime(proxy.url, sessions=kind.sessions(proxy.url), timeout=1, listen=False)
+    kind.declare(app, work, retry=Retry(delays=[0]), timeout=1)
+    async with app, Duetime(postgres_url) as other, app.worker():
+        made = await app.schedule(Note())
+        ended = await other.wait(made.id, timeout=25)
+    assert (ended.state, runs) == (State.succeeded, [1, 2])
+    assert count_notes(postgres_url) == 1
 
 
 def idle_in_transaction(url: str) -> int:

@@ -92,6 +92,39 @@ class TestByRawMeans:
             ["after the fact"] * kept(kind_url)
         )
 
+    @pytest.mark.parametrize("sql", ["COMMIT", "COMMIT; BEGIN"])
+    async def test_and_then_meets_an_error_of_the_server(
+        self, bank: Duetime, kind: Kind, kind_url: str, sql: str
+    ) -> None:
+        """Which says nothing more of the transaction, and has one less to say it of."""
+
+        async def work(hand: Hand) -> None:
+            await hand.execute(INSERT)
+            await raw(hand, sql)
+            await hand.execute("SELECT * FROM nowhere")
+
+        await failed_for_good(bank, kind, work)
+        assert count_notes(kind_url) == kept(kind_url)
+
+    async def test_an_error_of_the_server_alone_is_an_ordinary_failure(
+        self, bank: Duetime, kind: Kind, kind_url: str
+    ) -> None:
+        """Also on a connection over which others were committed before."""
+
+        async def work(hand: Hand) -> None:
+            await hand.execute(INSERT)
+            if hand.context.attempt == 2:
+                await hand.execute("SELECT * FROM nowhere")
+            elif hand.context.attempt == 1:
+                await hand.verb("schedule", Other(1))
+                await hand.execute("INSERT INTO notes (nothing) VALUES (1)")
+
+        kind.declare(bank, work, retry=AGAIN)
+        for count in (1, 2):
+            ended = await run(bank, await bank.schedule(Note()))
+            assert (ended.state, ended.attempt) == (State.succeeded, 3)
+            assert count_notes(kind_url) == count
+
     @pytest.mark.parametrize("kind_name", SESSIONS, indirect=True)
     async def test_with_the_drivers_own_commit(
         self, bank: Duetime, kind: Kind, kind_url: str

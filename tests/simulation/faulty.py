@@ -41,7 +41,16 @@ class Line(Protocol):
 
 
 def named(verb: str, flow: Flow[T], *args: Any) -> Call[T]:
-    return Call(flow.start, flow.mode, flow.resend, verb=verb, args=args)
+    return Call(flow.start, flow.mode, flow.resend, within=flow.within, verb=verb, args=args)
+
+
+def named_by_parts(flow: Flow[T]) -> Call[T]:
+    """What is made of several verbs is called by the first that it was made of; if it makes all
+    of them as it goes, it settles children."""
+    for cell in getattr(flow.start, "__closure__", None) or ():
+        if isinstance(part := cell.cell_contents, Call):
+            return named(part.verb, flow, *part.args)
+    return named("settle", flow)
 
 
 class FaultyStore(Store):
@@ -52,8 +61,7 @@ class FaultyStore(Store):
         self._line = line
 
     async def perform(self, flow: Flow[T]) -> T:
-        """What is made of several verbs, and named after none, settles children."""
-        return await self._line.perform(flow if isinstance(flow, Call) else named("settle", flow))
+        return await self._line.perform(flow if isinstance(flow, Call) else named_by_parts(flow))
 
     def perform_blocking(self, flow: Flow[T]) -> T:
         raise AssertionError("nothing blocks in virtual time")

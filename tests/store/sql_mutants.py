@@ -126,9 +126,7 @@ SQLITE = (
     _common("settle_without_reason", "settle", ", error = settled_error", ""),
     _common("postpone_keeps_delay", "postpone", "    after_delay = NULL,\n", ""),
     _common("replace_keeps_parent", "replace", "    after = :after,\n", ""),
-    _common(
-        "circle_of_two_at_most", "circle", "CASE WHEN a.due_at IS NULL THEN a.after END", "NULL"
-    ),
+    _common("circle_of_two_at_most", "ancestors", "a.due_at IS NULL", "FALSE"),
     _sqlite("finish_forgets_children", "finish", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
     _sqlite("sweep_forgets_children", "sweep", "w.due_at IS NULL", "w.due_at IS NOT NULL"),
     Mutant(

@@ -136,7 +136,7 @@ def later_statements() -> dict[str, tuple[Statement, set[str]]]:
         "settle each": (Statement("settle", {"rows": settled}), {"actions_pkey"}),
         "look for parents": (Statement("stored", {"ids": ids}), {"actions_pkey", "history_pkey"}),
         "look for circles": (
-            Statement("circle", {"id": str(ONE), "after": str(ONE)}),
+            Statement("ancestors", {"after": str(ONE)}),
             {"actions_pkey"},
         ),
     }

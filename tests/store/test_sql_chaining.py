@@ -7,6 +7,8 @@ import pytest
 
 from api.apps import Note, Other
 from duetime import Duetime, State
+from duetime.errors import InvalidArgument
+from duetime.model.action import Action
 from duetime.model.claim import ClaimOrder, Span
 from duetime.model.ending import Finish
 from duetime.model.state import Outcome
@@ -85,6 +87,66 @@ async def test_sweeps_come_round_to_children_behind_a_crowd(
         stranger.execute(FINISH, (last.id,))
     async with app.worker(), asyncio.timeout(20):
         assert (await app.wait(child.id)).state is State.succeeded
+
+
+class TestReplacingAtOnce:
+    """None of them sees what the other has not committed."""
+
+    async def test_two_make_no_circle(self, app: Duetime, postgres_url: str) -> None:
+        left, right = [await app.schedule(Note(k), delay=3600, key=k) for k in "lr"]
+        with another(postgres_url) as caller:
+            with caller.transaction():
+                wait_for(app, "l", right, caller)
+                other = asyncio.create_task(asyncio.to_thread(wait_for, app, "r", left))
+                await until(lambda: waiting(postgres_url))
+            with pytest.raises(InvalidArgument, match="neither would ever run"):
+                await other
+        assert [(await app.get(one.id)).waits for one in (left, right)] == [True, False]
+
+    async def test_nor_do_two_callers_who_roll_back_or_not(
+        self, app: Duetime, postgres_url: str
+    ) -> None:
+        left, right = [await app.schedule(Note(k), delay=3600, key=k) for k in "lr"]
+        with another(postgres_url) as one, another(postgres_url) as two, two.transaction():
+            with one.transaction(force_rollback=True):
+                wait_for(app, "l", right, one)
+                other = asyncio.create_task(asyncio.to_thread(wait_for, app, "r", left, two))
+                await until(lambda: waiting(postgres_url))
+            assert (await other).waits
+        assert [(await app.get(one.id)).waits for one in (left, right)] == [False, True]
+
+    async def test_nor_do_they_through_others_between(
+        self, app: Duetime, postgres_url: str
+    ) -> None:
+        left, right, top = [await app.schedule(Note(k), delay=3600, key=k) for k in "lrt"]
+        between = await app.schedule(Other(), after=top)
+        wait_for(app, "t", right)
+        with another(postgres_url) as caller:
+            with caller.transaction():
+                wait_for(app, "l", between, caller)
+                other = asyncio.create_task(asyncio.to_thread(wait_for, app, "r", left))
+                await until(lambda: waiting(postgres_url))
+            with pytest.raises(InvalidArgument, match="neither would ever run"):
+                await other
+
+    async def test_neither_siblings_nor_the_parent_are_kept_waiting(
+        self, app: Duetime, postgres_url: str
+    ) -> None:
+        parent = await app.schedule(Note(), key="p")
+        [await app.schedule(Note(k), delay=3600, key=k) for k in "lr"]
+        with another(postgres_url) as caller, caller.transaction():
+            wait_for(app, "l", parent, caller)
+            sibling = await asyncio.to_thread(wait_for, app, "r", parent)
+            async with app.worker(), asyncio.timeout(20):
+                assert (await app.wait(parent.id)).state is State.succeeded
+                assert (await app.wait(sibling.id)).state is State.succeeded
+
+
+def wait_for(app: Duetime, key: str, parent: Action, connection: object = None) -> Action:
+    """Let what holds the key wait for another."""
+    return app.sync.schedule(
+        Note(key), key=key, if_exists="replace", after=parent, connection=connection
+    )
 
 
 async def end(app: Duetime) -> set[object]:

@@ -7,10 +7,10 @@ Whoever drives it owns the connection and the transaction; the flow knows neithe
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -91,9 +91,7 @@ def followed(first: Flow[T], then: Callable[[T], Flow[U]]) -> Flow[tuple[T, U]]:
         value = yield from first.start()
         return value, (yield from then(value).start())
 
-    # Of the first one's own type: whoever gives its flows a name finds it on this one too.
-    both = replace(cast("Flow[Any]", first), start=steps, mode=Mode.write, resent=None)
-    return cast("Flow[tuple[T, U]]", both)
+    return Flow(steps, Mode.write, resend=first.resend, within=first.within)
 
 
 def immediate(verb: Callable[P, T]) -> Callable[P, Flow[T]]:

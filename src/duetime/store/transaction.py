@@ -74,7 +74,7 @@ class Transaction(ABC):
     @abstractmethod
     async def ended_early(self, hop: Hop) -> bool:
         """Whether a handler that raised had ended it before, so that part of its work may be
-        committed; False if that cannot be told."""
+        committed; False if that cannot be told. It is rolled back next, if it was not by this."""
 
     def refused(self, error: BaseException) -> bool:
         """Whether this error tells that the handler tried to."""

@@ -14,6 +14,7 @@ from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import NO_HURRY, Service
 from duetime.worker.slots import Pool
 from duetime.worker.storetime import StoreTime
+from duetime.worker.withheld import Withheld
 
 SECOND = 1_000_000
 FIRST = -(2**62)
@@ -75,6 +76,7 @@ class Claimer:
         self._wakes: dict[str, int] = {}
         self._unseen: dict[str, int] = {}
         self._overlooked: set[str] = set()
+        self._withheld = Withheld()
         self._turn = 0
         self.stopping = False
         self.service = Service("claim", self._step)
@@ -100,11 +102,12 @@ class Claimer:
         for head in heads:
             if head.next_due is None:
                 self._heads.pop(head.lane, None)
+                self._withheld.forget(head.lane)
                 continue
             known = self._heads.get(head.lane)
             if known is None and head.next_due < now - SECOND:
                 self._overlooked.add(head.lane)
-            self._heads[head.lane] = head.next_due
+            self._heads[head.lane] = self._withheld.due(head.lane, head.next_due)
             self._lower(head.lane, head.next_due)
         for lane, due_at in self._unseen.items():
             self._know(lane, due_at)
@@ -129,6 +132,7 @@ class Claimer:
         wakes, self._wakes = self._wakes, {}
         for lane, due_at in wakes.items():
             self._unseen[lane] = min(due_at, self._unseen.get(lane, due_at))
+            self._withheld.forget(lane)
             self._know(lane, due_at)
 
     def _know(self, lane: str, due_at: int) -> None:
@@ -150,7 +154,7 @@ class Claimer:
         due = [one.lane for one in openings if one.due <= now]
         lone = next((lane for lane in due if lane.suspect), None)
         if lone is not None:
-            return await self._claim(pool, [lone], 0, 1)
+            return await self._claim_alone(pool, lone)
         if due:
             return await self._claim(pool, due, 0, pool.room_now(self._preclaim, self._batch))
         soon = [one.lane for one in openings]
@@ -191,7 +195,24 @@ class Claimer:
     def _room(self, pool: Pool) -> int:
         return pool.room(self._preclaim, self._batch)
 
+    async def _claim_alone(self, pool: Pool, lane: Lane) -> bool:
+        """If it does not come the others come first, whoever keeps it and for how long."""
+        if await self._ask(pool, [lane], 0, 1):
+            self._withheld.forget(lane.text)
+        else:
+            self._withheld.note(lane.text, self._time.now())
+            self._exhausted([lane], fruitful=True)
+        return True
+
     async def _claim(self, pool: Pool, lanes: Sequence[Lane], ahead: int, limit: int) -> bool:
+        taken = await self._ask(pool, lanes, ahead, limit)
+        if taken >= limit:
+            return True
+        self._exhausted(lanes, fruitful=taken > 0)
+        return False
+
+    async def _ask(self, pool: Pool, lanes: Sequence[Lane], ahead: int, limit: int) -> int:
+        """How many came."""
         self._turn += 1
         visited = [lane.text for lane in visit_order(lanes, self._turn)]
         spans = [Span(lane, self._cursors.get(lane, FIRST), ahead) for lane in visited]
@@ -200,10 +221,7 @@ class Claimer:
         claimed = await self._store.perform(self._store.claim(order))
         self._time.heard(claimed.now)
         self._take(pool, claimed, sent)
-        if len(claimed.claims) >= limit:
-            return True
-        self._exhausted(visited, empty=not claimed.claims)
-        return False
+        return len(claimed.claims)
 
     def _take(self, pool: Pool, claimed: Claimed, sent: float) -> None:
         """From here on the claims are ours: held, renewed, and started in their time."""
@@ -228,13 +246,13 @@ class Claimer:
             self._caught_up([c for c in claims if c.lane in self._overlooked])
             self._overlooked -= {c.lane for c in claims}
 
-    def _exhausted(self, lanes: Sequence[str], *, empty: bool) -> None:
+    def _exhausted(self, lanes: Sequence[Lane], *, fruitful: bool) -> None:
         """Nothing more is due in these lanes as far as the claim saw: when next, a look
         tells."""
         for lane in lanes:
-            self._heads.pop(lane, None)
-            self._overlooked.discard(lane)
-        self._look(not empty)
+            self._heads.pop(lane.text, None)
+            self._overlooked.discard(lane.text)
+        self._look(fruitful)
 
     def _pause(self) -> float:
         """Until the next opening. What a pool without room waits for is a freed slot."""

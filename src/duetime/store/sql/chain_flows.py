@@ -81,7 +81,18 @@ def require_parents(new: Sequence[NewAction]) -> Steps[None]:
 
 
 def refuse_circle(action_id: UUID, new: NewAction) -> Steps[None]:
-    if new.after is not None:
-        params = {"id": str(action_id), "after": str(new.after)}
-        if (yield Statement("circle", params)):
+    """Two who replace at once would each see the other's action as it was. So each holds all
+    that it saw until it commits, and looks again: nobody can have changed the line since."""
+    if new.after is None:
+        return
+    held: set[str] = set()
+    while True:
+        found = cast("Any", (yield Statement("ancestors", {"after": str(new.after)})))
+        line = {parent for (parent,) in found}
+        if str(action_id) in line:
             raise InvalidArgument("after", str(new.after), CIRCLE)
+        if line <= held:
+            return
+        held |= line
+        ids = rows.dump(sorted({str(action_id), *line}))
+        yield Statement("hold", {"id": str(action_id), "ids": ids})

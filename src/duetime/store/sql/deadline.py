@@ -8,29 +8,30 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-
-import psycopg
-
-from duetime.store.sql.pools import AsyncConnection, Connection
+from typing import Any
 
 
-def sever(connection: Connection | AsyncConnection) -> None:
+def sever(connection: Any) -> None:
     """End it under the driver's hands: whoever waits for it is told at once that it broke.
 
     To ask the server to cancel would mean to wait for the very server that does not answer.
     """
-    with suppress(OSError, psycopg.Error), _wire(connection) as wire:
+    if hasattr(connection, "terminate"):  # asyncpg hides its socket, and does it by itself
+        connection.terminate()
+        return
+    # Whichever the driver is: it only tells that the connection is no more.
+    with suppress(Exception), _wire(connection) as wire:
         wire.shutdown(socket.SHUT_RDWR)
 
 
-def _wire(connection: Connection | AsyncConnection) -> socket.socket:
+def _wire(connection: Any) -> socket.socket:
     """Its socket under a number of our own: libpq goes on to close the other."""
     return socket.socket(fileno=os.dup(connection.fileno()))
 
 
 @contextmanager
 def loop_deadline(
-    connection: AsyncConnection, seconds: float, passed: Callable[[], None]
+    connection: Any, seconds: float, passed: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
     def cut() -> None:
         passed()
@@ -45,7 +46,7 @@ def loop_deadline(
 
 @contextmanager
 def thread_deadline(
-    connection: Connection, seconds: float, passed: Callable[[], None]
+    connection: Any, seconds: float, passed: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
     def cut() -> None:
         passed()

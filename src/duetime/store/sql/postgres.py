@@ -203,7 +203,9 @@ class PostgresStore(SqlFlows):
             PSYCOPG: lambda: PsycopgTransaction(self._host, self._lent, self._timeout),
             ASYNC_PSYCOPG: lambda: AsyncPsycopgTransaction(self._host, self._lent, self._timeout),
         }
-        return opener_for(annotation, self._host, sessions, own, self.took_effect)
+        return opener_for(
+            annotation, self._host, sessions, own, self.took_effect, timeout=self._timeout
+        )
 
     # -- waking ----------------------------------------------------------------------
 

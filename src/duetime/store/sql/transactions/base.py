@@ -50,6 +50,17 @@ class OwnJoined(SqlJoined, LastJoined):
         ((found,),) = cast("Any", (yield Statement("marked", {})))
         return bool(found != self._mark)
 
+    def was_committed(self) -> Flow[bool]:
+        """Whether it was committed, where an error keeps it from telling more: to be asked over
+        the same connection once whatever was open there has been rolled back."""
+        return Flow(self._kept_mark, Mode.read)
+
+    def _kept_mark(self) -> Steps[bool]:
+        if self._mark is None:
+            return False
+        ((found,),) = cast("Any", (yield Statement("committed", {})))
+        return bool(found == self._mark)
+
     async def perform_last(self, flow: Flow[T]) -> T:
         self._last = flow
         with self._deadline():

@@ -34,15 +34,17 @@ def opener_for(
     own: Mapping[str, Make],
     took_effect: Callable[[Ending], Flow[bool]],
     *,
+    timeout: float | None = None,
     one_at_a_time: bool = False,
 ) -> Opener | None:
     """None if the annotation asks for no transaction. `own` are those that the store makes
-    itself; ConfigError if it is asked for another."""
+    itself; ConfigError if it is asked for another. `timeout` is how long a session's database
+    may take to answer what we ask ourselves."""
     asked = _asked_for(annotation)
     if asked is None:
         return None
     if asked in (SESSION, ASYNC_SESSION):
-        make = _of_sessions(asked, host, sessions)
+        make = _of_sessions(asked, host, sessions, timeout)
     elif asked in own:
         make = own[asked]
     else:
@@ -61,7 +63,7 @@ def _asked_for(annotation: object) -> str | None:
     return next((name for name in named if name in KNOWN), None)
 
 
-def _of_sessions(asked: str, host: Host, sessions: Any) -> Make:
+def _of_sessions(asked: str, host: Host, sessions: Any, timeout: float | None) -> Make:
     maker = "sessionmaker" if asked == SESSION else "async_sessionmaker"
     if sessions is None:
         raise ConfigError(
@@ -72,8 +74,8 @@ def _of_sessions(asked: str, host: Host, sessions: Any) -> Make:
     from duetime.store.sql.transactions.alchemy import AsyncSessionTransaction, SessionTransaction
 
     if asked == SESSION:
-        return lambda: SessionTransaction(host, sessions)
-    return lambda: AsyncSessionTransaction(host, sessions)
+        return lambda: SessionTransaction(host, sessions, timeout)
+    return lambda: AsyncSessionTransaction(host, sessions, timeout)
 
 
 def _is_other(sessions: object, maker: str) -> bool:

@@ -4,6 +4,7 @@ were new. What we ask of them ourselves is answered in time, or the connection i
 from __future__ import annotations
 
 import asyncio
+from abc import abstractmethod
 from collections.abc import Coroutine
 from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ from psycopg.abc import AdaptContext
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
+from duetime.store.flow import Flow
 from duetime.store.sql.callers.psycopg import AsyncPsycopgCaller, PsycopgCaller
 from duetime.store.sql.deadline import loop_deadline, sever, thread_deadline
 from duetime.store.sql.joined import Host
@@ -73,6 +75,21 @@ class OfPsycopg(OwnTransaction):
     def broken(self, error: BaseException) -> bool:
         return self._connection is None or self._connection.closed
 
+    async def ended_early(self, hop: Hop) -> bool:
+        match self._status():
+            case TransactionStatus.INTRANS:
+                return await self._is_unmarked(hop)
+            case TransactionStatus.INERROR:
+                return await self._was_committed(hop)
+            case status:
+                return status == TransactionStatus.IDLE
+
+    @abstractmethod
+    async def _is_unmarked(self, hop: Hop) -> bool: ...
+
+    @abstractmethod
+    async def _was_committed(self, hop: Hop) -> bool: ...
+
 
 class PsycopgTransaction(OfPsycopg, BlockingTransaction):
     """A block as of `connection.transaction()`, in which psycopg itself refuses commit()."""
@@ -100,14 +117,21 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
             self.joined.perform_blocking(self.joined.marking())
         return connection
 
-    async def ended_early(self, hop: Hop) -> bool:
-        if self._status() == TransactionStatus.INTRANS:
-            return bool(await hop(self._is_unmarked))
-        return self._status() == TransactionStatus.IDLE
+    async def _is_unmarked(self, hop: Hop) -> bool:
+        return bool(await hop(lambda: self._ask(self.joined.unmarked())))
 
-    def _is_unmarked(self) -> bool:
+    async def _was_committed(self, hop: Hop) -> bool:
+        return bool(await hop(self._ask_after_error))
+
+    def _ask_after_error(self) -> bool:
+        assert self._connection is not None
         with self._deadline():
-            return self.joined.perform_blocking(self.joined.unmarked())
+            psycopg.Cursor(self._connection).execute("ROLLBACK")
+        return self._ask(self.joined.was_committed())
+
+    def _ask(self, flow: Flow[bool]) -> bool:
+        with self._deadline():
+            return self.joined.perform_blocking(flow)
 
     def _commit(self) -> None:
         with self._deadline():
@@ -179,11 +203,14 @@ class AsyncPsycopgTransaction(OfPsycopg):
             await asyncio.wait([task])
             raise
 
-    async def ended_early(self, hop: Hop) -> bool:
-        if self._status() == TransactionStatus.INTRANS:
-            with self._deadline():
-                return await self.joined.perform(self.joined.unmarked())
-        return self._status() == TransactionStatus.IDLE
+    async def _is_unmarked(self, hop: Hop) -> bool:
+        with self._deadline():
+            return await self.joined.perform(self.joined.unmarked())
+
+    async def _was_committed(self, hop: Hop) -> bool:
+        with self._deadline():
+            await psycopg.AsyncCursor(self._there()).execute("ROLLBACK")
+            return await self.joined.perform(self.joined.was_committed())
 
     async def commit(self, hop: Hop) -> None:
         with self._deadline():

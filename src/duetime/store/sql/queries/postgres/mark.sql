@@ -1,2 +1,5 @@
--- Marks a transaction: the mark ends with it. Index: none.
-SELECT set_config('duetime.transaction', :mark, true)
+-- Marks a transaction: one mark ends with it, the other stays if it is committed, and only then.
+-- Index: none.
+SELECT
+    set_config('duetime.transaction', :mark, true),
+    set_config('duetime.committed', :mark, false)

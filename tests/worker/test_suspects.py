@@ -1,0 +1,78 @@
+"""What was lost twice is claimed alone, and stands in nobody's way while somebody holds it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from api.apps import Note, Other
+from duetime import Duetime, State
+from duetime.model.claim import ClaimOrder
+from store.sql_kit import another, lock
+
+SUSPECT = "UPDATE duetime_actions SET losses = 2, lane = 's.' || lane WHERE id = %s"
+RUNS = 400
+
+
+@pytest.fixture
+async def app(postgres_url: str) -> AsyncIterator[Duetime]:
+    async with Duetime(postgres_url, lease=5, grace=5) as app:
+
+        @app.handler(kind="other")
+        async def other(payload: Other) -> None: ...
+
+        yield app
+
+
+@pytest.fixture
+def alone(app: Duetime, monkeypatch: pytest.MonkeyPatch) -> list[ClaimOrder]:
+    """The claims that were made for what is taken alone."""
+    found: list[ClaimOrder] = []
+    claim = app.store.claim
+
+    def noted(order: ClaimOrder) -> Any:
+        if order.spans[0].lane.startswith("s."):
+            found.append(order)
+        return claim(order)
+
+    monkeypatch.setattr(app.store, "claim", noted)
+    return found
+
+
+async def suspect(app: Duetime, url: str) -> UUID:
+    action = await app.schedule(Other())
+    with another(url) as stranger:
+        stranger.execute(SUSPECT, (action.id,))
+    return action.id
+
+
+async def test_one_that_somebody_holds_takes_no_claims_from_others(
+    app: Duetime, postgres_url: str, alone: list[ClaimOrder]
+) -> None:
+    """All slots are taken, each end schedules the next, and every claim comes back short."""
+    held = await suspect(app, postgres_url)
+    done, left = asyncio.Event(), RUNS
+
+    @app.handler(kind="note")
+    async def note(payload: Note) -> None:
+        nonlocal left
+        left -= 1
+        if left > 0:
+            await app.schedule(Note())
+        else:
+            done.set()
+
+    await app.schedule_many(app.request(Note()) for _ in range(4))
+    async with asyncio.timeout(60), app.worker(concurrency=4):
+        with another(postgres_url) as stranger, stranger.transaction():
+            lock(stranger, held)
+            began = time.monotonic()
+            await done.wait()
+            # Seven times in the first second, and once in each that follows.
+            assert 1 <= len(alone) <= 9 + (time.monotonic() - began)
+        assert (await app.wait(held)).state is State.succeeded
