@@ -106,3 +106,17 @@ def immediate(verb: Callable[P, T]) -> Callable[P, Flow[T]]:
         return Flow(steps, Mode.write, resend=True)
 
     return ready
+
+
+def played(flow: Flow[T], wakes: list[Wake]) -> T:
+    """The value of a flow without statements, or of one that a caller made of several."""
+    steps = flow.start()
+    while True:
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        if isinstance(step, Statement):
+            raise TypeError(f"statement {step.name!r} belongs to another store than this one")
+        wakes.append(step)

@@ -45,7 +45,7 @@ from duetime.model.stats import Counted
 from duetime.model.tenant import ANY, Scope
 from duetime.store import memory_moves as moves
 from duetime.store.base import Listener, OnWake
-from duetime.store.flow import Flow, Statement, Wake, immediate
+from duetime.store.flow import Flow, Wake, immediate, played
 from duetime.store.listeners import Listeners
 from duetime.store.memory_jobs import MemoryJobs
 from duetime.store.memory_lanes import Row
@@ -76,7 +76,7 @@ class MemoryStore(MemoryJobs):
 
     def perform_blocking(self, flow: Flow[T]) -> T:
         with self._transaction() as wakes:
-            result = _drive(flow, wakes)
+            result = played(flow, wakes)
         self._listeners.tell(wakes)
         return result
 
@@ -377,20 +377,6 @@ class MemoryStore(MemoryJobs):
     ) -> None:
         entry = AuditEntry(self._ids(), self._now(), by, tenant, verb, *subject, before, after)
         self._rows.add_audit(entry)
-
-
-def _drive(flow: Flow[T], wakes: list[Wake]) -> T:
-    """Run a flow of our verbs, or one that a caller made of several."""
-    steps = flow.start()
-    while True:
-        try:
-            step = next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        if isinstance(step, Statement):
-            raise TypeError(f"statement {step.name!r} belongs to another store than this one")
-        wakes.append(step)
 
 
 def _subject(record: Record) -> tuple[str, str]:
