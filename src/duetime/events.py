@@ -86,6 +86,20 @@ class JobRecovered(JobEvent):
     """It succeeded after it was told to be failing."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransitionApplied(Event):
+    """The time that a row's column names has come, and what it declares was done."""
+
+    model: str
+    table: str
+    id: object
+    column: str
+    due_at: datetime
+    effect: str
+    field: str | None = None
+    to: object = None
+
+
 def job_events(before: JobRecord | None, after: JobRecord, by: str = SYSTEM) -> list[Event]:
     """What is to be told of a job that was so and is so."""
     subject: Any = {"job": after.name, "tenant": after.tenant, "by": by}

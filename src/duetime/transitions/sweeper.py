@@ -1,0 +1,143 @@
+"""A sweep: one pass over all transitions of a registration, a batch of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from duetime.errors import ConfigError
+from duetime.events import Events, TransitionApplied
+from duetime.model.clock import monotonic
+from duetime.model.transition import Pending, Report, RowError
+from duetime.telemetry.meters import Meters
+from duetime.telemetry.spans import span
+from duetime.transitions.applying import apply_due
+from duetime.transitions.faults import reason
+from duetime.transitions.looking import look
+from duetime.transitions.preparing import prepare
+from duetime.transitions.registration import Registration
+from duetime.transitions.target import Target
+from duetime.transitions.work import Batch, Outbox, Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """What an app lends to its transitions."""
+
+    events: Events
+    meters: Meters
+    outbox: Outbox
+    admit: Callable[[Session], None]
+    chance: Callable[[], float]
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a runner is: behind which row each backlog goes on, and when it is needed again."""
+
+    cursors: dict[Target, tuple[Any, ...]] = field(default_factory=dict)
+    # On the monotonic clock.
+    wake_at: float | None = None
+
+    def note(self, target: Target, batch: Batch) -> None:
+        self.cursors.pop(target, None)
+        if batch.cursor is not None:
+            self.cursors[target] = batch.cursor
+        if batch.next_due is not None:
+            at = monotonic() + (batch.next_due - batch.now).total_seconds()
+            self.wake_at = at if self.wake_at is None else min(at, self.wake_at)
+
+
+class Sweeper:
+    def __init__(self, known: Registration, ports: Ports) -> None:
+        self.known = known
+        self._ports = ports
+        self._prepared = False
+
+    async def sweep(
+        self, report: Report, progress: Progress | None = None, *, parked: bool = False
+    ) -> None:
+        """Add to the report what this pass did."""
+        progress = progress or Progress()
+        progress.wake_at = None
+        began = monotonic()
+        with span("duetime.sweep"):
+            await self.prepare()
+            for target in self.known.targets:
+                await self._one(target, report, progress, parked)
+        self._ports.meters.swept(monotonic() - began)
+
+    async def prepare(self) -> None:
+        if not self._prepared:
+            await self.known.bind.run(lambda s: prepare(s, self.known, self._ports.admit))
+            self._prepared = True
+
+    async def pending(self) -> list[Pending]:
+        await self.prepare()
+        return [await self._pending(target) for target in self.known.targets]
+
+    async def _pending(self, target: Target) -> Pending:
+        work = self._work(target, None, parked=False)
+        return await self.known.bind.run(partial(look, work=work))
+
+    async def _one(self, target: Target, report: Report, progress: Progress, parked: bool) -> None:
+        """One that fails as a whole holds up no other."""
+        work = self._work(target, progress.cursors.get(target), parked)
+        try:
+            batch = await self.known.bind.run(partial(apply_due, work=work))
+        except ConfigError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the user's database or code raises
+            self._failed(target, report, error)
+            return
+        progress.note(target, batch)
+        self._count(target, batch, report)
+        await self._tell(target, work, batch)
+
+    def _work(self, target: Target, cursor: tuple[Any, ...] | None, parked: bool) -> Work:
+        known = self.known
+        now: datetime | None = None if known.clock is None else known.clock.now()
+        return Work(
+            statements=known.statements(target, parked=parked),
+            now=now,
+            batch=known.batch,
+            bulk=known.bulk,
+            retry=known.retry,
+            chance=self._ports.chance,
+            outbox=self._ports.outbox,
+            cursor=cursor,
+        )
+
+    def _failed(self, target: Target, report: Report, error: Exception) -> None:
+        # The ledger itself may be missing by now.
+        self._prepared = False
+        column = target.attribute(target.column)
+        told = RowError(model=target.model, column=column, id=None, error=reason(error))
+        report.errors.append(told)
+        self.known.log.error("transition of %s: %s", target.name, told.error)
+
+    def _count(self, target: Target, batch: Batch, report: Report) -> None:
+        changed, failed = len(batch.changed), len(batch.errors)
+        report.count(
+            target.model,
+            changed=changed,
+            deletes=target.deletes,
+            skipped=batch.skipped,
+            failed=failed,
+        )
+        report.truncated = report.truncated or batch.truncated
+        report.errors += batch.errors
+        self._ports.meters.transitioned(target.name, applied=changed, failed=failed)
+        for one in batch.errors:
+            again = "parked" if one.retry_at is None else f"again at {one.retry_at}"
+            self.known.log.warning("transition of %s (attempt %d, %s)", one, one.attempts, again)
+
+    async def _tell(self, target: Target, work: Work, batch: Batch) -> None:
+        await self.known.hooks.tell(target, batch.changed, self.known.log)
+        if self._ports.events.wanted(TransitionApplied):
+            await self._ports.events.emit([work.event(row) for row in batch.changed])
