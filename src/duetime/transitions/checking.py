@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Table
@@ -42,7 +42,7 @@ def checked_targets(models: object, log: logging.Logger) -> list[Target]:
 
 def _mappers(models: object) -> list[Mapper[Any]]:
     configure_mappers()
-    if isinstance(models, Iterable) and not isinstance(models, type):
+    if isinstance(models, list | tuple | set | frozenset):
         return [mapper for one in models for mapper in _mappers(one)]
     try:
         return list(mapper_of(models).self_and_descendants)  # type: ignore[arg-type]
