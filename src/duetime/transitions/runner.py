@@ -14,10 +14,10 @@ from duetime.transitions.sweeper import Progress, Sweeper
 from duetime.transitions.watching import Watch
 from duetime.worker.service import Service
 
-# Whatever is committed, and however often: no look at the database follows another sooner.
+# However often somebody commits: a look that this asks for comes so long after the last one, and
+# as long as that one took, up to a limit.
 LEAST_GAP = 0.01
-# And looking takes no more than a fifth of the time.
-SHARE = 4.0
+LONGEST_GAP = 0.5
 # Rows that others hold, or a database that fails, are looked at again after so many seconds, and
 # then less and less often.
 HELD = 0.05
@@ -62,7 +62,7 @@ class SweepLoop:
         self._task: asyncio.Task[None] | None = None
         self._watching = ExitStack()
         self._held = HELD
-        self._not_before = 0.0
+        self._looked_at = self._took = self._wanted_at = 0.0
 
     async def start(self) -> None:
         if self._task is not None:
@@ -104,14 +104,22 @@ class SweepLoop:
             self._watching.callback(known.clock.on_change(watch.wake))
 
     async def _step(self) -> float:
-        await asyncio.sleep(max(self._not_before - monotonic(), 0.0))
+        await self._gap()
         began, report = monotonic(), Report()
         await self._sweeper.sweep(report, self._progress)
         if report.truncated:
             return 0.0
-        took = monotonic() - began
-        self._not_before = monotonic() + max(LEAST_GAP, took * SHARE)
-        return min(self._until_next(), self._until_again(report))
+        # The first pass makes the statements: it says nothing of what another one takes.
+        self._took = monotonic() - began if self._looked_at else 0.0
+        self._looked_at = monotonic()
+        pause = min(self._until_next(), self._until_again(report))
+        self._wanted_at = self._looked_at + pause
+        return pause
+
+    async def _gap(self) -> None:
+        """Woken before its time, by a commit: perhaps one of many."""
+        free_at = self._looked_at + min(max(self._took, LEAST_GAP), LONGEST_GAP)
+        await asyncio.sleep(max(min(free_at, self._wanted_at) - monotonic(), 0.0))
 
     def _until_next(self) -> float:
         """Early by no more than the timer of the loop is exact: the database decides."""

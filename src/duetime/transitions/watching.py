@@ -51,9 +51,10 @@ class Watch:
             connection.info[self] = False
 
     def _committing(self, connection: Connection) -> None:
-        if self in connection.info:
-            connection.info[self] = True
-            self._call(lambda: self._settle(connection.info))
+        info = connection.info
+        if self in info:
+            info[self] = True
+            self._call(lambda: self._settle(info))
 
     def _settle(self, info: dict[Any, Any]) -> None:
         for pause in SETTLED:
