@@ -13,9 +13,8 @@ from duetime.transitions.registration import Registration
 
 def prepare(session: Session, known: Registration, admit: Callable[[Session], None]) -> None:
     """`admit` raises ConfigError unless the session leads to the store's database."""
-    for target in known.targets:
-        bound = session.connection(bind_arguments={"mapper": target.mapper})
-        _make(bound, target.ledger)
+    for target, ledger in known.ledgers:
+        _make(session.connection(bind_arguments={"mapper": target.mapper}), ledger)
     session.commit()
     if known.schedules:
         admit(session)

@@ -37,8 +37,9 @@ class Registration:
         return found
 
     @property
-    def ledgers(self) -> list[Table]:
-        return list({id(one.ledger): one.ledger for one in self.targets}.values())
+    def ledgers(self) -> list[tuple[Target, Table]]:
+        """Each once, with a target that it is for."""
+        return list({id(one.ledger): (one, one.ledger) for one in self.targets}.values())
 
     @property
     def schedules(self) -> bool:

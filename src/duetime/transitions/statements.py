@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from sqlalchemy import (
-    Column,
     ColumnElement,
     Delete,
     Executable,
@@ -93,15 +92,18 @@ class Statements:
 
     @cached_property
     def take(self) -> Select[Any]:
-        """The rows, locked, if they are still what they were. SQLite has one lock for all."""
-        return self._taken(*self.target.table.columns)
+        """The rows, locked, if they are still what they were. SQLite has one lock for all. A
+        model that inherits may have a part of its columns in another table."""
+        mapper = self.target.mapper
+        columns = [column for table in mapper.tables for column in table.columns]
+        return self._taken(*columns).select_from(mapper.persist_selectable)
 
     @cached_property
     def take_keys(self) -> Select[Any]:
         """The same for who changes rows without loading them."""
         return self._taken(*self.target.keys)
 
-    def _taken(self, *columns: Column[Any]) -> Select[Any]:
+    def _taken(self, *columns: ColumnElement[Any]) -> Select[Any]:
         still = [self._among, *self._still_due, ~self._blocked]
         return (
             select(*columns).where(*still).with_for_update(of=self.target.table, skip_locked=True)
