@@ -149,6 +149,20 @@ async def test_the_oldest_come_first_and_the_rest_is_told(
     assert (seen, told) == ([4, 3, 2, 1, 0], [True, True, False])
 
 
+async def test_a_drain_does_all_that_is_due(app: Duetime, place: Place, clock: FakeClock) -> None:
+    """A backlog of many rows with the same value, in bulk too; an undone row is in nobody's way."""
+    for bulk in (False, True):
+        one = Duetime("memory://", clock=clock)
+        one.transitions.register(Post, place.engine, batch=7, bulk=bulk)
+        base = 100 * bulk
+        place.add(*(Post(id=base + n, publish_at=clock.now()) for n in range(30)))
+        report = await one.transitions.drain()
+        assert (report.updated, report.truncated, report.skipped) == (30, False, 0)
+        place.do("UPDATE posts SET status = 'draft' WHERE id < :some", some=base + 20)
+        place.add(Post(id=base + 50, publish_at=clock.now()))
+        assert (await one.transitions.drain()).updated == 1
+
+
 async def test_a_full_batch_is_not_truncated(app: Duetime, place: Place, clock: FakeClock) -> None:
     app.transitions.register(Base, place.engine, batch=2)
     place.add(*(Post(id=n, publish_at=clock.now()) for n in range(2)))

@@ -89,7 +89,7 @@ async def test_a_sweep_that_read_before_another_committed_applies_nothing_again(
     other = Duetime("memory://", clock=clock)
     other.transitions.register(Base, place.aside)
     place.add(Post(id=1, publish_at=clock.now()))
-    real = applying._claim
+    real = applying.claim
     first = True
 
     def claim(*args: Any) -> dict[str, int]:
@@ -104,7 +104,7 @@ async def test_a_sweep_that_read_before_another_committed_applies_nothing_again(
             )
         return real(*args)
 
-    with planted([(applying, "_claim", claim)]):
+    with planted([(applying, "claim", claim)]):
         report = await app.transitions.sweep()
     assert (report.updated, report.skipped) == (0, 1)
     assert place.rows("SELECT status FROM posts") == [("draft",)]

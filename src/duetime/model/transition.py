@@ -196,6 +196,20 @@ class TransitionView:
     action: bool
     index: str
 
+    def words(self) -> str:
+        """What it does, on one line."""
+        told = {
+            Effect.set_field: f"set {self.field} to {shown(self.to)}",
+            Effect.soft_delete: "delete softly",
+            Effect.hard_delete: "delete for good",
+            Effect.action: "schedule an action",
+        }[self.effect]
+        if self.effect is Effect.set_field and self.from_ is not UNSET:
+            told += f" if it is {shown(self.from_)}"
+        if self.action and self.effect is not Effect.action:
+            told += ", schedule an action"
+        return f"{told}, empty the column" if self.clear else told
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:

@@ -1,5 +1,5 @@
-"""Applying: find the rows whose time has come, take them, change them, write that down; all in
-one transaction for each batch."""
+"""Applying: take the rows whose time has come, change them, write that down; all in one
+transaction for each batch."""
 
 from __future__ import annotations
 
@@ -7,117 +7,180 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from duetime.model.transition import RowError, retry_at
-from duetime.transitions.faults import reason, will_pass
+from duetime.transitions.failing import fail, halved
+from duetime.transitions.faults import will_pass
 from duetime.transitions.instant import as_utc
-from duetime.transitions.looking import keys_of, look_ahead, run, times_of
-from duetime.transitions.transacting import begin, begin_writing, read_clock
-from duetime.transitions.work import Batch, Row, Work
-
-Change = Callable[[Sequence[Row]], None]
+from duetime.transitions.looking import look, place_of, run
+from duetime.transitions.transacting import begin, begin_writing
+from duetime.transitions.work import Batch, Change, Row, Work, keys_of
 
 
 def apply_due(session: Session, work: Work) -> Batch:
     """One batch, committed; and when there is something to do again."""
     begin(session, work.target)
-    now = work.now or read_clock(session, work.target)
-    rows = _find(session, work, now)
-    chosen = rows[: work.batch]
-    batch = _applied(session, work, now, chosen) if chosen else Batch(now=now)
-    batch.truncated = len(rows) > len(chosen)
-    if batch.truncated:
-        batch.cursor = chosen[-1].place
-    else:
-        batch.next_due = look_ahead(session, work, now)
+    if work.since is not None:
+        return _next_of_backlog(session, work, work.since)
+    seen = look(session, work, work.batch + 1)
+    batch = _applied(session, work, seen.now) if seen.due else Batch(now=seen.now)
     session.rollback()
+    batch.truncated = seen.due > work.batch
+    # Gone, changed or locked, since they were seen.
+    batch.skipped = max(min(seen.due, work.batch) - batch.count - len(batch.errors), 0)
+    again = [one.retry_at for one in batch.errors if one.retry_at is not None]
+    known = [*again, *([] if seen.next_due is None else [seen.next_due])]
+    batch.next_due = min(known, default=None)
     return batch
 
 
-def _find(session: Session, work: Work, now: datetime) -> list[Row]:
-    """One more than a batch, to know whether there are more."""
-    due = work.statements.due
-    if work.cursor is not None:
-        due = work.statements.after(due, work.cursor)
-    found = run(session, work, due, **times_of(work, now), duetime_limit=work.batch + 1)
-    return [_row(one) for one in found]
+def _next_of_backlog(session: Session, work: Work, now: datetime) -> Batch:
+    """Without a look: if the batch is full, there may be more."""
+    batch = _applied(session, work, now)
+    session.rollback()
+    batch.truncated = batch.count + len(batch.errors) >= work.batch
+    return batch
 
 
-def _row(found: Sequence[Any]) -> Row:
-    *key, due, text = found
-    return Row(tuple(key), as_utc(due), text, (due, *key))
+def _applied(session: Session, work: Work, now: datetime) -> Batch:
+    begin_writing(session, work.target)
+    if work.sets_many and work.statements.on_postgres:
+        try:
+            return _at_once(session, work, now)
+        except Exception as error:
+            session.rollback()
+            if will_pass(error):
+                raise
+            begin_writing(session, work.target)
+    return _in_turn(session, work, now)
 
 
-def _applied(session: Session, work: Work, now: datetime, rows: Sequence[Row]) -> Batch:
+def _at_once(session: Session, work: Work, now: datetime) -> Batch:
+    """Find, lock, claim and change them by one statement: all or none of them."""
+    made = work.statements
+    given = {"duetime_now": now, "duetime_limit": work.batch, **place_of(work)}
+    given |= made.values_at(now)
+    if work.heard:
+        found = run(session, work, made.sweep, **given)
+        batch = _batch(now, [_row(key, due, text) for *key, due, text in found])
+        work.write(session, batch.changed, [])
+    else:
+        batch = Batch(now=now)
+        for *key, due, text, count in run(session, work, made.sweep_unheard, **given):
+            batch.count, batch.cursor = count, _row(key, due, text).place
+    session.commit()
+    return batch
+
+
+def _in_turn(
+    session: Session, work: Work, now: datetime, among: Sequence[Row] | None = None
+) -> Batch:
     """What only the commit refuses, such as a constraint that is checked there, is found by
     halves too, each in a transaction of its own."""
-    begin_writing(session, work.target)
+    rows: Sequence[Row] = []
     try:
-        batch = _in_transaction(session, work, now, rows)
+        rows, change = _taken(session, work, now, among)
+        batch = _changed(session, work, now, rows, change)
         session.commit()
     except Exception as error:
         session.rollback()
-        if will_pass(error):
+        if will_pass(error) or not rows:
             raise
         if len(rows) == 1:
+            begin_writing(session, work.target)
             return _refused(session, work, now, rows[0], error)
     else:
         return batch
-    half = len(rows) // 2
-    batch = _applied(session, work, now, rows[:half])
-    batch.add(_applied(session, work, now, rows[half:]))
+    batch, half = _batch(now, []), len(rows) // 2
+    for some in (rows[:half], rows[half:]):
+        begin_writing(session, work.target)
+        batch.add(_in_turn(session, work, now, some))
     return batch
 
 
-def _in_transaction(session: Session, work: Work, now: datetime, rows: Sequence[Row]) -> Batch:
-    present, change = _taken(session, work, now, rows)
-    attempts = _claim(session, work, now, present)
-    claimed = [row for row in present if row.text in attempts]
-    bad = halved(session, claimed, change)
-    failed = {id(row) for row, _ in bad}
-    return Batch(
-        now=now,
-        changed=[row for row in claimed if id(row) not in failed],
-        errors=[_fail(session, work, now, row, error, attempts[row.text]) for row, error in bad],
-        skipped=len(rows) - len(claimed),
-    )
+def _refused(session: Session, work: Work, now: datetime, row: Row, error: Exception) -> Batch:
+    """The row alone cannot be committed: that is written down by itself."""
+    batch, attempts = _batch(now, []), claim(session, work, now, [row])
+    if row.text in attempts:
+        batch.errors = [fail(session, work, now, row, error, attempts[row.text])]
+    session.commit()
+    return batch
 
 
 def _taken(
-    session: Session, work: Work, now: datetime, rows: Sequence[Row]
+    session: Session, work: Work, now: datetime, among: Sequence[Row] | None
 ) -> tuple[list[Row], Change]:
-    """Those that are still there, still due, and locked by nobody else; and how to change them."""
-    if work.bulk and work.target.declared.action is None:
-        return _taken_in_bulk(session, work, now, rows)
-    mapper = work.target.mapper
-    take = select(mapper.class_).from_statement(work.statements.take)
-    among: dict[str, Any] = {**times_of(work, now), "duetime_rows": keys_of(rows)}
-    found = run(session, work, take, **among).scalars()
-    loaded = {tuple(mapper.primary_key_from_instance(one)): one for one in found}
+    """Those that are due and locked by nobody else, or those of some; and how to change them."""
+    given: dict[str, Any] = {"duetime_now": now, "duetime_limit": work.batch, **place_of(work)}
+    if among is not None:
+        given["duetime_rows"] = keys_of(among)
+    return (_keys_taken if work.sets_many else _models_taken)(session, work, now, given)
+
+
+def _models_taken(
+    session: Session, work: Work, now: datetime, given: dict[str, Any]
+) -> tuple[list[Row], Change]:
+    made, mapper = work.statements, work.target.mapper
+    take = made.take_among() if "duetime_rows" in given else made.take
+    found = run(session, work, take, **given)
+    loaded = {
+        _row(mapper.primary_key_from_instance(model), due, text): model
+        for model, due, text in found
+    }
 
     def change(some: Sequence[Row]) -> None:
-        _change_rows(session, work, now, [(row, loaded[row.key]) for row in some])
+        _change_models(session, work, now, [(row, loaded[row]) for row in some])
 
-    return [row for row in rows if row.key in loaded], change
+    return list(loaded), change
 
 
-def _taken_in_bulk(
-    session: Session, work: Work, now: datetime, rows: Sequence[Row]
+def _keys_taken(
+    session: Session, work: Work, now: datetime, given: dict[str, Any]
 ) -> tuple[list[Row], Change]:
     made = work.statements
-    among: dict[str, Any] = {**times_of(work, now), "duetime_rows": keys_of(rows)}
-    found = {tuple(one) for one in run(session, work, made.take_keys, **among)}
+    take = made.take_keys_among() if "duetime_rows" in given else made.take_keys
+    rows = [_row(key, due, text) for due, text, _, *key in run(session, work, take, **given)]
 
     def change(some: Sequence[Row]) -> None:
-        run(session, work, made.change(now), duetime_rows=keys_of(some))
-        _settle(session, work, some, [])
+        run(session, work, made.change, duetime_rows=keys_of(some), **made.values_at(now))
+        _forget(session, work, some)
+        work.write(session, some, [])
 
-    return [row for row in rows if row.key in found], change
+    return rows, change
 
 
-def _change_rows(
+def _row(key: Sequence[Any], due: datetime, text: str) -> Row:
+    return Row(tuple(key), as_utc(due), text, (due, *key))
+
+
+def _changed(
+    session: Session, work: Work, now: datetime, rows: Sequence[Row], change: Change
+) -> Batch:
+    attempts = claim(session, work, now, rows)
+    claimed = [row for row in rows if row.text in attempts]
+    bad = halved(session, claimed, change)
+    failed = {row for row, _ in bad}
+    batch = _batch(now, [row for row in claimed if row not in failed])
+    batch.errors = [fail(session, work, now, row, error, attempts[row.text]) for row, error in bad]
+    batch.cursor = rows[-1].place if rows else None
+    return batch
+
+
+def claim(session: Session, work: Work, now: datetime, rows: Sequence[Row]) -> dict[str, int]:
+    """Of which rows this value is ours to apply, and how often it failed before."""
+    if not rows:
+        return {}
+    given: dict[str, Any] = {"duetime_now": now}
+    if work.statements.on_postgres:
+        given["duetime_texts"] = [row.text for row in rows]
+        given["duetime_values"] = [row.due_at for row in rows]
+    else:
+        given["duetime_rows"] = keys_of(rows)
+    claimed = run(session, work, work.statements.claim, **given)
+    return {one.row_key: one.attempts for one in claimed}
+
+
+def _change_models(
     session: Session, work: Work, now: datetime, rows: Sequence[tuple[Row, Any]]
 ) -> None:
     """Through the ORM, so that its listeners see it; one flush for all."""
@@ -134,8 +197,9 @@ def _change_rows(
     some = [row for row, _ in rows]
     if target.declared.hard_delete:
         # Listeners may have made a soft deletion of it.
-        run(session, work, work.statements.change(now), duetime_rows=keys_of(some))
-    _settle(session, work, some, payloads)
+        run(session, work, work.statements.change, duetime_rows=keys_of(some))
+    _forget(session, work, some)
+    work.write(session, some, payloads)
 
 
 def _payloads(action: Callable[[Any], object] | None, model: object) -> list[object]:
@@ -145,69 +209,12 @@ def _payloads(action: Callable[[Any], object] | None, model: object) -> list[obj
     return list(made) if isinstance(made, list) else [made]
 
 
-def _settle(session: Session, work: Work, rows: Sequence[Row], payloads: Sequence[object]) -> None:
+def _forget(session: Session, work: Work, rows: Sequence[Row]) -> None:
     if work.target.declared.hard_delete:
         texts = [row.text for row in rows]
         run(session, work, work.statements.forget, duetime_texts=texts)
-    work.outbox(session, payloads, [work.event(row) for row in rows])
 
 
-def halved(
-    session: Session, rows: Sequence[Row], change: Change
-) -> list[tuple[Row, BaseException]]:
-    """Change them all, or those that can be: the others, found by halves, with their errors."""
-    if not rows:
-        return []
-    try:
-        with session.begin_nested():
-            change(rows)
-    except Exception as error:
-        if will_pass(error):
-            raise
-        if len(rows) == 1:
-            return [(rows[0], error)]
-    else:
-        return []
-    half = len(rows) // 2
-    return [*halved(session, rows[:half], change), *halved(session, rows[half:], change)]
-
-
-# -- the ledger ------------------------------------------------------------------------------
-
-
-def _claim(session: Session, work: Work, now: datetime, rows: Sequence[Row]) -> dict[str, int]:
-    """Of which rows this value is ours to apply, and how often it failed before."""
-    if not rows:
-        return {}
-    given = {"duetime_instant": now, "duetime_rows": keys_of(rows)}
-    claimed = run(session, work, work.statements.claim, **given)
-    return {one.row_key: one.attempts for one in claimed}
-
-
-def _fail(
-    session: Session, work: Work, now: datetime, row: Row, error: BaseException, tried: int
-) -> RowError:
-    attempts = tried + 1
-    again = retry_at(attempts, now, work.retry, work.chance())
-    told = {"applied_at": None, "attempts": attempts, "retry_at": again, "error": reason(error)}
-    run(session, work, work.statements.fail.values(told), duetime_text=row.text)
-    return RowError(
-        model=work.target.model,
-        column=work.target.attribute(work.target.column),
-        id=row.id,
-        error=reason(error),
-        attempts=attempts,
-        retry_at=again,
-    )
-
-
-def _refused(session: Session, work: Work, now: datetime, row: Row, error: BaseException) -> Batch:
-    """The row alone cannot be committed: that is written down by itself."""
-    begin_writing(session, work.target)
-    attempts = _claim(session, work, now, [row])
-    if row.text not in attempts:
-        session.rollback()
-        return Batch(now=now, skipped=1)
-    failed = _fail(session, work, now, row, error, attempts[row.text])
-    session.commit()
-    return Batch(now=now, errors=[failed])
+def _batch(now: datetime, rows: list[Row]) -> Batch:
+    place = rows[-1].place if rows else None
+    return Batch(now=now, changed=rows, count=len(rows), cursor=place)

@@ -53,6 +53,13 @@ class Bind:
                     return await session.run_sync(lambda inner: work(_marked(inner)))
         return await asyncio.to_thread(self._blocking, work)
 
+    async def aclose(self) -> None:
+        bound = self._sessions.kw["bind"]
+        if isinstance(bound, AsyncEngine):
+            await bound.dispose()
+        else:
+            bound.dispose()
+
     def _blocking(self, work: Callable[[Session], T]) -> T:
         assert isinstance(self._sessions, sessionmaker)
         with acting(by=SYSTEM), self._sessions() as session:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from duetime.errors import ConfigError, InvalidArgument
@@ -91,6 +91,14 @@ class Transitions:
             await one.sweep(report, parked=parked)
         return report
 
+    async def drain(self, *, parked: bool = False) -> Report:
+        """Pass after pass until no row is left that is due and was not looked at; what they did
+        in all."""
+        total = Report()
+        for one in self._sweepers:
+            await one.drain(total, parked=parked)
+        return total
+
     def list(self) -> list_[TransitionView]:
         """Every transition that was registered."""
         return [target.view() for one in self._sweepers for target in one.known.targets]
@@ -98,6 +106,16 @@ class Transitions:
     async def pending(self) -> list_[Pending]:
         """How much waits, for each transition."""
         return [found for one in self._sweepers for found in await one.pending()]
+
+    async def next_due(self) -> datetime | None:
+        """When there is something to do again, if nothing is changed until then."""
+        known = [one.next_due for one in await self.pending() if one.next_due is not None]
+        return min(known, default=None)
+
+    async def aclose(self) -> None:
+        """Close the pools of the engines, for a program that ends."""
+        for one in self._sweepers:
+            await one.known.bind.aclose()
 
     def refuse_async(self) -> None:
         """Connections of an async engine belong to the loop that opened them."""
@@ -122,21 +140,11 @@ class Transitions:
         errors fails its run; `options` are those of `app.job`."""
 
         async def sweep() -> dict[str, int]:
-            report = await self._drain()
-            report.check()
+            report = (await self.drain()).check()
             return {"updated": report.updated, "deleted": report.deleted}
 
         self._job(recurrence, name=name, **options)(sweep)
         self._by_job = True
-
-    async def _drain(self) -> Report:
-        """Pass after pass, until no more rows are due than were looked at."""
-        total = Report()
-        while True:
-            report = await self.sweep()
-            total.add(report)
-            if not report.truncated:
-                return total
 
 
 def _batch(batch: int) -> int:

@@ -32,6 +32,9 @@ class Hooks:
             except Exception:
                 log.exception("%s: the hook %r failed for %r", target.name, hook, row.id)
 
+    def hear(self, target: Target) -> bool:
+        return self._of(target)[0] is not None
+
     def _of(self, target: Target) -> tuple[Hook | None, tuple[object, ...]]:
         if target.deletes:
             return self.on_delete, ()

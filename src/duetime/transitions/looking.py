@@ -1,54 +1,61 @@
-"""Looking: when there is something to do again, and how much waits."""
+"""Looking: how much is due, and when there is something to do again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Executable, Result
+from sqlalchemy import CursorResult, Executable
 from sqlalchemy.orm import Session
 
 from duetime.model.transition import Pending
-from duetime.transitions.instant import as_utc, to_bare
-from duetime.transitions.transacting import begin, read_clock
-from duetime.transitions.work import Row, Work
+from duetime.transitions.instant import as_utc
+from duetime.transitions.transacting import SYSTEM_CLOCK, begin
+from duetime.transitions.work import Work
 
 MOST_COUNTED = 10_000
 
 
-def look(session: Session, work: Work) -> Pending:
-    """Rows are counted up to ten thousand: more would have to be read."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    now: datetime
+    due: int
+    next_due: datetime | None
+
+
+def look(session: Session, work: Work, most: int) -> Seen:
+    """Rows are counted up to a limit: more would have to be read."""
+    now = work.now
+    if now is None and not work.statements.on_postgres:
+        now = SYSTEM_CLOCK.now()
+    given = {"duetime_now": now, "duetime_limit": most, **place_of(work)}
+    (found,) = run(session, work, work.statements.look, **given)
+    known = [one for one in (found.next_due, found.next_retry) if one is not None]
+    return Seen(found.now, found.due, min(map(as_utc, known), default=None))
+
+
+def pending(session: Session, work: Work) -> Pending:
     begin(session, work.target)
-    now, made = work.now or read_clock(session, work.target), work.statements
-    counted = {**times_of(work, now), "duetime_limit": MOST_COUNTED}
-    due = run(session, work, made.count_due(), **counted).scalar_one()
-    failed = run(session, work, made.count_failed()).one()
+    seen = look(session, work, MOST_COUNTED)
+    (failed,) = run(session, work, work.statements.count_failed())
     return Pending(
         model=work.target.model,
         column=work.target.attribute(work.target.column),
-        due=due,
-        next_due=look_ahead(session, work, now),
+        due=seen.due,
+        next_due=seen.next_due,
         retrying=failed.retrying,
         parked=failed.parked,
     )
 
 
-def look_ahead(session: Session, work: Work, now: datetime) -> datetime | None:
-    made, column = work.statements, work.target.column
-    due = run(session, work, made.next_due, duetime_now=to_bare(now, column)).scalar()
-    again: datetime | None = run(session, work, made.next_retry, duetime_instant=now).scalar()
-    known = [one for one in (None if due is None else as_utc(due), again) if one is not None]
-    return min(known, default=None)
+def place_of(work: Work) -> dict[str, Any]:
+    return {f"duetime_place_{n}": value for n, value in enumerate(work.cursor or ())}
 
 
-def times_of(work: Work, now: datetime) -> dict[str, Any]:
-    return {"duetime_now": to_bare(now, work.target.column), "duetime_instant": now}
-
-
-def run(session: Session, work: Work, statement: Executable, **params: Any) -> Result[Any]:
-    return session.execute(statement, params, bind_arguments={"mapper": work.target.mapper})
-
-
-def keys_of(rows: Iterable[Row]) -> list[Any]:
-    return [row.id for row in rows]
+def run(session: Session, work: Work, statement: Executable, **params: Any) -> list[Any]:
+    """All rows that it gives, if it gives any."""
+    bound = {"mapper": work.target.mapper}
+    result = session.execute(statement, params, bind_arguments=bound)
+    without = isinstance(result, CursorResult) and not result.returns_rows
+    return [] if without else list(result.all())

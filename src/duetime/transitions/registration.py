@@ -27,14 +27,11 @@ class Registration:
     clock: Clock | None
     log: logging.Logger
     retry: Retry
-    _made: dict[tuple[Target, bool], Statements] = field(default_factory=dict)
+    _made: dict[tuple[Target, bool, bool], Statements] = field(default_factory=dict)
 
-    def statements(self, target: Target, *, parked: bool = False) -> Statements:
-        found = self._made.get((target, parked))
-        if found is None:
-            found = Statements(target, self.bind.dialect, parked)
-            self._made[target, parked] = found
-        return found
+    def statements(self, target: Target, parked: bool, behind: bool) -> Statements:
+        made = Statements(target, self.bind.dialect, parked, behind)
+        return self._made.setdefault((target, parked, behind), made)
 
     @property
     def ledgers(self) -> list[tuple[Target, Table]]:

@@ -107,7 +107,7 @@ class SweepLoop:
         await self._gap()
         began, report = monotonic(), Report()
         await self._sweeper.sweep(report, self._progress)
-        if report.truncated:
+        if self._progress.cursors:
             return 0.0
         # The first pass makes the statements: it says nothing of what another one takes.
         self._took = monotonic() - began if self._looked_at else 0.0

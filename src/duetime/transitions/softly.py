@@ -36,6 +36,7 @@ def not_deleted(table: Table) -> list[ColumnElement[bool]]:
 
 
 def deleted_values(table: Table, now: datetime) -> dict[Column[Any], object]:
+    """What marks a row, as its model takes it."""
     return {
         column: True if is_flag(column) else to_attribute(now, column) for column in markers(table)
     }

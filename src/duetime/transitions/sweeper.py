@@ -18,7 +18,7 @@ from duetime.telemetry.meters import Meters
 from duetime.telemetry.spans import span
 from duetime.transitions.applying import apply_due
 from duetime.transitions.faults import reason
-from duetime.transitions.looking import look
+from duetime.transitions.looking import pending
 from duetime.transitions.preparing import prepare
 from duetime.transitions.registration import Registration
 from duetime.transitions.target import Target
@@ -41,13 +41,20 @@ class Progress:
     """Where a runner is: behind which row each backlog goes on, and when it is needed again."""
 
     cursors: dict[Target, tuple[Any, ...]] = field(default_factory=dict)
+    # The time at which each backlog was seen.
+    since: dict[Target, datetime] = field(default_factory=dict)
     # On the monotonic clock.
     wake_at: float | None = None
 
     def note(self, target: Target, batch: Batch) -> None:
-        self.cursors.pop(target, None)
-        if batch.cursor is not None:
+        if batch.truncated and batch.cursor is not None:
             self.cursors[target] = batch.cursor
+            self.since[target] = batch.now
+            return
+        if self.cursors.pop(target, None) is not None:
+            # At its end nobody has looked yet what else there is.
+            self.since.pop(target)
+            self.wake_at = monotonic()
         if batch.next_due is not None:
             at = monotonic() + (batch.next_due - batch.now).total_seconds()
             self.wake_at = at if self.wake_at is None else min(at, self.wake_at)
@@ -72,6 +79,16 @@ class Sweeper:
                 await self._one(target, report, progress, parked)
         self._ports.meters.swept(monotonic() - began)
 
+    async def drain(self, total: Report, *, parked: bool = False) -> None:
+        """Pass after pass, each behind the last row of the one before, and a last look."""
+        progress = Progress()
+        while True:
+            report, resumed = Report(), bool(progress.cursors)
+            await self.sweep(report, progress, parked=parked)
+            total.add(report)
+            if not progress.cursors and not resumed:
+                return
+
     async def prepare(self) -> None:
         if not self._prepared:
             await self.known.bind.run(lambda s: prepare(s, self.known, self._ports.admit))
@@ -82,12 +99,12 @@ class Sweeper:
         return [await self._pending(target) for target in self.known.targets]
 
     async def _pending(self, target: Target) -> Pending:
-        work = self._work(target, None, parked=False)
-        return await self.known.bind.run(partial(look, work=work))
+        work = self._work(target, Progress(), parked=False)
+        return await self.known.bind.run(partial(pending, work=work))
 
     async def _one(self, target: Target, report: Report, progress: Progress, parked: bool) -> None:
         """One that fails as a whole holds up no other."""
-        work = self._work(target, progress.cursors.get(target), parked)
+        work = self._work(target, progress, parked)
         try:
             batch = await self.known.bind.run(partial(apply_due, work=work))
         except ConfigError:
@@ -99,18 +116,22 @@ class Sweeper:
         self._count(target, batch, report)
         await self._tell(target, work, batch)
 
-    def _work(self, target: Target, cursor: tuple[Any, ...] | None, parked: bool) -> Work:
-        known = self.known
+    def _work(self, target: Target, progress: Progress, parked: bool) -> Work:
+        known, cursor = self.known, progress.cursors.get(target)
+        telling = self._ports.events.wanted(TransitionApplied)
         now: datetime | None = None if known.clock is None else known.clock.now()
         return Work(
-            statements=known.statements(target, parked=parked),
+            statements=known.statements(target, parked, cursor is not None),
             now=now,
             batch=known.batch,
             bulk=known.bulk,
             retry=known.retry,
             chance=self._ports.chance,
             outbox=self._ports.outbox,
+            telling=telling,
+            heard=telling or known.hooks.hear(target),
             cursor=cursor,
+            since=progress.since.get(target),
         )
 
     def _failed(self, target: Target, report: Report, error: Exception) -> None:
@@ -122,7 +143,7 @@ class Sweeper:
         self.known.log.error("transition of %s: %s", target.name, told.error)
 
     def _count(self, target: Target, batch: Batch, report: Report) -> None:
-        changed, failed = len(batch.changed), len(batch.errors)
+        changed, failed = batch.count, len(batch.errors)
         report.count(
             target.model,
             changed=changed,
@@ -139,5 +160,5 @@ class Sweeper:
 
     async def _tell(self, target: Target, work: Work, batch: Batch) -> None:
         await self.known.hooks.tell(target, batch.changed, self.known.log)
-        if self._ports.events.wanted(TransitionApplied):
+        if work.telling:
             await self._ports.events.emit([work.event(row) for row in batch.changed])

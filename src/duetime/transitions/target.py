@@ -82,7 +82,7 @@ class Target:
             column=self.attribute(self.column),
             effect=self.declared.effect,
             field=self.declared.set_field,
-            from_=None if self.declared.from_ is UNSET else self.declared.from_,
+            from_=self.declared.from_,
             to=None if self.declared.to is UNSET else self.declared.to,
             clear=self.declared.clear,
             action=self.declared.action is not None,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from duetime.model.clock import SystemClock
-from duetime.transitions.instant import as_utc
 from duetime.transitions.target import Target
 
 SYSTEM_CLOCK = SystemClock()
@@ -43,13 +41,3 @@ def begin_writing(session: Session, target: Target) -> None:
 
 def is_postgres(session: Session, target: Target) -> bool:
     return session.get_bind(target.mapper).dialect.name == "postgresql"
-
-
-def read_clock(session: Session, target: Target) -> datetime:
-    """The database's clock; SQLite's is this machine's."""
-    if not is_postgres(session, target):
-        return SYSTEM_CLOCK.now()
-    found: datetime = session.execute(
-        select(func.clock_timestamp()), bind_arguments={"mapper": target.mapper}
-    ).scalar_one()
-    return as_utc(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -16,11 +16,13 @@ from duetime.model.transition import RowError
 from duetime.transitions.statements import Statements
 from duetime.transitions.target import Target
 
-# Called in the transaction: the payloads to schedule in it, and what it will have changed.
+# Called in the transaction: the payloads to schedule in it, and, if anybody wants them, events of
+# what it will have changed.
 Outbox = Callable[[Session, Sequence[object], Sequence[TransitionApplied]], None]
+Change = Callable[[Sequence["Row"]], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Row:
     """One row whose time has come. `place` is where it stands in the order of due rows."""
 
@@ -47,15 +49,27 @@ class Work:
     retry: Retry
     chance: Callable[[], float]
     outbox: Outbox
+    # Whether anybody listens: to events; to anything that tells of each row.
+    telling: bool
+    heard: bool
+    # Of a backlog: behind which row to go on, and the time at which it was seen.
     cursor: tuple[Any, ...] | None = None
+    since: datetime | None = None
 
     @property
     def target(self) -> Target:
         return self.statements.target
 
     @property
-    def dialect(self) -> str:
-        return self.statements.dialect
+    def sets_many(self) -> bool:
+        """By statements for many rows; an action needs its row."""
+        return self.bulk and self.target.declared.action is None
+
+    def write(self, session: Session, rows: Sequence[Row], payloads: Sequence[object]) -> None:
+        """What is part of the transaction besides the rows."""
+        events = [self.event(row) for row in rows] if self.telling else []
+        if payloads or events:
+            self.outbox(session, payloads, events)
 
     def event(self, row: Row) -> TransitionApplied:
         target = self.target
@@ -75,9 +89,11 @@ class Work:
 
 @dataclass(slots=True, kw_only=True)
 class Batch:
-    """What came of it. `next_due` is the next instant at which there is something to do."""
+    """What came of it: `count` rows, all told of in `changed` if anybody listens. `next_due` is
+    the next instant at which there is something to do."""
 
     now: datetime
+    count: int = 0
     changed: list[Row] = field(default_factory=list)
     errors: list[RowError] = field(default_factory=list)
     skipped: int = 0
@@ -86,6 +102,12 @@ class Batch:
     next_due: datetime | None = None
 
     def add(self, other: Batch) -> None:
+        self.count += other.count
         self.changed += other.changed
         self.errors += other.errors
-        self.skipped += other.skipped
+        self.cursor = other.cursor or self.cursor
+
+
+def keys_of(rows: Iterable[Row]) -> list[Any]:
+    """As a statement's parameter takes them."""
+    return [row.id for row in rows]
