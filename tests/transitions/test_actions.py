@@ -4,15 +4,14 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy import create_engine, event
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.pool import StaticPool
 
 from duetime import Duetime
 from duetime.errors import ConfigError
 from duetime.testing import FakeClock
-from duetime.transitions import applying, transition
-from planting import planted
+from duetime.transitions import transition
 from transitions.models import Base as Blog
 from transitions.places import Place
 from transitions.reminders import Base, Remind, Visit
@@ -60,8 +59,12 @@ async def test_all_or_nothing(visits: Duetime, place: Place, clock: FakeClock) -
         raise RuntimeError("the plug is pulled")
 
     place.add(Visit(id=1, remind_at=clock.now()))
-    with planted([(applying, "halved", refused)]):
+    await visits.transitions.pending()
+    event.listen(Session, "before_commit", refused)
+    try:
         report = await visits.transitions.sweep()
+    finally:
+        event.remove(Session, "before_commit", refused)
     assert [error.error for error in report.errors] == ["RuntimeError: the plug is pulled"]
     await visits.testing.assert_not_scheduled(Remind)
     clock.advance(hours=1)

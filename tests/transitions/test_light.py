@@ -8,7 +8,7 @@ import pytest
 
 from duetime import Duetime
 from duetime.testing import FakeClock
-from transitions.models import Base, Post
+from transitions.models import Base, Order, Post, Ticket
 from transitions.places import Place
 from transitions.reminders import Base as Visits
 from transitions.reminders import Remind, Visit
@@ -62,3 +62,24 @@ async def test_advance_runs_their_actions(beside: Duetime, place: Place, clock: 
     place.add(Visit(id=1, remind_at=clock.now() + timedelta(days=1)))
     assert await beside.testing.advance(days=2) == 1
     assert reminded == [1]
+
+
+@pytest.mark.parametrize("kind", ["pysqlite", "psycopg", "asyncpg"])
+async def test_lines_of_rows_that_are_gone_are_pruned(
+    app: Duetime, place: Place, clock: FakeClock
+) -> None:
+    naive = clock.now().replace(tzinfo=None)
+    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(600)))
+    place.add(*(Order(group=group, number=1, when=naive) for group in ("a", "b:1", "é")))
+    place.add(*(Ticket(state="open", close_at=clock.now()) for _ in range(3)))
+    app.transitions.register(Base, place.engine, batch=1000)
+    await app.transitions.sweep()
+    place.do("DELETE FROM posts WHERE id >= 300")
+    place.do("""DELETE FROM "order" WHERE "group" <> 'b:1'""")
+    place.do("DELETE FROM tickets")
+    (sweeper,) = app.transitions._sweepers
+    for _ in range(2):
+        await sweeper.tidy()
+    left = place.rows("SELECT table_name, count(*) FROM duetime_transitions GROUP BY table_name")
+    assert dict(left) == {"posts": 300, "order": 1}
+    assert (await app.transitions.sweep()).changed == 0

@@ -73,28 +73,39 @@ def _at_once(session: Session, work: Work, now: datetime) -> Batch:
 
 
 def _in_turn(
-    session: Session, work: Work, now: datetime, among: Sequence[Row] | None = None
+    session: Session,
+    work: Work,
+    now: datetime,
+    among: Sequence[Row] | None = None,
+    *,
+    careful: bool = False,
 ) -> Batch:
-    """What only the commit refuses, such as a constraint that is checked there, is found by
-    halves too, each in a transaction of its own."""
+    """Take them, then change them: all at once, or `careful`ly, so that bad ones are found."""
     rows: Sequence[Row] = []
     try:
         rows, change = _taken(session, work, now, among)
-        batch = _changed(session, work, now, rows, change)
+        batch = _changed(session, work, now, rows, change, careful)
         session.commit()
     except Exception as error:
         session.rollback()
         if will_pass(error) or not rows:
             raise
-        if len(rows) == 1:
-            begin_writing(session, work.target)
-            return _refused(session, work, now, rows[0], error)
-    else:
-        return batch
-    batch, half = _batch(now, []), len(rows) // 2
-    for some in (rows[:half], rows[half:]):
         begin_writing(session, work.target)
-        batch.add(_in_turn(session, work, now, some))
+        if not careful:
+            return _in_turn(session, work, now, rows, careful=True)
+        if len(rows) == 1:
+            return _refused(session, work, now, rows[0], error)
+        return _by_halves(session, work, now, rows)
+    return batch
+
+
+def _by_halves(session: Session, work: Work, now: datetime, rows: Sequence[Row]) -> Batch:
+    """What only the commit refuses, such as a constraint that is checked there: each half in a
+    transaction of its own."""
+    half = len(rows) // 2
+    batch = _in_turn(session, work, now, rows[:half], careful=True)
+    begin_writing(session, work.target)
+    batch.add(_in_turn(session, work, now, rows[half:], careful=True))
     return batch
 
 
@@ -154,11 +165,20 @@ def _row(key: Sequence[Any], due: datetime, text: str) -> Row:
 
 
 def _changed(
-    session: Session, work: Work, now: datetime, rows: Sequence[Row], change: Change
+    session: Session,
+    work: Work,
+    now: datetime,
+    rows: Sequence[Row],
+    change: Change,
+    careful: bool,
 ) -> Batch:
     attempts = claim(session, work, now, rows)
     claimed = [row for row in rows if row.text in attempts]
-    bad = halved(session, claimed, change)
+    bad: list[tuple[Row, BaseException]] = []
+    if careful:
+        bad = halved(session, claimed, change)
+    elif claimed:
+        change(claimed)
     failed = {row for row, _ in bad}
     batch = _batch(now, [row for row in claimed if row not in failed])
     batch.errors = [fail(session, work, now, row, error, attempts[row.text]) for row, error in bad]

@@ -63,6 +63,7 @@ class SweepLoop:
         self._watching = ExitStack()
         self._held = HELD
         self._looked_at = self._took = self._wanted_at = 0.0
+        self._tidy_at = monotonic() + sweeper.known.interval
 
     async def start(self) -> None:
         if self._task is not None:
@@ -109,12 +110,20 @@ class SweepLoop:
         await self._sweeper.sweep(report, self._progress)
         if self._progress.cursors:
             return 0.0
+        await self._tidy(report)
         # The first pass makes the statements: it says nothing of what another one takes.
         self._took = monotonic() - began if self._looked_at else 0.0
         self._looked_at = monotonic()
         pause = min(self._until_next(), self._until_again(report))
         self._wanted_at = self._looked_at + pause
         return pause
+
+    async def _tidy(self, report: Report) -> None:
+        """Now and then, when there is nothing better to do."""
+        if report.changed or report.errors or monotonic() < self._tidy_at:
+            return
+        self._tidy_at = monotonic() + self._sweeper.known.interval
+        await self._sweeper.tidy()
 
     async def _gap(self) -> None:
         """Woken before its time, by a commit: perhaps one of many."""

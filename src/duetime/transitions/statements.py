@@ -112,7 +112,8 @@ class Statements(Finding):
         return select(key).where(*behind).order_by(key).limit(most)
 
     def present(self) -> Select[Any]:
-        return select(self.key).where(self.among)
+        """Keys of rows that are there, as text."""
+        return select(self.key)
 
     # -- many rows at once -----------------------------------------------------------
 

@@ -20,6 +20,7 @@ from duetime.transitions.applying import apply_due
 from duetime.transitions.faults import reason
 from duetime.transitions.looking import pending
 from duetime.transitions.preparing import prepare
+from duetime.transitions.pruning import prune
 from duetime.transitions.registration import Registration
 from duetime.transitions.target import Target
 from duetime.transitions.work import Batch, Outbox, Work
@@ -65,6 +66,7 @@ class Sweeper:
         self.known = known
         self._ports = ports
         self._prepared = False
+        self._tidied: dict[Target, str] = {}
 
     async def sweep(
         self, report: Report, progress: Progress | None = None, *, parked: bool = False
@@ -93,6 +95,13 @@ class Sweeper:
         if not self._prepared:
             await self.known.bind.run(lambda s: prepare(s, self.known, self._ports.admit))
             self._prepared = True
+
+    async def tidy(self) -> None:
+        """Look at some more lines of the ledger, whether their rows are still there."""
+        for target in self.known.targets:
+            work, after = self._work(target, Progress(), parked=False), self._tidied.get(target, "")
+            done = partial(prune, work=work, after=after)
+            self._tidied[target] = await self.known.bind.run(done)
 
     async def pending(self) -> list[Pending]:
         await self.prepare()
