@@ -1,7 +1,8 @@
 """A versioned model: each change of an article leaves a line of history, with who made it.
 
-Run as a program, it applies what is due until it is killed: `python chronicle.py URL [HALT]`, where
-HALT is after how many changes it stands still, in the middle of a batch.
+Run as a program, it applies what is due until it is killed: `chronicle.py URL [HALT [PLANT]]`. HALT
+is after how many changes it stands still, in the middle of a batch; with PLANT it commits each row
+by itself, a mistake that the test must find.
 """
 
 from __future__ import annotations
@@ -61,10 +62,10 @@ def repeated() -> Select[int]:
     return select(func.count()).select_from(many.subquery())
 
 
-def work(url: str, halt: str | None = None) -> None:
+def work(url: str, halt: str | None = None, plant: str | None = None) -> None:
     sessions = chronicling(create_engine(url))
     app = Duetime("memory://")
-    app.transitions.register(Base, sessions, batch=50)
+    app.transitions.register(Base, sessions, batch=1 if plant else 50)
     if halt is not None:
         stand_still_after(int(halt))
     while True:

@@ -9,8 +9,10 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, vali
 
 from duetime import Duetime, Retry
 from duetime.errors import SweepFailed
+from duetime.model.transition import Report
 from duetime.testing import FakeClock
 from duetime.transitions import transition
+from duetime.transitions.sweeper import Progress
 from transitions.models import Base as Blog
 from transitions.models import Post
 from transitions.places import Place
@@ -200,3 +202,23 @@ async def test_a_conflict_of_transactions_is_no_fault_of_a_row(
     assert [error.id for error in report.errors] == [None]
     assert (await app.transitions.sweep()).updated == 1
     assert place.rows("SELECT attempts FROM duetime_transitions") == [(0,)]
+
+
+@pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
+async def test_a_backlog_that_is_interrupted_begins_anew(
+    app: Duetime, place: Place, clock: FakeClock
+) -> None:
+    """What fails in the middle of it is looked at again, not asked for without a pause."""
+    place.make_tables(Base)
+    app.transitions.register(Base, place.engine, batch=10)
+    place.add(*(Draft(id=n, at=clock.now()) for n in range(30)))
+    (sweeper,) = app.transitions._sweepers
+    progress = Progress()
+    await sweeper.sweep(Report(), progress)
+    assert progress.cursors
+    place.do("ALTER TABLE drafts RENAME TO hidden")
+    report = Report()
+    await sweeper.sweep(report, progress)
+    assert (len(report.errors), progress.cursors) == (1, {})
+    place.do("ALTER TABLE hidden RENAME TO drafts")
+    assert (await app.transitions.drain()).updated == 20

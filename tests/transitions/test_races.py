@@ -147,12 +147,16 @@ def assert_exact(place: Place, count: int) -> None:
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
 async def test_killed_in_the_middle_of_a_batch(place: Place) -> None:
     """All of the batch or nothing: what the killed one had done is done once by the next."""
+    kill_in_mid_batch(place)
+
+
+def kill_in_mid_batch(place: Place, *plant: str) -> None:
     chronicle.Base.metadata.create_all(place.aside)
     ((now,),) = place.rows("SELECT CURRENT_TIMESTAMP") if place.on_postgres else [(None,)]
     due = now or FakeClock().now().replace(year=2020)
     place.add(*(Article(id=n, publish_at=due) for n in range(120)))
     url = driven(place.url, "psycopg" if place.on_postgres else "pysqlite")
-    with working(url, "75") as child:
+    with working(url, "75", *plant) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "halted\n"
         child.send_signal(signal.SIGKILL)

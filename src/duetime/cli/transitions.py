@@ -18,7 +18,7 @@ from duetime.cli.failures import Mistake
 from duetime.cli.loading import load_app
 from duetime.cli.options import App, Json
 from duetime.cli.times import now, shown
-from duetime.model.transition import Pending, Report, TransitionView
+from duetime.model.transition import UNSET, Pending, Report, TransitionView
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def list_(app: App = None, json: Json = False) -> None:
     """List the transitions that the app registers."""
     found = _named(app).transitions.list()
     if json:
-        emit(to_jsonable_python({"items": [asdict(one) for one in found]}, fallback=str))
+        emit({"items": [_document(one) for one in found]})
         return
     _print(["transition", "table", "does", "index"], [_listed(one) for one in found])
 
@@ -94,6 +94,11 @@ def _print(names: list[str], rows: list[list[str]]) -> None:
 
 def _listed(one: TransitionView) -> list[str]:
     return [f"{one.model}.{one.column}", one.table, one.words(), one.index]
+
+
+def _document(one: TransitionView) -> object:
+    values = {name: value for name, value in asdict(one).items() if value is not UNSET}
+    return to_jsonable_python(values, fallback=str)
 
 
 def _waiting(one: Pending) -> list[str]:

@@ -52,16 +52,22 @@ class Progress:
             self.cursors[target] = batch.cursor
             self.since[target] = batch.now
             return
-        if self.cursors.pop(target, None) is not None:
+        if self.begin_anew(target):
             # At its end nobody has looked yet what else there is.
-            self.since.pop(target)
             self.wake_at = monotonic()
         if batch.next_due is not None:
             at = monotonic() + (batch.next_due - batch.now).total_seconds()
             self.wake_at = at if self.wake_at is None else min(at, self.wake_at)
 
+    def begin_anew(self, target: Target) -> bool:
+        """Whether it was in the middle of a backlog."""
+        self.since.pop(target, None)
+        return self.cursors.pop(target, None) is not None
+
 
 class Sweeper:
+    """Sweeps one registration."""
+
     def __init__(self, known: Registration, ports: Ports) -> None:
         self.known = known
         self._ports = ports
@@ -119,6 +125,7 @@ class Sweeper:
         except ConfigError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever the user's database or code raises
+            progress.begin_anew(target)
             self._failed(target, report, error)
             return
         progress.note(target, batch)
