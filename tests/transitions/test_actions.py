@@ -1,5 +1,6 @@
 """Actions that rows schedule, part of the transaction that changes them."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,9 +11,11 @@ from sqlalchemy.pool import StaticPool
 
 from duetime import Duetime
 from duetime.errors import ConfigError
+from duetime.events import TransitionApplied
 from duetime.testing import FakeClock
 from duetime.transitions import transition
 from transitions.models import Base as Blog
+from transitions.models import Post
 from transitions.places import Place
 from transitions.reminders import Base, Remind, Visit
 
@@ -125,3 +128,31 @@ async def test_another_database_of_the_same_name(
 def test_a_store_of_ones_own_is_asked_later() -> None:
     engine = create_engine("sqlite://", poolclass=StaticPool)
     Duetime(store=object()).transitions.register(Base, engine)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["pysqlite", "asyncpg"])
+@pytest.mark.parametrize("bulk", [False, True])
+async def test_events_can_be_written_along(
+    beside: Duetime, place: Place, clock: FakeClock, bulk: bool
+) -> None:
+    """For subscribers that are actions: all events of a batch, in its transaction."""
+    written: list[TransitionApplied] = []
+
+    def write(session: Session, payloads: Any, events: Any) -> None:
+        assert session.in_transaction()
+        assert payloads == []
+        written.extend(events)
+
+    ports = replace(beside.transitions._ports, outbox=write, durable=lambda: True)
+    beside.transitions._ports = ports
+    beside.transitions.register(Blog, place.engine, bulk=bulk)
+    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    await beside.transitions.sweep()
+    assert [one.id for one in written] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["pysqlite"])
+def test_events_for_another_database_are_refused(app: Duetime, place: Place) -> None:
+    app.transitions._ports = replace(app.transitions._ports, durable=lambda: True)
+    with pytest.raises(ConfigError, match="has a durable subscriber of its event"):
+        app.transitions.register(Blog, place.engine)

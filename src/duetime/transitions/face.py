@@ -67,7 +67,7 @@ class Transitions:
         log, bind = logger or LOG, Bind(engine)
         targets = checked_targets(models, log)
         if self._store is not None:
-            refuse_elsewhere(targets, bind.engine, self._store)
+            refuse_elsewhere(targets, bind.engine, self._store, self._ports.durable())
         given = clock or self._clock
         known = Registration(
             bind=bind,

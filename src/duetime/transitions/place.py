@@ -10,18 +10,20 @@ from duetime.errors import ConfigError
 from duetime.transitions.target import Target
 
 
-def refuse_elsewhere(targets: list[Target], engine: Engine, store: str) -> None:
+def refuse_elsewhere(targets: list[Target], engine: Engine, store: str, durable: bool) -> None:
     """What is written in one transaction with the rows must be in their database. Two names of
     one server are told apart by nobody: there, the first sweep looks."""
-    acting = [target.name for target in targets if target.declared.action is not None]
     other = elsewhere(engine, store)
-    if acting and other is not None:
-        raise ConfigError(
-            f"transition of {acting[0]} has an action=, which is written in the transaction that "
-            f"changes the row; but its table is in {_shown(engine.url)}, and actions are in "
-            f"{other}: use one database for both, or schedule it from a hook, on_set_field= or "
-            "on_delete=, which a crash may lose"
-        )
+    for target in targets if other is not None else ():
+        along = "an action=" if target.declared.action is not None else None
+        along = along or ("a durable subscriber of its event" if durable else None)
+        if along is not None:
+            raise ConfigError(
+                f"transition of {target.name} has {along}, which is written in the transaction "
+                f"that changes the row; but its table is in {_shown(engine.url)}, and actions are "
+                f"in {other}: use one database for both, or schedule it from a hook, "
+                "on_set_field= or on_delete=, which a crash may lose"
+            )
 
 
 def elsewhere(engine: Engine, store: str) -> str | None:

@@ -11,12 +11,13 @@ from sqlalchemy.orm import Session
 from duetime.transitions.registration import Registration
 
 
-def prepare(session: Session, known: Registration, admit: Callable[[Session], None]) -> None:
-    """`admit` raises ConfigError unless the session leads to the store's database."""
+def prepare(session: Session, known: Registration, admit: Callable[[Session], None] | None) -> None:
+    """`admit`, if anything is to be written along, raises ConfigError unless the session leads to
+    the store's database."""
     for target, ledger in known.ledgers:
         _make(session.connection(bind_arguments={"mapper": target.mapper}), ledger)
     session.commit()
-    if known.schedules:
+    if admit is not None:
         admit(session)
         session.rollback()
 

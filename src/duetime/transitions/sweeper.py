@@ -35,6 +35,13 @@ class Ports:
     outbox: Outbox
     admit: Callable[[Session], None]
     chance: Callable[[], float]
+    # Whether events are written along, for subscribers that are actions.
+    durable: Callable[[], bool] = lambda: False
+
+    @property
+    def telling(self) -> bool:
+        """Whether anybody listens."""
+        return self.events.wanted(TransitionApplied) or self.durable()
 
 
 @dataclass(slots=True)
@@ -99,7 +106,9 @@ class Sweeper:
 
     async def prepare(self) -> None:
         if not self._prepared:
-            await self.known.bind.run(lambda s: prepare(s, self.known, self._ports.admit))
+            along = self.known.schedules or self._ports.durable()
+            admit = self._ports.admit if along else None
+            await self.known.bind.run(lambda session: prepare(session, self.known, admit))
             self._prepared = True
 
     async def tidy(self) -> None:
@@ -134,7 +143,7 @@ class Sweeper:
 
     def _work(self, target: Target, progress: Progress, parked: bool) -> Work:
         known, cursor = self.known, progress.cursors.get(target)
-        telling = self._ports.events.wanted(TransitionApplied)
+        telling = self._ports.telling
         now: datetime | None = None if known.clock is None else known.clock.now()
         return Work(
             statements=known.statements(target, parked, cursor is not None),
