@@ -150,9 +150,13 @@ class Testing:
 
     async def _transit(self) -> bool:
         """Whether any row changed: what it schedules, or lets happen next, may be due too."""
-        if "transitions" not in vars(self._app):
+        if not self._in_workers():
             return False
         return (await self._app.transitions.drain()).changed > 0
+
+    def _in_workers(self) -> bool:
+        """Whether a worker would apply row transitions; else there are none, or a job does."""
+        return "transitions" in vars(self._app) and bool(self._app.transitions.companions)
 
     async def _beyond(self, next_tick: int | None) -> int | None:
         """What is still due is a job that nobody here can deal with: the next of the others."""
@@ -167,7 +171,7 @@ class Testing:
     async def _next_due(self) -> datetime | None:
         dues = [head.next_due for head in await self._heads()] + [await self._tick()]
         known = [from_micros(due) for due in dues if due is not None]
-        if "transitions" in vars(self._app):
+        if self._in_workers():
             row = await self._app.transitions.next_due()
             known += [] if row is None else [row]
         return min(known, default=None)
