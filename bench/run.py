@@ -25,6 +25,8 @@ from duetime import Duetime, State
 from duetime.errors import DuetimeError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+import rows
+
 from servers import NoServer, open_server
 
 
@@ -160,7 +162,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", help="measure this store only; its tables are left behind")
     parser.add_argument("--count", type=int, default=100_000, help="actions to drain")
-    parser.add_argument("--only", choices=["drain", "single", "lateness", "idle"])
+    parser.add_argument("--rows", type=int, default=2_000_000, help="of row transitions")
+    parser.add_argument("--only", choices=["drain", "single", "lateness", "idle", "rows"])
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
     with stores(options.url) as found:
@@ -175,6 +178,9 @@ def main() -> None:
             for measure, take in measures.items():
                 if options.only in (None, measure):
                     report(name, take(fresh()))
+            if name.startswith("postgres") and options.only in (None, "rows"):
+                # Two million of them take a few minutes to make.
+                rows.measure(fresh(), options.rows, options.rows // 20)
 
 
 def report(name: str, figures: Awaitable[str]) -> None:

@@ -11,6 +11,7 @@ from duetime.events import (
     JobPaused,
     JobRecovered,
     JobResumed,
+    TransitionApplied,
 )
 from duetime.model.action import Action, Page, Run
 from duetime.model.clock import Clock
@@ -67,5 +68,6 @@ __all__ = [
     "Snooze",
     "State",
     "Stats",
+    "TransitionApplied",
     "current_tenant",
 ]

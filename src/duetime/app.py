@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -18,7 +19,7 @@ from duetime.awaiting import Jobs, awaited
 from duetime.client import Client
 from duetime.config import Settings, load, whole
 from duetime.declaring import Declaring
-from duetime.events import Event, Events
+from duetime.events import Event, Events, TransitionApplied
 from duetime.jobs import JobClient
 from duetime.model.action import Action
 from duetime.model.chain import On
@@ -28,17 +29,19 @@ from duetime.model.lane import Priority
 from duetime.model.payload import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.store.base import Store
+from duetime.store.flow import Flow
 from duetime.stores import open_store
 from duetime.sync import SyncDuetime, pauses
 from duetime.telemetry.meters import Meters
 from duetime.worker.handler import Handlers
 from duetime.worker.memory import freeze
-from duetime.worker.parts import Parts, WorkerSettings
+from duetime.worker.parts import Companion, Parts, WorkerSettings
 from duetime.worker.slots import Queues
 from duetime.worker.worker import Worker
 
 if TYPE_CHECKING:
     from duetime.testing.driver import Testing
+    from duetime.transitions.face import Transitions
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
@@ -84,6 +87,7 @@ class Duetime(Declaring):
         self.settings: Settings = load(arguments)
         self.clock: Clock = clock or SystemClock()
         self.store: Store = store or open_store(self.settings, self.clock)
+        self._store_url = None if store is not None else self.settings.url
         payloads = Payloads()
         self.parts = Parts(self.store, payloads, Handlers(payloads), Events(), Meters(), self.clock)
         self._providers: dict[type[Any], Callable[..., Any]] = {}
@@ -94,7 +98,7 @@ class Duetime(Declaring):
         )
         jobs = JobClient(self.parts, new_id, self.settings)
         self.jobs = Jobs(jobs, self.parts)
-        self.sync = SyncDuetime(self._client, jobs, self.parts)
+        self.sync = SyncDuetime(self._client, jobs, self.parts, lambda: self.transitions)
 
     # -- the verbs -------------------------------------------------------------------
 
@@ -166,7 +170,46 @@ class Duetime(Declaring):
 
     def worker(self, *, concurrency: int | None = None, queues: Queues = None) -> Worker:
         """A worker, running inside `async with`. It installs no signal handlers."""
-        return Worker(self.parts, self.worker_settings(concurrency, queues))
+        settings = self.worker_settings(concurrency, queues)
+        return Worker(self.parts, settings, companions=self._companions())
+
+    def _companions(self) -> Sequence[Companion]:
+        # Not asked for, so that an app without transitions does not import SQLAlchemy.
+        return self.transitions.companions if "transitions" in vars(self) else ()
+
+    @cached_property
+    def transitions(self) -> Transitions:
+        """Row transitions of SQLAlchemy models: `register`, `sweep`, `runner`, `as_job`."""
+        from duetime.transitions.face import Transitions
+        from duetime.transitions.sweeper import Ports
+
+        ports = Ports(
+            events=self.parts.events,
+            meters=self.parts.meters,
+            outbox=self._write_along,
+            admit=self._admit,
+            chance=random.random,
+            durable=lambda: self.parts.outbox.wants(TransitionApplied),
+        )
+        return Transitions(ports, self.clock, self._store_url, self.job)
+
+    def _write_along(
+        self, session: object, payloads: Sequence[object], events: Sequence[Event]
+    ) -> None:
+        """Part of the transaction that applies transitions: their actions, and those of durable
+        subscribers."""
+        asked = [one if isinstance(one, Request | tuple) else self.request(one) for one in payloads]
+        if asked:
+            self.sync.schedule_many(asked, connection=session)
+        if self.parts.outbox.wants(TransitionApplied):
+            kept = Flow(lambda: self.parts.outbox.keep(events))
+            self.store.join(session).perform_blocking(kept)
+
+    def _admit(self, session: object) -> None:
+        """ConfigError unless the session leads to the store's database; its tables are made
+        before anybody holds a lock that would keep them from being made."""
+        self.sync.find(limit=1)
+        self.sync.find(limit=1, connection=session)
 
     def worker_settings(
         self, concurrency: int | None = None, queues: Queues = None

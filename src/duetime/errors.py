@@ -13,13 +13,14 @@ DuetimeError
 │   └── InvalidRecurrence names field, value and what is allowed there
 ├── LeaseLost             a stale holder's write was refused
 ├── WaitTimeout           the action is not finished yet
+├── SweepFailed           names the rows that could not be changed
 ├── ConfigError           names the nearest valid option
 └── StoreUnavailable      the store did not answer, or the outcome is unknown
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from uuid import UUID
 
@@ -170,6 +171,19 @@ class WaitTimeout(DuetimeError, TimeoutError):
         )
         self.action_id = action_id
         self.state = state
+
+
+class SweepFailed(DuetimeError):
+    """A sweep of transitions met errors; what it could change is changed and committed."""
+
+    def __init__(self, errors: Sequence[str], report: object) -> None:
+        more = f", and {len(errors) - 3} more" if len(errors) > 3 else ""
+        super().__init__(
+            f"{len(errors)} error{'s' if len(errors) > 1 else ''} in a sweep: "
+            f"{'; '.join(errors[:3])}{more}; rows are tried again later, mend what they tell"
+        )
+        self.errors = list(errors)
+        self.report = report
 
 
 class ConfigError(DuetimeError):

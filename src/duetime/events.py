@@ -89,6 +89,20 @@ class JobRecovered(JobEvent):
     """It succeeded after it was told to be failing."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransitionApplied(Event):
+    """The time that a row's column names has come, and what it declares was done."""
+
+    model: str
+    table: str
+    id: object
+    column: str
+    due_at: datetime
+    effect: str
+    field: str | None = None
+    to: object = None
+
+
 ENDINGS: Mapping[State, type[ActionEvent]] = {
     State.succeeded: ActionSucceeded,
     State.failed: ActionFailed,

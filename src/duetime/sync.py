@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from duetime.arguments import Delay, TenantArgument
@@ -17,8 +20,12 @@ from duetime.model.action import Action
 from duetime.model.clock import monotonic
 from duetime.model.duration import seconds
 from duetime.model.tenant import AMBIENT
+from duetime.model.transition import Pending, Report
 from duetime.plan import Plan
 from duetime.worker.parts import Parts
+
+if TYPE_CHECKING:
+    from duetime.transitions.face import Transitions
 
 C = TypeVar("C")
 P = ParamSpec("P")
@@ -69,15 +76,51 @@ class SyncJobs:
     backfill = blocking(JobClient.backfill)
 
 
+class SyncTransitions:
+    """`app.sync.transitions`: row transitions without `await`, for a blocking engine."""
+
+    def __init__(self, awaited: Transitions) -> None:
+        self._awaited = awaited
+
+    def sweep(self, *, parked: bool = False) -> Report:
+        """One pass. A report whose `check()` is called raises if it has errors, so that the run
+        of a foreign queue fails."""
+        self._awaited.refuse_async()
+        return waited(self._awaited.sweep(parked=parked))
+
+    def pending(self) -> list[Pending]:
+        """How much waits, for each transition."""
+        self._awaited.refuse_async()
+        return waited(self._awaited.pending())
+
+
+def waited(verb: Coroutine[Any, Any, T]) -> T:
+    """In a loop of its own: the caller's thread may have one running."""
+    context = contextvars.copy_context()
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(context.run, asyncio.run, verb).result()
+
+
 class SyncDuetime:
     """`app.sync`: the verbs of the app without `await`."""
 
-    def __init__(self, client: Client, jobs: JobClient, parts: Parts) -> None:
+    def __init__(
+        self,
+        client: Client,
+        jobs: JobClient,
+        parts: Parts,
+        transitions: Callable[[], Transitions],
+    ) -> None:
         self._client = client
         self._store = parts.store
         self._events = parts.events
         self._outbox = parts.outbox
         self.jobs = SyncJobs(jobs, parts)
+        self._transitions = transitions
+
+    @property
+    def transitions(self) -> SyncTransitions:
+        return SyncTransitions(self._transitions())
 
     schedule = blocking(Client.schedule)
     schedule_many = blocking(Client.schedule_many)

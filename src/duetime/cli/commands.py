@@ -13,6 +13,7 @@ from duetime.cli.demo import demo
 from duetime.cli.doctor import doctor
 from duetime.cli.jobs import cli as jobs
 from duetime.cli.migrate import migrate
+from duetime.cli.transitions import cli as transitions
 from duetime.cli.worker import worker
 
 cli = typer.Typer(
@@ -26,6 +27,7 @@ cli.command("demo")(demo)
 cli.command("worker")(worker)
 cli.add_typer(actions, name="actions")
 cli.add_typer(jobs, name="jobs")
+cli.add_typer(transitions, name="transitions")
 cli.command("cron")(cron)
 cli.command("migrate")(migrate)
 cli.command("doctor")(doctor)

@@ -22,6 +22,9 @@ class Meters:
         }
         self._rescheduled = meter.create_counter("duetime.action.rescheduled")
         self._redispatched = meter.create_counter("duetime.catchup.redispatched")
+        self._applied = meter.create_counter("duetime.transition.applied")
+        self._unapplied = meter.create_counter("duetime.transition.failed")
+        self._sweep = meter.create_histogram("duetime.sweep.duration", unit="s")
         self._lateness = meter.create_histogram("duetime.action.lateness", unit="s")
         self._duration = meter.create_histogram("duetime.action.duration", unit="s")
 
@@ -36,6 +39,16 @@ class Meters:
 
     def redispatched(self, kind: str, tenant: str | None) -> None:
         self._redispatched.add(1, _tags(kind, tenant))
+
+    def transitioned(self, transition: str, *, applied: int, failed: int) -> None:
+        tags = {"duetime.transition": transition}
+        if applied:
+            self._applied.add(applied, tags)
+        if failed:
+            self._unapplied.add(failed, tags)
+
+    def swept(self, took: float) -> None:
+        self._sweep.record(max(took, 0.0))
 
     def ran(self, kind: str, tenant: str | None, *, late: float, took: float) -> None:
         tags = _tags(kind, tenant)

@@ -57,10 +57,11 @@ class Testing:
     async def drain(self) -> int:
         """Run everything that is due now, and what that makes due; returns how many runs.
         What was parked for a kind that this app runs by now is due like the rest. Jobs are
-        seeded as by a worker, and their ticks that have come are dealt with."""
+        seeded as by a worker, and their ticks that have come are dealt with; so are the row
+        transitions that were registered."""
         runs = 0
         await self._tick()
-        while (claimed := await self._claim()).claims:
+        while (claimed := await self._claim()).claims or await self._transit():
             runs += len(claimed.claims)
             if runs > MOST_RUNS:
                 raise AssertionError(
@@ -150,6 +151,16 @@ class Testing:
         await reporter.settle()
         return await self._beyond(ticker.next_tick)
 
+    async def _transit(self) -> bool:
+        """Whether any row changed: what it schedules, or lets happen next, may be due too."""
+        if not self._in_workers():
+            return False
+        return (await self._app.transitions.drain()).changed > 0
+
+    def _in_workers(self) -> bool:
+        """Whether a worker would apply row transitions; else there are none, or a job does."""
+        return "transitions" in vars(self._app) and bool(self._app.transitions.companions)
+
     async def _beyond(self, next_tick: int | None) -> int | None:
         """What is still due is a job that nobody here can deal with: the next of the others."""
         now = to_micros(self._app.clock.now())
@@ -162,8 +173,11 @@ class Testing:
 
     async def _next_due(self) -> datetime | None:
         dues = [head.next_due for head in await self._heads()] + [await self._tick()]
-        known = [due for due in dues if due is not None]
-        return from_micros(min(known)) if known else None
+        known = [from_micros(due) for due in dues if due is not None]
+        if self._in_workers():
+            row = await self._app.transitions.next_due()
+            known += [] if row is None else [row]
+        return min(known, default=None)
 
     async def _heads(self) -> Sequence[LaneHead]:
         """The lanes that hold something to run; what is parked waits for a handler here."""

@@ -7,6 +7,7 @@ import random
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 from uuid import uuid4
 
 from duetime.events import Events
@@ -22,6 +23,14 @@ from duetime.worker.handler import Handlers
 from duetime.worker.heartbeat import Heartbeat, Renewal, ThreadBeat
 from duetime.worker.slots import Queues
 from duetime.worker.telling import Telling
+
+
+class Companion(Protocol):
+    """What an app lets run beside a worker's own services, such as its row transitions."""
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

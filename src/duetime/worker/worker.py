@@ -23,7 +23,7 @@ from duetime.worker.claimer import Claimer
 from duetime.worker.completer import HELD, Completer
 from duetime.worker.heartbeat import LoopGone, Renewal, leases_of
 from duetime.worker.held import Held, Holdings
-from duetime.worker.parts import Parts, Ports, WorkerSettings
+from duetime.worker.parts import Companion, Parts, Ports, WorkerSettings
 from duetime.worker.pruner import Pruner
 from duetime.worker.reporter import Reporter
 from duetime.worker.runner import Runner
@@ -45,7 +45,13 @@ PARTING_LEASE = 5.0
 class Worker:
     """Claims, runs and records between `async with` and its end."""
 
-    def __init__(self, parts: Parts, settings: WorkerSettings, ports: Ports | None = None) -> None:
+    def __init__(
+        self,
+        parts: Parts,
+        settings: WorkerSettings,
+        ports: Ports | None = None,
+        companions: Sequence[Companion] = (),
+    ) -> None:
         ports = ports or Ports()
         self.id = ports.name()
         self._parts = parts
@@ -60,6 +66,7 @@ class Worker:
         self._heartbeat = ports.heartbeat(
             self._store, Renewal(self._holdings, self._time, settings.lease, self._renewed)
         )
+        self._companions = companions
         self._stack = AsyncExitStack()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -217,6 +224,9 @@ class Worker:
                 stack.callback(self._parts.clock.on_change(self._clock_moved()))
             await self._sweeper.sweep()
             await self._seeder.seed()
+            for companion in self._companions:
+                await companion.start()
+                stack.push_async_callback(companion.stop)
             self._stack = stack.pop_all()
         self._heartbeat.start()
         services = (self._sweeper, self._claimer, self._completer, self._pruner, self._chainer)
@@ -260,7 +270,9 @@ class Worker:
         self._claimer.stopping = True
         for first in (self._claimer, self._ticker, self._seeder):
             first.service.stop()
-        await asyncio.gather(claim, tick, seed)
+        # Before the grace time is over, and again, for nothing, if this was interrupted.
+        stopping = (companion.stop() for companion in self._companions)
+        await asyncio.gather(claim, tick, seed, *stopping)
         for held in self._starter.unstarted(self._pools):
             self._release(held)
         self._sweeper.service.stop()

@@ -1,0 +1,198 @@
+"""The statements of a sweep that find rows, made once for each target and database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Integer,
+    Select,
+    bindparam,
+    func,
+    literal,
+    or_,
+    select,
+    tuple_,
+    type_coerce,
+)
+
+from duetime.transitions.guard import in_words
+from duetime.transitions.instant import Instant, bare, in_utc, to_bare, zoned
+from duetime.transitions.ledger import key_text
+from duetime.transitions.target import Target
+
+# Timestamps beyond Python's years, PostgreSQL's infinities among them, are nobody's time.
+FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """Their parameters are named after us, lest a column has the same name."""
+
+    target: Target
+    dialect: str
+    # Whether those that failed are tried again, whatever their backoff says.
+    parked: bool = False
+    # Whether only rows behind the last one that was looked at are meant.
+    behind: bool = False
+
+    @property
+    def on_postgres(self) -> bool:
+        return self.dialect == "postgresql"
+
+    # -- looking ---------------------------------------------------------------------
+
+    @cached_property
+    def look(self) -> Executable:
+        """The time, how many rows are due (up to a limit), and when there is something to do
+        next: all that a sweep needs to know if nothing is due."""
+        now = self._clock
+        return select(
+            type_coerce(now, Instant()).label("now"),
+            self._count(now).label("due"),
+            self._next_due(now).label("next_due"),
+            self._next_retry(now).label("next_retry"),
+        )
+
+    def _count(self, now: ColumnElement[Any]) -> ColumnElement[int]:
+        some = select(literal(1)).where(*self._due(now)).limit(self._limit).subquery()
+        return select(func.count()).select_from(some).scalar_subquery()
+
+    def _next_due(self, now: ColumnElement[Any]) -> ColumnElement[Any]:
+        column = self.target.column
+        soonest = type_coerce(func.min(column), bare(column))
+        later = [column > self._in_zone(now), column < self._bound(LAST)]
+        return select(soonest).where(*later, *in_words(self.target.guard)).scalar_subquery()
+
+    def _next_retry(self, now: ColumnElement[Any]) -> ColumnElement[Any]:
+        ledger = self.target.ledger
+        soonest = select(func.min(ledger.c.retry_at)).where(*self.mine, ledger.c.retry_at > now)
+        return soonest.scalar_subquery()
+
+    def count_failed(self) -> Executable:
+        ledger = self.target.ledger
+        retrying = func.count(ledger.c.retry_at)
+        parked = func.count() - retrying
+        failed = [*self.mine, ledger.c.applied_at.is_(None)]
+        return select(retrying.label("retrying"), parked.label("parked")).where(*failed)
+
+    # -- taking ----------------------------------------------------------------------
+
+    @cached_property
+    def take(self) -> Executable:
+        """Rows whose time has come, the oldest first, each locked as it is then. A model that
+        inherits may have a part of its columns in another table."""
+        return self._loading(self._taken)
+
+    def take_among(self) -> Executable:
+        """Of some rows, those that are still what they were."""
+        return self._loading(self._taken.where(self.among))
+
+    def _loading(self, taken: Select[Any]) -> Executable:
+        mapper = self.target.mapper
+        columns = [column for table in mapper.tables for column in table.columns]
+        core = taken.add_columns(*columns).select_from(mapper.persist_selectable)
+        found = core.selected_columns
+        return select(mapper.class_, found.duetime_due, found.duetime_key).from_statement(core)
+
+    @cached_property
+    def take_keys(self) -> Select[Any]:
+        """The same for who changes rows without loading them."""
+        return self._taken.add_columns(*self.target.keys)
+
+    def take_keys_among(self) -> Select[Any]:
+        return self.take_keys.where(self.among)
+
+    @property
+    def _taken(self) -> Select[Any]:
+        """SQLite, which has one lock for all, takes no notice of FOR UPDATE."""
+        target = self.target
+        now = bindparam("duetime_now", type_=Instant())
+        return (
+            select(
+                type_coerce(target.column, bare(target.column)).label("duetime_due"),
+                self.key.label("duetime_key"),
+                in_utc(target.column, self.dialect).label("duetime_value"),
+            )
+            .where(*self._due(now))
+            .order_by(target.column, *target.keys)
+            .limit(self._limit)
+            .with_for_update(of=target.table, skip_locked=True)
+        )
+
+    # -- their parts -----------------------------------------------------------------
+
+    @property
+    def _clock(self) -> ColumnElement[Any]:
+        """The time that is given, or else the database's own."""
+        given = bindparam("duetime_now", type_=Instant())
+        return func.coalesce(given, func.statement_timestamp()) if self.on_postgres else given
+
+    def _in_zone(self, now: ColumnElement[Any]) -> ColumnElement[Any]:
+        """As the column has it: PostgreSQL would compare it in the zone of the session."""
+        naive = self.on_postgres and not zoned(self.target.column)
+        return func.timezone("UTC", now) if naive else now
+
+    @property
+    def _limit(self) -> ColumnElement[int]:
+        return bindparam("duetime_limit", type_=Integer)
+
+    def _bound(self, moment: datetime) -> ColumnElement[Any]:
+        column = self.target.column
+        return bindparam(None, to_bare(moment, column), type_=bare(column), unique=True)
+
+    def _due(self, now: ColumnElement[Any]) -> list[Any]:
+        column, first = self.target.column, self._bound(FIRST)
+        due = [column <= self._in_zone(now), column >= first, *in_words(self.target.guard)]
+        if self.behind:
+            due.append(self._after)
+        return [*due, ~self._blocked(now)]
+
+    @property
+    def _after(self) -> ColumnElement[bool]:
+        columns = [self.target.column, *self.target.keys]
+        types = [bare(self.target.column), *(one.type for one in self.target.keys)]
+        places = [bindparam(f"duetime_place_{n}", type_=type_) for n, type_ in enumerate(types)]
+        return tuple_(*columns) > tuple_(*places)
+
+    @cached_property
+    def key(self) -> ColumnElement[str]:
+        return key_text(self.target.keys, self.dialect)
+
+    @property
+    def among(self) -> ColumnElement[bool]:
+        keys = self.target.keys
+        if len(keys) == 1:
+            return keys[0].in_(bindparam("duetime_rows", expanding=True))
+        return tuple_(*keys).in_(bindparam("duetime_rows", expanding=True))
+
+    @property
+    def mine(self) -> list[ColumnElement[bool]]:
+        """Which lines of the ledger are about this target."""
+        ledger, target = self.target.ledger, self.target
+        named = ledger.c.table_name == target.table.fullname
+        return [named, ledger.c.column_name == target.column.name]
+
+    def _blocked(self, now: ColumnElement[Any]) -> ColumnElement[bool]:
+        """This value was applied, or failed and is not to be tried yet. Asked row by row, as a
+        value: a join might read the whole ledger first."""
+        ledger, target = self.target.ledger, self.target
+        same = ledger.c.value == in_utc(target.column, self.dialect)
+        noted = (
+            select(literal(1))
+            .where(*self.mine, ledger.c.row_key == self.key, same, self._bars(now))
+            .correlate(target.table)
+            .scalar_subquery()
+        )
+        return func.coalesce(noted, 0) == 1
+
+    def _bars(self, now: ColumnElement[Any]) -> ColumnElement[bool]:
+        ledger = self.target.ledger
+        if self.parked:
+            return ledger.c.applied_at.is_not(None)
+        return or_(ledger.c.retry_at.is_(None), ledger.c.retry_at > now)

@@ -1,0 +1,94 @@
+"""A target: one column of one model, with all that a sweep must know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Column, Index, Table
+from sqlalchemy.orm import Mapper
+
+from duetime.model.transition import UNSET, Declaration, Effect, TransitionView
+from duetime.transitions.guard import Terms, field_column, guard_of
+from duetime.transitions.ledger import ledger_in
+from duetime.transitions.mapping import index_of
+from duetime.transitions.softly import deleted_values
+from duetime.transitions.values import fitted
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Made by `checking`, so that whatever it is asked for is there."""
+
+    mapper: Mapper[Any]
+    column: Column[Any]
+    declared: Declaration
+    guard: Terms
+
+    @property
+    def table(self) -> Table:
+        assert isinstance(self.column.table, Table)
+        return self.column.table
+
+    @property
+    def keys(self) -> list[Column[Any]]:
+        return list(self.table.primary_key.columns)
+
+    @property
+    def ledger(self) -> Table:
+        return ledger_in(self.table.metadata)
+
+    @property
+    def model(self) -> str:
+        return self.mapper.class_.__name__
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}.{self.attribute(self.column)}"
+
+    @property
+    def deletes(self) -> bool:
+        return self.declared.effect in (Effect.soft_delete, Effect.hard_delete)
+
+    @property
+    def field(self) -> Column[Any] | None:
+        name = self.declared.set_field
+        return None if name is None else field_column(self.mapper, self.table, name)
+
+    @property
+    def to(self) -> object:
+        return None if self.field is None else fitted(self.field, self.declared.to)
+
+    def attribute(self, column: Column[Any]) -> str:
+        return self.mapper.get_property_by_column(column).key
+
+    def values(self, now: datetime) -> dict[Column[Any], object]:
+        """What is written into the row, unless it is deleted for good."""
+        written: dict[Column[Any], object] = {}
+        if self.field is not None:
+            written[self.field] = self.to
+        if self.declared.soft_delete:
+            written |= deleted_values(self.table, now)
+        if self.declared.clear:
+            written[self.column] = None
+        return written
+
+    def view(self) -> TransitionView:
+        index: Index | None = index_of(self.column)
+        return TransitionView(
+            model=self.model,
+            table=self.table.fullname,
+            column=self.attribute(self.column),
+            effect=self.declared.effect,
+            field=self.declared.set_field,
+            from_=self.declared.from_,
+            to=None if self.declared.to is UNSET else self.declared.to,
+            clear=self.declared.clear,
+            action=self.declared.action is not None,
+            index="none" if index is None else str(index.name),
+        )
+
+
+def target_of(mapper: Mapper[Any], column: Column[Any], declared: Declaration) -> Target:
+    return Target(mapper, column, declared, guard_of(mapper, column, declared))

@@ -1,0 +1,81 @@
+"""Watching an engine: whoever commits a change of a table, in this process, wakes the runner."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+
+# A connection that nobody uses or gives back after its commit tells nothing more; by then it has
+# committed.
+SETTLED = (0.02, 0.2)
+
+
+class Watch:
+    """SQLAlchemy tells of a commit just before it: it has happened when the connection begins
+    anew, or is given back to its pool."""
+
+    def __init__(self, engine: Engine, tables: Iterable[str], changed: Callable[[], None]) -> None:
+        self._engine = engine
+        self._tables = list(tables)
+        self._changed = changed
+        self._loop = asyncio.get_running_loop()
+        self._hooks: list[tuple[Any, str, Callable[..., None]]] = [
+            (engine, "after_cursor_execute", self._executed),
+            (engine, "commit", self._committing),
+            (engine, "begin", self._begun),
+            (engine, "rollback", self._rolled_back),
+            (engine.pool, "checkin", self._given_back),
+        ]
+
+    def start(self) -> None:
+        for owner, name, call in self._hooks:
+            event.listen(owner, name, call)
+
+    def stop(self) -> None:
+        for owner, name, call in self._hooks:
+            event.remove(owner, name, call)
+
+    def _executed(
+        self,
+        connection: Connection,
+        cursor: object,
+        statement: str,
+        parameters: object,
+        context: object,
+        executemany: bool,
+    ) -> None:
+        if not statement.startswith("SELECT") and any(one in statement for one in self._tables):
+            connection.info[self] = False
+
+    def _committing(self, connection: Connection) -> None:
+        info = connection.info
+        if self in info:
+            info[self] = True
+            self._call(lambda: self._settle(info))
+
+    def _settle(self, info: dict[Any, Any]) -> None:
+        for pause in SETTLED:
+            self._loop.call_later(pause, lambda: self._changed() if self in info else None)
+
+    def _begun(self, connection: Connection) -> None:
+        if connection.info.get(self):
+            del connection.info[self]
+            self.wake()
+
+    def _rolled_back(self, connection: Connection) -> None:
+        connection.info.pop(self, None)
+
+    def _given_back(self, connection: object, record: Any) -> None:
+        if record.info.pop(self, None) is not None:
+            self.wake()
+
+    def wake(self) -> None:
+        """From any thread."""
+        self._call(self._changed)
+
+    def _call(self, call: Callable[[], None]) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call)

@@ -1,0 +1,113 @@
+"""What a sweep works on, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from duetime.events import TransitionApplied
+from duetime.model.chain import SYSTEM
+from duetime.model.retry import Retry
+from duetime.model.transition import RowError
+from duetime.transitions.statements import Statements
+from duetime.transitions.target import Target
+
+# Called in the transaction: the payloads to schedule in it, and, if anybody wants them, events of
+# what it will have changed.
+Outbox = Callable[[Session, Sequence[object], Sequence[TransitionApplied]], None]
+Change = Callable[[Sequence["Row"]], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One row whose time has come. `place` is where it stands in the order of due rows."""
+
+    key: tuple[Any, ...]
+    due_at: datetime
+    text: str
+    place: tuple[Any, ...]
+
+    @property
+    def id(self) -> object:
+        """The key, as users know it."""
+        return self.key[0] if len(self.key) == 1 else self.key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One batch of one target."""
+
+    statements: Statements
+    # None: the database's own clock counts.
+    now: datetime | None
+    batch: int
+    bulk: bool
+    retry: Retry
+    chance: Callable[[], float]
+    outbox: Outbox
+    # Whether anybody listens: to events; to anything that tells of each row.
+    telling: bool
+    heard: bool
+    # Of a backlog: behind which row to go on, and the time at which it was seen.
+    cursor: tuple[Any, ...] | None = None
+    since: datetime | None = None
+
+    @property
+    def target(self) -> Target:
+        return self.statements.target
+
+    @property
+    def sets_many(self) -> bool:
+        """By statements for many rows; an action needs its row."""
+        return self.bulk and self.target.declared.action is None
+
+    def write(self, session: Session, rows: Sequence[Row], payloads: Sequence[object]) -> None:
+        """What is part of the transaction besides the rows."""
+        events = [self.event(row) for row in rows] if self.telling else []
+        if payloads or events:
+            self.outbox(session, payloads, events)
+
+    def event(self, row: Row) -> TransitionApplied:
+        target = self.target
+        return TransitionApplied(
+            tenant=None,
+            by=SYSTEM,
+            model=target.model,
+            table=target.table.fullname,
+            id=row.id,
+            column=target.attribute(target.column),
+            due_at=row.due_at,
+            effect=target.declared.effect.value,
+            field=target.declared.set_field,
+            to=target.to,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Batch:
+    """What came of it: `count` rows, all told of in `changed` if anybody listens. `next_due` is
+    the next instant at which there is something to do."""
+
+    now: datetime
+    count: int = 0
+    changed: list[Row] = field(default_factory=list)
+    errors: list[RowError] = field(default_factory=list)
+    skipped: int = 0
+    truncated: bool = False
+    cursor: tuple[Any, ...] | None = None
+    next_due: datetime | None = None
+
+    def add(self, other: Batch) -> None:
+        self.count += other.count
+        self.changed += other.changed
+        self.errors += other.errors
+        self.cursor = other.cursor or self.cursor
+
+
+def keys_of(rows: Iterable[Row]) -> list[Any]:
+    """As a statement's parameter takes them."""
+    return [row.id for row in rows]

@@ -1,0 +1,88 @@
+"""Every verb of `duetime transitions`, on SQLite."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .conftest import Duetimes
+
+BLOG = """
+from datetime import UTC, datetime
+from sqlalchemy import create_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, validates
+from duetime import Duetime
+from duetime.transitions import transition
+
+app = Duetime("memory://")
+plain = Duetime("memory://")
+engine = create_engine("sqlite:///blog.db")
+
+class Base(DeclarativeBase):
+    pass
+
+class Post(Base):
+    __tablename__ = "posts"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    status: Mapped[str] = mapped_column(default="draft")
+    publish_at: Mapped[datetime | None] = transition(
+        set_field="status", from_="draft", to="published"
+    )
+    purge_at: Mapped[datetime | None] = transition(hard_delete=True)
+
+    @validates("status")
+    def check(self, key, value):
+        if value == "published" and self.id == 2:
+            raise ValueError("not this one")
+        return value
+
+Base.metadata.create_all(engine)
+app.transitions.register(Base, engine)
+"""
+FILL = """
+with Session(engine) as session:
+    past = datetime(2020, 1, 1, tzinfo=UTC)
+    session.add_all([Post(id=n, publish_at=past) for n in (1, 2, 3)])
+    session.add(Post(id=4, purge_at=datetime(2999, 1, 1, tzinfo=UTC)))
+    session.commit()
+"""
+
+
+@pytest.fixture
+def blog(tmp_path: Path, duetime: Duetimes) -> str:
+    (tmp_path / "blog.py").write_text(BLOG)
+    (tmp_path / "full.py").write_text(f"from blog import *\n{FILL}")
+    return "blog:app"
+
+
+def test_list(duetime: Duetimes, blog: str) -> None:
+    told = duetime.ok("transitions", "list", "--app", blog)
+    assert "Post.publish_at" in told
+    assert "set status to 'published' if it is 'draft'" in told
+    assert "delete for good" in told
+    first, second = json.loads(duetime.ok("transitions", "list", "--app", blog, "--json"))["items"]
+    assert (first["column"], first["index"]) == ("publish_at", "ix_posts_publish_at_due")
+    assert second["effect"] == "hard_delete"
+
+
+def test_pending_and_sweep(duetime: Duetimes, blog: str) -> None:
+    told = json.loads(duetime.ok("transitions", "pending", "--app", "full:app", "--json"))["items"]
+    assert [(one["column"], one["due"]) for one in told] == [("publish_at", 3), ("purge_at", 0)]
+    assert told[1]["next_due"].startswith("2999-01-01")
+    failed = duetime("transitions", "sweep", "--app", blog)
+    assert (failed.code, failed.out) == (1, "updated 2, deleted 0, skipped 0, failed 1\n")
+    assert "Post.publish_at of 2: ValueError: not this one" in failed.err
+    again = duetime.ok("transitions", "sweep", "--app", blog)
+    assert again == "updated 0, deleted 0, skipped 0, failed 0\n"
+    told = json.loads(duetime.ok("transitions", "pending", "--app", blog, "--json"))["items"]
+    assert (told[0]["due"], told[0]["retrying"]) == (0, 1)
+    assert "2999" in duetime.ok("transitions", "pending", "--app", blog)
+    asked = duetime("transitions", "sweep", "--parked", "--json", "--app", blog)
+    assert json.loads(asked.out)["errors"][0]["attempts"] == 2
+
+
+def test_what_is_missing_is_told(duetime: Duetimes, blog: str) -> None:
+    assert "name it with --app module:app" in duetime("transitions", "list").err
+    assert duetime.ok("transitions", "list", "--app", "blog:plain") == (
+        "no transitions: the app registers none\n"
+    )

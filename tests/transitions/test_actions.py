@@ -1,0 +1,159 @@
+"""Actions that rows schedule, part of the transaction that changes them."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, event
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from sqlalchemy.pool import StaticPool
+
+from duetime import Duetime
+from duetime.errors import ConfigError
+from duetime.events import TransitionApplied
+from duetime.testing import FakeClock
+from duetime.transitions import transition
+from transitions.models import Base as Blog
+from transitions.models import Post
+from transitions.places import Place
+from transitions.reminders import Base, Remind, Visit
+
+
+@pytest.fixture
+def visits(beside: Duetime, place: Place) -> Duetime:
+    place.make_tables(Base)
+    beside.payload(Remind, kind="remind")
+    beside.transitions.register(Base, place.engine)
+    return beside
+
+
+async def test_they_are_scheduled(visits: Duetime, place: Place, clock: FakeClock) -> None:
+    place.add(
+        Visit(id=1, remind_at=clock.now()),
+        Visit(id=2, remind_at=clock.now(), guest="nobody"),
+        Visit(id=3, ends_at=clock.now()),
+        Visit(id=4, watch_at=clock.now(), guest="bob"),
+        Visit(id=5, watch_at=clock.now(), guest="ann"),
+    )
+    report = await visits.transitions.sweep()
+    assert (report.updated, report.errors) == (4, [])
+    found = await visits.testing.scheduled(Remind)
+    assert sorted(one.payload.visit for one in found) == [-3, 1, 3, 4]  # type: ignore[attr-defined]
+    assert {one.created_by for one in found} == {"system"}
+    assert place.rows("SELECT count(*) FROM visits WHERE remind_at IS NOT NULL") == [(0,)]
+    assert (await visits.transitions.sweep()).updated == 0
+
+
+async def test_a_row_whose_action_fails_is_told_alone(
+    visits: Duetime, place: Place, clock: FakeClock
+) -> None:
+    guests = ["ann", "trouble", "bob", "cid"]
+    place.add(*(Visit(id=n, guest=who, remind_at=clock.now()) for n, who in enumerate(guests)))
+    report = await visits.transitions.sweep()
+    assert (report.updated, [error.id for error in report.errors]) == (3, [1])
+    await visits.testing.assert_scheduled(Remind, count=3)
+
+
+def refused(*_: Any) -> None:
+    raise RuntimeError("the plug is pulled")
+
+
+async def test_all_or_nothing(visits: Duetime, place: Place, clock: FakeClock) -> None:
+    """A commit that fails takes the actions back."""
+    place.add(Visit(id=1, remind_at=clock.now()))
+    await visits.transitions.pending()
+    event.listen(Session, "before_commit", refused)
+    try:
+        report = await visits.transitions.sweep()
+    finally:
+        event.remove(Session, "before_commit", refused)
+    assert [error.error for error in report.errors] == ["RuntimeError: the plug is pulled"]
+    await visits.testing.assert_not_scheduled(Remind)
+    clock.advance(hours=1)
+    await visits.transitions.sweep()
+    await visits.testing.assert_scheduled(Remind(1), count=1)
+
+
+async def test_a_request_says_more(beside: Duetime, place: Place, clock: FakeClock) -> None:
+    class Own(DeclarativeBase):
+        pass
+
+    class Trip(Own):
+        __tablename__ = "trips"
+        id: Mapped[int] = mapped_column(primary_key=True)
+        at: Mapped[datetime | None] = transition(
+            clear=True,
+            action=lambda row: beside.request(Remind(row.id), tenant="acme", key=f"trip:{row.id}"),
+        )
+
+    Own.metadata.create_all(place.aside)
+    beside.payload(Remind, kind="remind")
+    beside.transitions.register(Own, place.engine)
+    place.add(Trip(id=7, at=clock.now()))
+    await beside.transitions.sweep()
+    (action,) = await beside.find(tenant="acme")
+    assert (action.payload, action.key) == (Remind(7), "trip:7")
+
+
+@pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
+def test_another_database_is_refused(place: Place, postgres_url: str) -> None:
+    stores = ["memory://", "sqlite:///elsewhere.db", f"{postgres_url}_other"]
+    for url in stores:
+        app = Duetime(url)
+        with pytest.raises(ConfigError, match=r"Visit\.remind_at has an action=.*use one database"):
+            app.transitions.register(Base, place.engine)
+        app.transitions.register(Blog, place.engine)
+
+
+@pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])
+async def test_another_database_of_the_same_name(
+    place: Place, database_url: str, private_postgres: Any
+) -> None:
+    """Their URLs look alike: the first look tells, before anything is changed."""
+    name = database_url.rpartition("/")[2].partition("?")[0]
+    server = private_postgres()
+    server._admin("CREATE DATABASE {}", name)
+    app = Duetime(server.database_url(name))
+    app.payload(Remind, kind="remind")
+    app.transitions.register(Base, place.engine)
+    with pytest.raises(ConfigError, match="one transaction cannot hold both"):
+        await app.transitions.sweep()
+    with pytest.raises(ConfigError, match="one transaction cannot hold both"):
+        async with app.transitions.runner():
+            pass
+    await app.aclose()
+
+
+def test_a_store_of_ones_own_is_asked_later() -> None:
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    Duetime(store=object()).transitions.register(Base, engine)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["pysqlite", "psycopg", "asyncpg"])
+@pytest.mark.parametrize("bulk", [False, True])
+async def test_a_durable_subscriber_is_told_in_the_same_transaction(
+    beside: Duetime, place: Place, clock: FakeClock, bulk: bool
+) -> None:
+    heard: list[TransitionApplied] = []
+    beside.on(TransitionApplied, heard.append, durable=True, name="note")
+    beside.transitions.register(Blog, place.engine, bulk=bulk)
+    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    await beside.transitions.pending()
+    event.listen(Session, "before_commit", refused)
+    try:
+        await beside.transitions.sweep()
+    finally:
+        event.remove(Session, "before_commit", refused)
+    assert list(await beside.find(kind="on-transition-applied-note")) == []
+    clock.advance(hours=1)
+    await beside.transitions.sweep()
+    await beside.testing.drain()
+    told = [(one.id, one.column, one.field, one.to) for one in heard]
+    assert sorted(told) == [(n, "publish_at", "status", "published") for n in range(3)]
+
+
+@pytest.mark.parametrize("kind", ["pysqlite"])
+def test_a_durable_subscriber_in_another_database_is_refused(app: Duetime, place: Place) -> None:
+    app.on(TransitionApplied, lambda _: None, durable=True, name="note")
+    with pytest.raises(ConfigError, match="has a durable subscriber of its event"):
+        app.transitions.register(Blog, place.engine)

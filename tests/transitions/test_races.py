@@ -1,0 +1,181 @@
+"""Others who are at the same rows at the same time."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, func, select, text
+from sqlalchemy.orm import Session
+
+from duetime import Duetime
+from duetime.testing import FakeClock
+from duetime.transitions import applying
+from duetime.transitions.target import Target
+from duetime.transitions.transacting import begin_writing
+from planting import planted
+from transitions import chronicle
+from transitions.chronicle import Article, History, repeated
+from transitions.models import Base, Post
+from transitions.places import ON_POSTGRES, Place, driven
+
+postgres = pytest.mark.parametrize("kind", ON_POSTGRES)
+
+
+@contextmanager
+def meanwhile(place: Place, sql: str, **params: object) -> Iterator[None]:
+    """Somebody commits this after due rows were read, before they are locked."""
+
+    def then_begin(session: Session, target: Target) -> None:
+        place.do(sql, **params)
+        begin_writing(session, target)
+
+    with planted([(applying, "begin_writing", then_begin)]):
+        yield
+
+
+EDITS = {
+    "edited": "UPDATE posts SET status = 'review' WHERE id = 1",
+    "gone": "DELETE FROM posts WHERE id = 1",
+    "deleted softly": "UPDATE posts SET deleted_at = publish_at WHERE id = 1",
+    "put off": "UPDATE posts SET publish_at = :later WHERE id = 1",
+    "called off": "UPDATE posts SET publish_at = NULL WHERE id = 1",
+}
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+@pytest.mark.parametrize("edit", EDITS)
+async def test_what_changed_meanwhile_is_left_alone(
+    app: Duetime, place: Place, clock: FakeClock, edit: str, bulk: bool
+) -> None:
+    app.transitions.register(Base, place.engine, bulk=bulk)
+    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    later: Any = clock.now() + timedelta(hours=1)
+    params = {"later": later if place.on_postgres else f"{later:%Y-%m-%d %H:%M:%S.%f}"}
+    with meanwhile(place, EDITS[edit], **(params if ":later" in EDITS[edit] else {})):
+        report = await app.transitions.sweep()
+    assert (report.updated, report.skipped, report.failed) == (2, 1, 0)
+    assert place.rows("SELECT count(*) FROM posts WHERE status = 'published'") == [(2,)]
+    assert len(place.rows("SELECT row_key FROM duetime_transitions")) == 2
+
+
+@postgres
+@pytest.mark.parametrize("bulk", [False, True])
+async def test_a_locked_row_holds_up_no_other(
+    app: Duetime, place: Place, clock: FakeClock, bulk: bool
+) -> None:
+    app.transitions.register(Base, place.engine, bulk=bulk)
+    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(500)))
+    with place.aside.begin() as other:
+        other.execute(text("UPDATE posts SET title = 'mine' WHERE id = 250"))
+        report = await app.transitions.sweep()
+        assert (report.updated, report.skipped) == (499, 1)
+    assert (await app.transitions.sweep()).updated == 1
+
+
+@postgres
+async def test_a_sweep_that_read_before_another_committed_applies_nothing_again(
+    app: Duetime, place: Place, clock: FakeClock
+) -> None:
+    """The other applied it, and a user has undone it since: the row looks as it did."""
+    app.transitions.register(Base, place.engine)
+    other = Duetime("memory://", clock=clock)
+    other.transitions.register(Base, place.aside)
+    place.add(Post(id=1, publish_at=clock.now()))
+    real = applying.claim
+    first = True
+
+    def claim(*args: Any) -> dict[str, int]:
+        nonlocal first
+        if first:
+            first = False
+            # As if all this had been committed between our snapshot and our lock.
+            place.do(
+                "INSERT INTO duetime_transitions (table_name, column_name, row_key, value, "
+                "applied_at, attempts) SELECT 'posts', 'publish_at', '1', :at, :at, 0",
+                at=clock.now(),
+            )
+        return real(*args)
+
+    with planted([(applying, "claim", claim)]):
+        report = await app.transitions.sweep()
+    assert (report.updated, report.skipped) == (0, 1)
+    assert place.rows("SELECT status FROM posts") == [("draft",)]
+
+
+@pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])
+async def test_two_runners_do_each_row_once(place: Place, clock: FakeClock) -> None:
+    chronicle.Base.metadata.create_all(place.aside)
+    place.add(*(Article(id=n, publish_at=clock.now()) for n in range(1000)))
+    url = driven(place.url, "psycopg")
+    apps = [Duetime("memory://", clock=clock) for _ in range(2)]
+    engines = [create_engine(url) for _ in apps]
+    for app, engine in zip(apps, engines, strict=True):
+        app.transitions.register(chronicle.Base, chronicle.chronicling(engine), batch=20)
+
+    async def drain(app: Duetime) -> int:
+        changed = 0
+        while (report := await app.transitions.sweep()).changed or report.skipped:
+            changed += report.changed
+            assert report.errors == []
+        return changed
+
+    shares = await asyncio.gather(*(drain(app) for app in apps))
+    for engine in engines:
+        engine.dispose()
+    assert sum(shares) == 1000
+    assert_exact(place, 1000)
+
+
+def assert_exact(place: Place, count: int) -> None:
+    with Session(place.aside) as session:
+        assert session.scalar(select(func.count()).select_from(History)) == count
+        assert session.scalar(repeated()) == 0
+        published = select(func.count()).where(Article.status == "published")
+        assert session.scalar(published) == count
+    applied = "SELECT count(*) FROM duetime_transitions WHERE applied_at IS NOT NULL"
+    assert place.rows(applied) == [(count,)]
+
+
+@pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
+async def test_killed_in_the_middle_of_a_batch(place: Place) -> None:
+    """All of the batch or nothing: what the killed one had done is done once by the next."""
+    kill_in_mid_batch(place)
+
+
+def kill_in_mid_batch(place: Place, *plant: str) -> None:
+    chronicle.Base.metadata.create_all(place.aside)
+    ((now,),) = place.rows("SELECT CURRENT_TIMESTAMP") if place.on_postgres else [(None,)]
+    due = now or FakeClock().now().replace(year=2020)
+    place.add(*(Article(id=n, publish_at=due) for n in range(120)))
+    url = driven(place.url, "psycopg" if place.on_postgres else "pysqlite")
+    with working(url, "75", *plant) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "halted\n"
+        child.send_signal(signal.SIGKILL)
+    assert place.rows("SELECT count(*) FROM history") == [(50,)]
+    with working(url) as child:
+        output, _ = child.communicate(timeout=60)
+        assert output.endswith("done\n")
+    assert_exact(place, 120)
+
+
+@contextmanager
+def working(url: str, *more: str) -> Iterator["subprocess.Popen[str]"]:
+    tests = Path(__file__).parents[1]
+    command = [sys.executable, "-m", "transitions.chronicle", url, *more]
+    environment = {**os.environ, "PYTHONPATH": str(tests)}
+    with subprocess.Popen(
+        command, cwd=tests, stdout=subprocess.PIPE, text=True, env=environment
+    ) as child:
+        try:
+            yield child
+        finally:
+            child.kill()

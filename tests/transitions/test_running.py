@@ -1,0 +1,214 @@
+"""The runner: alone, in a worker, as a job, from a foreign queue; and on time."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import text, update
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+from sqlalchemy.orm import Session
+
+from duetime import Duetime, Outcome
+from duetime.errors import ConfigError, SweepFailed
+from duetime.events import TransitionApplied
+from duetime.testing import FakeClock
+from duetime.transitions import applying, sweeper
+from planting import planted
+from transitions.models import Base, Post
+from transitions.places import KINDS, Place
+
+BLOCKING = [kind for kind in KINDS if kind in ("pysqlite", "psycopg", "psycopg2")]
+
+
+class Heard:
+    """Events as they come, with how late they were."""
+
+    def __init__(self, app: Duetime) -> None:
+        self._queue: asyncio.Queue[tuple[object, float]] = asyncio.Queue()
+        app.on(TransitionApplied, self._note)
+
+    def _note(self, event: TransitionApplied) -> None:
+        late = time.time() - event.due_at.timestamp()
+        self._queue.put_nowait((event.id, late))
+
+    async def next(self) -> tuple[object, float]:
+        async with asyncio.timeout(20):
+            return await self._queue.get()
+
+
+@pytest.fixture
+async def real(place: Place) -> AsyncIterator[Duetime]:
+    """An app in real time, whose runner looks by itself once an hour only."""
+    async with Duetime("memory://") as app:
+        app.transitions.register(Base, place.engine, interval=3600)
+        yield app
+
+
+def soon(seconds: float) -> datetime:
+    return datetime.now(UTC) + timedelta(seconds=seconds)
+
+
+async def commit(place: Place, post: Post) -> None:
+    """By the engine that was registered."""
+    if isinstance(place.engine, AsyncEngine):
+        async with AsyncSession(place.engine) as session:
+            session.add(post)
+            await session.commit()
+    else:
+        with Session(place.engine) as session:
+            session.add(post)
+            session.commit()
+
+
+async def test_the_first_pass_comes_at_once(real: Duetime, place: Place) -> None:
+    heard = Heard(real)
+    place.add(Post(id=1, publish_at=soon(-1)))
+    async with real.transitions.runner():
+        assert (await heard.next())[0] == 1
+
+
+async def test_it_wakes_for_the_next_value(real: Duetime, place: Place) -> None:
+    heard = Heard(real)
+    place.add(Post(id=1, publish_at=soon(2)), Post(id=2, purge_at=soon(1.5)))
+    async with real.transitions.runner():
+        found = [await heard.next(), await heard.next()]
+    assert [id for id, _ in found] == [2, 1]
+    assert all(0 <= late < 5 for _, late in found)
+
+
+async def test_a_commit_that_sets_a_nearer_value_wakes_it(real: Duetime, place: Place) -> None:
+    heard = Heard(real)
+    place.add(Post(id=1, publish_at=soon(-1)))
+    async with real.transitions.runner():
+        await heard.next()
+        await commit(place, Post(id=2, publish_at=soon(0.2)))
+        id, late = await heard.next()
+    assert id == 2
+    assert 0 <= late < 5
+
+
+async def test_so_does_a_statement_on_a_connection_that_stays_open(
+    real: Duetime, place: Place
+) -> None:
+    heard = Heard(real)
+    place.add(Post(id=1, publish_at=soon(-1)), Post(id=2))
+    change = update(Post).where(Post.id == 2).values(publish_at=soon(-1))
+    async with real.transitions.runner():
+        await heard.next()
+        if isinstance(place.engine, AsyncEngine):
+            async with place.engine.connect() as connection:
+                await connection.execute(change)
+                await connection.commit()
+                assert (await heard.next())[0] == 2
+        else:
+            with place.engine.connect() as blocking:
+                blocking.execute(change)
+                blocking.commit()
+                assert (await heard.next())[0] == 2
+
+
+async def test_a_backlog_is_done_without_waiting(place: Place) -> None:
+    async with Duetime("memory://") as app:
+        app.transitions.register(Base, place.engine, interval=3600, batch=10)
+        heard = Heard(app)
+        place.add(*(Post(id=n, publish_at=soon(-100 + n)) for n in range(55)))
+        async with app.transitions.runner():
+            ids = [(await heard.next())[0] for _ in range(55)]
+    assert ids == list(range(55))
+
+
+@pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])
+async def test_a_locked_row_is_tried_again_soon(real: Duetime, place: Place) -> None:
+    heard = Heard(real)
+    place.add(Post(id=1, publish_at=soon(-2)), Post(id=2, publish_at=soon(-1)))
+    with place.aside.begin() as other:
+        other.execute(text("SELECT 1 FROM posts WHERE id = 1 FOR UPDATE"))
+        async with real.transitions.runner():
+            assert (await heard.next())[0] == 2
+            other.rollback()
+            assert (await heard.next())[0] == 1
+
+
+async def test_started_twice_it_runs_once_and_its_end_is_waited_for(
+    real: Duetime, place: Place
+) -> None:
+    passes = 0
+    reached, ended = asyncio.Event(), False
+    loop = asyncio.get_running_loop()
+
+    def counted(session: Session, work: Any) -> Any:
+        nonlocal passes, ended
+        passes += work.target.column.name == "publish_at"
+        loop.call_soon_threadsafe(reached.set)
+        done = applying.apply_due(session, work)
+        ended = True
+        return done
+
+    with planted([(sweeper, "apply_due", counted)]):
+        runner = real.transitions.runner()
+        await runner.start()
+        await runner.start()
+        await reached.wait()
+        await runner.stop()
+        assert (passes, ended) == (1, True)
+        await runner.stop()
+        await runner.start()
+        await runner.stop()
+
+
+async def test_in_the_worker(place: Place) -> None:
+    async with Duetime("memory://") as app:
+        app.transitions.register(Base, place.engine, interval=3600)
+        heard = Heard(app)
+        async with app.worker():
+            await commit(place, Post(id=1, publish_at=soon(-1)))
+            assert (await heard.next())[0] == 1
+
+
+async def test_it_follows_the_clock_of_a_test(app: Duetime, place: Place, clock: FakeClock) -> None:
+    app.transitions.register(Base, place.engine, interval=3600)
+    told: asyncio.Queue[TransitionApplied] = asyncio.Queue()
+    app.on(TransitionApplied, told.put_nowait)
+    place.add(Post(id=1, publish_at=clock.now() + timedelta(days=30)))
+    async with app.transitions.runner(), asyncio.timeout(20):
+        clock.advance(days=30)
+        assert (await told.get()).id == 1
+
+
+@pytest.mark.parametrize("kind", ["pysqlite", "asyncpg"])
+async def test_as_a_job(app: Duetime, place: Place, clock: FakeClock) -> None:
+    app.transitions.register(Base, place.engine, batch=1)
+    app.transitions.as_job("* * * * *")
+    assert app.transitions.companions == []
+    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    await app.testing.advance(minutes=1)
+    (run,) = await app.jobs.runs("transitions-sweep")
+    assert run.outcome is Outcome.succeeded
+    assert place.rows("SELECT count(*) FROM posts WHERE status = 'published'") == [(3,)]
+    place.do("DROP TABLE posts CASCADE" if place.on_postgres else "DROP TABLE posts")
+    await app.testing.advance(minutes=1)
+    failed, _ = await app.jobs.runs("transitions-sweep")
+    assert failed.outcome in (Outcome.retried, Outcome.failed, None)
+    assert "errors in a sweep" in str(failed.error)
+
+
+@pytest.mark.parametrize("kind", BLOCKING)
+def test_from_a_foreign_queue(app: Duetime, place: Place, clock: FakeClock) -> None:
+    app.transitions.register(Base, place.engine)
+    place.add(Post(id=1, publish_at=clock.now()))
+    assert app.sync.transitions.sweep().check().updated == 1
+    assert [one.due for one in app.sync.transitions.pending()] == [0] * 7
+    place.do("DROP TABLE comments")
+    place.do("DROP TABLE posts")
+    with pytest.raises(SweepFailed, match=r"4 errors in a sweep: Post\.publish_at"):
+        app.sync.transitions.sweep().check()
+
+
+@pytest.mark.parametrize("kind", ["aiosqlite", "asyncpg"])
+def test_an_async_engine_does_not_block(app: Duetime, place: Place) -> None:
+    app.transitions.register(Base, place.engine)
+    with pytest.raises(ConfigError, match=r"is an async engine, and app\.sync is blocking"):
+        app.sync.transitions.sweep()
