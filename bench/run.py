@@ -26,8 +26,12 @@ from duetime.errors import DuetimeError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import rows
+import rules
+from ticks import ticks
 
 from servers import NoServer, open_server
+
+CHOICES = ["drain", "single", "lateness", "idle", "jobs", "crowd", "rules", "rows"]
 
 
 @dataclass(frozen=True)
@@ -162,10 +166,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", help="measure this store only; its tables are left behind")
     parser.add_argument("--count", type=int, default=100_000, help="actions to drain")
+    parser.add_argument("--jobs", type=int, default=10_000, help="jobs due at one instant")
     parser.add_argument("--rows", type=int, default=2_000_000, help="of row transitions")
-    parser.add_argument("--only", choices=["drain", "single", "lateness", "idle", "rows"])
+    parser.add_argument("--only", choices=CHOICES)
     options = parser.parse_args()
     logging.disable(logging.CRITICAL)
+    if options.only in (None, "rules"):
+        rules.main()
     with stores(options.url) as found:
         for name, fresh in found:
             measures: dict[str, Callable[[str], Awaitable[str]]] = {
@@ -175,6 +182,8 @@ def main() -> None:
             }
             if name.startswith("postgres"):
                 measures["idle"] = lambda url: idle(url, 60)
+                measures["jobs"] = lambda url: ticks(url, options.jobs, 1)
+                measures["crowd"] = lambda url: ticks(url, options.jobs, 4)
             for measure, take in measures.items():
                 if options.only in (None, measure):
                     report(name, take(fresh()))

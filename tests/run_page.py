@@ -236,6 +236,7 @@ def main(page: str, postgres_url: str | None = None) -> None:
     path = Path(page).resolve()
     for name in [name for name in os.environ if name.startswith("DUETIME_")]:
         del os.environ[name]
+    os.environ.pop("COLUMNS", None)  # commands print whole lines, however wide a window is
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
