@@ -208,7 +208,10 @@ def append(page: Path, block: Block) -> None:
 
 
 def run_apart(
-    page: Path, postgres_url: str | None = None, python: str = sys.executable, timeout: float = 60.0
+    page: Path,
+    postgres_url: str | None = None,
+    python: str = sys.executable,
+    timeout: float = 120.0,
 ) -> str:
     """Run a page in a process that ends with all it started; return what it printed."""
     process = subprocess.Popen(

@@ -7,12 +7,12 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import NoneType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from duetime.arguments import Delay
 from duetime.config import Settings
 from duetime.errors import ConfigError, shown
-from duetime.events import Event
+from duetime.events import Event, Subscriber
 from duetime.job_arguments import ALERT_AFTER, JobArguments, RecurrenceArgument, to_definition
 from duetime.model.duration import positive_seconds
 from duetime.model.job import Overlap
@@ -165,6 +165,22 @@ class Declaring:
 
     def _openers(self, annotation: Any) -> Opener | None:
         return self.store.opener(annotation, self._sessions)
+
+    @overload
+    def on(self, event: type[E], subscriber: Subscriber[E]) -> None: ...
+
+    @overload
+    def on(
+        self,
+        event: type[E],
+        subscriber: Callable[..., Any],
+        *,
+        durable: Literal[True],
+        name: str | None = None,
+        queue: str | None = None,
+        retry: Retry | None = None,
+        timeout: Delay | None = None,
+    ) -> None: ...
 
     def on(
         self,

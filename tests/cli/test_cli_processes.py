@@ -180,7 +180,7 @@ BAD = {
     "no app": ("other = 1\n", "has no 'app'"),
     "missing tables": (
         "from duetime import Duetime\napp = Duetime('sqlite:///x.db', migrate=False)\n",
-        "lacks 0001_actions, 0002_jobs: run `duetime migrate --app bad:app`",
+        "lacks 0001_actions, 0002_jobs, 0003_declared: run `duetime migrate --app bad:app`",
     ),
     "no server": (
         "from duetime import Duetime\n"
