@@ -16,7 +16,7 @@ from duetime.model.lane import Priority, lane_of
 from duetime.model.name import check_name
 from duetime.model.payload import Payloads, PayloadType
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Mode, Steps
+from duetime.store.flow import Flow, Steps, extended
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class Outbox:
             return value
 
         resent = None if flow.resent is None else self.telling(flow.resent, tell)
-        return replace(flow, start=steps, mode=Mode.write, resent=resent)
+        return replace(flow, start=steps, mode=extended(flow.mode), resent=resent)
 
     def keep(self, events: Iterable[Event]) -> Steps[None]:
         """An action for each subscriber of each."""

@@ -52,6 +52,11 @@ class Mode(Enum):
     claim = "as hot, and its commit need not wait for the disk"
 
 
+def extended(mode: Mode) -> Mode:
+    """What a flow needs if more is done in its transaction."""
+    return Mode.pinned if mode in (Mode.pinned, Mode.hot, Mode.claim) else Mode.write
+
+
 @dataclass(frozen=True, slots=True)
 class Flow(Generic[T]):
     """A verb ready to be performed. Starting it again is safe until it was committed.

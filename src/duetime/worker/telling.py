@@ -28,7 +28,7 @@ from duetime.model.tenant import ANY
 from duetime.outbox import Outbox
 from duetime.store.base import Store
 from duetime.store.cascade import Cascade, cascade
-from duetime.store.flow import Flow, Mode, Steps
+from duetime.store.flow import Flow, Steps, extended
 
 OF_ENDS = (ActionSucceeded, ActionFailed, ActionCancelled, JobFailing, JobRecovered)
 
@@ -64,7 +64,7 @@ class Telling:
             yield from self._outbox.keep(told)
             return done
 
-        return replace(flow, start=steps, mode=Mode.write)
+        return replace(flow, start=steps, mode=extended(flow.mode))
 
     def settle(self, parents: Sequence[UUID]) -> Flow[Cascade]:
         flow = cascade(self._store, parents)
