@@ -12,15 +12,15 @@ from duetime.model.clock import SettableClock, monotonic
 from duetime.model.transition import Report
 from duetime.transitions.sweeper import Progress, Sweeper
 from duetime.transitions.watching import Watch
+from duetime.worker.held_up import HeldUp
 from duetime.worker.service import Service
 
 # However often somebody commits: a look that this asks for comes so long after the last one, and
 # as long as that one took, up to a limit.
 LEAST_GAP = 0.01
 LONGEST_GAP = 0.5
-# Rows that others hold, or a database that fails, are looked at again after so many seconds, and
-# then less and less often.
-HELD = 0.05
+# Rows that others hold, or a database that fails, are looked at again, at last every so many
+# seconds.
 LONGEST_HELD = 5.0
 
 
@@ -61,7 +61,7 @@ class SweepLoop:
         self._progress = Progress()
         self._task: asyncio.Task[None] | None = None
         self._watching = ExitStack()
-        self._held = HELD
+        self._held = HeldUp(LONGEST_HELD)
         self._looked_at = self._took = self._wanted_at = 0.0
         self._tidy_at = monotonic() + sweeper.known.interval
 
@@ -138,7 +138,6 @@ class SweepLoop:
     def _until_again(self, report: Report) -> float:
         whole = any(one.id is None for one in report.errors)
         if not report.skipped and not whole:
-            self._held = HELD
+            self._held.over()
             return self._sweeper.known.interval
-        pause, self._held = self._held, min(self._held * 2, LONGEST_HELD)
-        return pause
+        return self._held.again()

@@ -12,15 +12,13 @@ from duetime.model.outcome import cut
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
 from duetime.worker.held import Held, Holdings
+from duetime.worker.held_up import HeldUp
 from duetime.worker.service import NO_HURRY, Service
 from duetime.worker.telling import Telling
 
 log = logging.getLogger("duetime.worker")
 
 GATHER = 0.02
-# An occurrence whose job somebody holds is sent again after so many seconds, and then less often.
-HELD = 0.05
-LONGEST_HELD = 1.0
 
 
 class Completer:
@@ -49,7 +47,7 @@ class Completer:
         self._ended = ended
         self._waiting: dict[Held, Ending] = {}
         self._put_off: dict[Held, Ending] = {}
-        self._pause = HELD
+        self._held_up = HeldUp()
         self._full = asyncio.Event()
         self.service = Service("completion", self._step)
 
@@ -108,10 +106,9 @@ class Completer:
         busy = {held: self._waiting.pop(held) for held in batch if held in self._waiting}
         if busy:
             self._put_off |= busy
-            asyncio.get_running_loop().call_later(self._pause, self.take_up)
-            self._pause = min(self._pause * 2, LONGEST_HELD)
+            asyncio.get_running_loop().call_later(self._held_up.again(), self.take_up)
         elif not self._put_off:
-            self._pause = HELD
+            self._held_up.over()
 
     def take_up(self) -> None:
         """What was put off waits like all others again."""

@@ -13,17 +13,13 @@ from duetime.model.lane import job_lane
 from duetime.model.tick import ticked
 from duetime.store.base import Store
 from duetime.store.flow import Wake
+from duetime.worker.held_up import HeldUp
 from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import NO_HURRY, Service
 from duetime.worker.storetime import StoreTime
 from duetime.worker.telling import Telling
 
 log = logging.getLogger("duetime.worker")
-
-# What others hold, or nobody here can compute, is looked at again after so many seconds, and
-# then less and less often.
-HELD = 0.05
-LONGEST_HELD = 1.0
 
 
 class Ticker:
@@ -48,7 +44,7 @@ class Ticker:
         self._app = settings.app
         self._lane = job_lane(settings.app)
         self._most = self._batch = settings.batch
-        self._pause = HELD
+        self._held = HeldUp()
         self._misfire_after = settings.misfire_after
         self._new_id = new_id
         self._ticked = ticked
@@ -102,8 +98,11 @@ class Ticker:
         return max(self._time.until(self.next_tick), least)
 
     def _held_up(self, ticked: int) -> float:
-        self._pause = HELD if ticked else min(self._pause * 2, LONGEST_HELD)
-        return 0.0 if ticked else self._pause
+        """By others, or by what nobody here can compute."""
+        if not ticked:
+            return self._held.again()
+        self._held.over()
+        return 0.0
 
     def _decide(self, found: Found) -> Change | None:
         try:

@@ -20,9 +20,10 @@ from duetime.model.retry import Retry
 from duetime.store.flow import Wake
 from duetime.worker.chainer import Chainer
 from duetime.worker.claimer import Claimer
-from duetime.worker.completer import HELD, Completer
+from duetime.worker.completer import Completer
 from duetime.worker.heartbeat import LoopGone, Renewal, leases_of
 from duetime.worker.held import Held, Holdings
+from duetime.worker.held_up import FIRST
 from duetime.worker.parts import Companion, Parts, Ports, WorkerSettings
 from duetime.worker.pruner import Pruner
 from duetime.worker.reporter import Reporter
@@ -327,7 +328,7 @@ class Worker:
                 if len(self._chainer):
                     await self._chainer.settle_some()
                 if len(self._completer):
-                    await asyncio.sleep(HELD)  # somebody holds a job
+                    await asyncio.sleep(FIRST)  # somebody holds a job
             except DuetimeError as error:
                 log.warning("stopping: %s", error)
                 await asyncio.sleep(0.2)
