@@ -8,7 +8,7 @@ from sqlalchemy import create_engine, event
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from sqlalchemy.pool import StaticPool
 
-from duetime import Duetime
+from duetime import ANY, Duetime
 from duetime.errors import ConfigError
 from duetime.events import TransitionApplied
 from duetime.testing import FakeClock
@@ -42,6 +42,16 @@ async def test_they_are_scheduled(visits: Duetime, place: Place, clock: FakeCloc
     assert {one.created_by for one in found} == {"system"}
     assert place.rows("SELECT count(*) FROM visits WHERE remind_at IS NOT NULL") == [(0,)]
     assert (await visits.transitions.sweep()).updated == 0
+
+
+async def test_they_are_nobodys_whoever_asks_for_the_sweep(
+    visits: Duetime, place: Place, clock: FakeClock
+) -> None:
+    place.add(Visit(id=1, remind_at=clock.now()))
+    with visits.acting(tenant="acme", by="ann"):
+        await visits.transitions.sweep()
+    (action,) = await visits.find(tenant=ANY)
+    assert (action.tenant, action.created_by) == (None, "system")
 
 
 async def test_a_row_whose_action_fails_is_told_alone(
@@ -150,6 +160,31 @@ async def test_a_durable_subscriber_is_told_in_the_same_transaction(
     await beside.testing.drain()
     told = [(one.id, one.column, one.field, one.to) for one in heard]
     assert sorted(told) == [(n, "publish_at", "status", "published") for n in range(3)]
+
+
+@pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
+def test_so_it_is_after_the_registration(app: Duetime, place: Place) -> None:
+    app.transitions.register(Blog, place.engine)
+    with pytest.raises(ConfigError, match="has a durable subscriber of its event"):
+        app.on(TransitionApplied, lambda _: None, durable=True, name="note")
+
+
+@pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])
+async def test_so_it_is_by_the_next_sweep_if_only_that_can_tell(
+    place: Place, clock: FakeClock, database_url: str, private_postgres: Any
+) -> None:
+    """And no row is blamed."""
+    name = database_url.rpartition("/")[2].partition("?")[0]
+    server = private_postgres()
+    server._admin("CREATE DATABASE {}", name)
+    async with Duetime(server.database_url(name), clock=clock) as app:
+        app.transitions.register(Blog, place.engine)
+        await app.transitions.pending()
+        place.add(Post(id=1, publish_at=clock.now()))
+        app.on(TransitionApplied, lambda _: None, durable=True, name="note")
+        with pytest.raises(ConfigError, match="one transaction cannot hold both"):
+            await app.transitions.sweep()
+    assert place.rows("SELECT * FROM duetime_transitions") == []
 
 
 @pytest.mark.parametrize("kind", ["pysqlite"])

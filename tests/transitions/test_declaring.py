@@ -9,7 +9,19 @@ from datetime import datetime
 from typing import Any, Literal
 
 import pytest
-from sqlalchemy import Date, DateTime, ForeignKey, String, create_engine
+from sqlalchemy import (
+    JSON,
+    Computed,
+    Date,
+    DateTime,
+    Enum,
+    ForeignKey,
+    String,
+    TypeDecorator,
+    create_engine,
+    func,
+    select,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, Session, mapped_column
 from sqlalchemy.pool import StaticPool
 
@@ -28,6 +40,26 @@ class Status(enum.Enum):
     PUBLISHED = "published"
 
 
+class Named(enum.StrEnum):
+    draft = "draft"
+    published = "published"
+
+
+class Wrapped(TypeDecorator[Status]):
+    impl = Enum(Status)
+    cache_ok = True
+
+
+class Turned(TypeDecorator[str]):
+    """Its values are names of the members, backwards."""
+
+    impl = Enum(Status)
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Any) -> Any:
+        return None if value is None else value[::-1]
+
+
 def registered(app: Duetime, at: MappedColumn[Any], *, soft: bool = False) -> type[Any]:
     """A model with one transition, registered."""
 
@@ -42,6 +74,9 @@ def registered(app: Duetime, at: MappedColumn[Any], *, soft: bool = False) -> ty
         "size": Mapped[Literal["small", "big"]],
         "kind": Mapped[Literal["news", "blog"]],
         "count": Mapped[int | None],
+        "named": Mapped[Named],
+        "double": Mapped[int],
+        "extra": Mapped[dict[str, Any]],
         "at": Mapped[datetime | None],
     }
     body = {
@@ -51,6 +86,11 @@ def registered(app: Duetime, at: MappedColumn[Any], *, soft: bool = False) -> ty
         "id": mapped_column(primary_key=True),
         "state": mapped_column(String(10)),
         "kind": mapped_column(String),
+        "wrapped": mapped_column(Wrapped()),
+        "turned": mapped_column(Turned()),
+        "named": mapped_column(String),
+        "double": mapped_column(Computed("count * 2")),
+        "extra": mapped_column(JSON),
         "at": at,
     }
     Paper: type[Any] = type("Paper", mixins, body)
@@ -59,7 +99,32 @@ def registered(app: Duetime, at: MappedColumn[Any], *, soft: bool = False) -> ty
     return Paper
 
 
+async def awaited(row: object) -> object:
+    return row
+
+
 BAD: list[tuple[MappedColumn[Any], str]] = [
+    (transition(set_field="wrapped", to="publishd"), "to='publishd' does not fit wrapped: it is"),
+    (transition(set_field="turned", to="flase"), "does not fit turned: it is none of DRAFT"),
+    (transition(set_field="turned", to=5), "does not fit turned: Turned refuses it"),
+    (
+        transition(set_field="named", to="publishd"),
+        r"to='publishd' does not fit named: the annotation allows 'draft', 'published' only",
+    ),
+    (transition(set_field="double", to=5), "set_field='double' is computed by the database"),
+    (transition(set_field="id", to=5), "set_field='id' is part of the primary key"),
+    (transition(set_field="extra", to={"a": 1}), "set_field='extra' is JSON"),
+    (transition(set_field="status", from_="draft", to=Status.DRAFT), "it would change nothing"),
+    (transition(hard_delete=True, action=awaited), "cannot be awaited: give a plain function"),
+    (transition(hard_delete=True, where=lambda c: c.at < func.now()), "asks for the time, by now"),
+    (
+        transition(hard_delete=True, where=lambda c: c.id.in_(select(Post.id))),
+        "where= has a query in it: it is part of the index",
+    ),
+    (
+        transition(hard_delete=True, where=lambda c: Post.title == "x"),
+        "names posts.title, which is not in table papers",
+    ),
     (transition(), "Paper.at: it has no effect: give set_field="),
     (transition(soft_delete=True, hard_delete=True), "soft_delete and hard_delete are two effects"),
     (transition(set_field="state", to="x", soft_delete=True), "two effects: keep one"),
@@ -113,6 +178,9 @@ def test_mistakes_stop_the_start(app: Duetime, column: MappedColumn[Any], messag
 
 
 GOOD = [
+    transition(set_field="wrapped", from_="draft", to=Status.PUBLISHED),
+    transition(set_field="turned", to="TFARD"),
+    transition(set_field="named", from_=Named.draft, to="published"),
     transition(set_field="status", from_="draft", to="PUBLISHED"),
     transition(set_field="status", to=Status.PUBLISHED),
     transition(set_field="size", from_="small", to="big"),
@@ -201,3 +269,40 @@ def test_a_full_index_of_the_user_is_told(app: Duetime, caplog: pytest.LogCaptur
     with caplog.at_level(logging.WARNING), warnings.catch_warnings():
         registered(app, transition(hard_delete=True, index=True))
     assert "Paper.at is found by your index ix_papers_at, which is not partial" in caplog.text
+
+
+def test_what_is_mapped_later_is_told(app: Duetime) -> None:
+    """By whatever is asked for next: it would never be applied."""
+
+    class Base(DeclarativeBase):
+        pass
+
+    app.transitions.register(Base, engine)
+    assert app.transitions.list() == []
+
+    class _Late(Base):
+        __tablename__ = "late"
+        id: Mapped[int] = mapped_column(primary_key=True)
+        at: Mapped[datetime | None] = transition(hard_delete=True)
+
+    for ask in (
+        app.transitions.list,
+        app.transitions.runner,
+        app.worker,
+        app.sync.transitions.sweep,
+    ):
+        with pytest.raises(ConfigError, match=r"_Late\.at was mapped after register\(.*import its"):
+            ask()
+
+
+async def test_one_connection_for_all_has_no_runner(app: Duetime) -> None:
+    """A sweep by hand is fine, in a test."""
+    shared = create_engine(
+        "sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False}
+    )
+    Post.metadata.create_all(shared)
+    app.transitions.register(Post, shared)
+    assert (await app.transitions.sweep()).errors == []
+    for context in (app.transitions.runner(), app.worker()):
+        with pytest.raises(ConfigError, match=r"one connection for all.*use a file, or call sweep"):
+            await context.__aenter__()

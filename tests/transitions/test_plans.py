@@ -81,7 +81,8 @@ async def test_with_nothing_due_nothing_is_written(
     verbs: list[str] = []
 
     def note(connection: Any, cursor: Any, sql: str, *_: object) -> None:
-        verbs.append(sql.partition(" ")[0])
+        if "lock_timeout" not in sql:
+            verbs.append(sql.partition(" ")[0])
 
     event.listen(engine, "before_cursor_execute", note)
     await app.transitions.sweep()

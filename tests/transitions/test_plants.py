@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, false
 
 from duetime import Duetime
 from duetime.testing import FakeClock
-from duetime.transitions import applying, finding
+from duetime.transitions import changing, finding
 from duetime.transitions.finding import Finding
 from duetime.transitions.work import Row
 from planting import Patch, planted
@@ -36,10 +36,10 @@ def strictly_before(real: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
 
 
 FORGETFUL: list[Patch] = [
-    (applying, "claim", claims_all),
+    (changing, "claim", claims_all),
     (Finding, "_blocked", never_blocked),
 ]
-UNFENCED: list[Patch] = [(applying, "claim", claims_all)]
+UNFENCED: list[Patch] = [(changing, "claim", claims_all)]
 UNGUARDED: list[Patch] = [(finding, "in_words", lambda terms: [])]
 TOO_LATE: list[Patch] = [(Finding, "_due", strictly_before(Finding._due))]
 

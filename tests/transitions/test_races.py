@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from duetime import Duetime
 from duetime.testing import FakeClock
-from duetime.transitions import applying
+from duetime.transitions import applying, changing
 from duetime.transitions.target import Target
 from duetime.transitions.transacting import begin_writing
 from planting import planted
@@ -25,6 +25,7 @@ from transitions import chronicle
 from transitions.chronicle import Article, History, repeated
 from transitions.models import Base, Post
 from transitions.places import ON_POSTGRES, Place, driven
+from transitions.test_versioned import sessions_of
 
 postgres = pytest.mark.parametrize("kind", ON_POSTGRES)
 
@@ -81,6 +82,22 @@ async def test_a_locked_row_holds_up_no_other(
 
 
 @postgres
+@pytest.mark.parametrize("bulk", [False, True])
+async def test_who_only_refers_to_a_row_is_in_nobodys_way(
+    app: Duetime, place: Place, clock: FakeClock, bulk: bool
+) -> None:
+    """A comment is being written: its post can be published, and not be removed."""
+    app.transitions.register(Base, place.engine, bulk=bulk)
+    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    with place.aside.begin() as other:
+        other.execute(text("INSERT INTO comments (id, post_id) VALUES (1, 1)"))
+        assert (await app.transitions.sweep()).updated == 3
+        place.do("UPDATE posts SET purge_at = publish_at")
+        report = await app.transitions.sweep()
+        assert (report.deleted, report.skipped) == (2, 1)
+
+
+@postgres
 async def test_a_sweep_that_read_before_another_committed_applies_nothing_again(
     app: Duetime, place: Place, clock: FakeClock
 ) -> None:
@@ -89,7 +106,7 @@ async def test_a_sweep_that_read_before_another_committed_applies_nothing_again(
     other = Duetime("memory://", clock=clock)
     other.transitions.register(Base, place.aside)
     place.add(Post(id=1, publish_at=clock.now()))
-    real = applying.claim
+    real = changing.claim
     first = True
 
     def claim(*args: Any) -> dict[str, int]:
@@ -104,7 +121,7 @@ async def test_a_sweep_that_read_before_another_committed_applies_nothing_again(
             )
         return real(*args)
 
-    with planted([(applying, "claim", claim)]):
+    with planted([(changing, "claim", claim)]):
         report = await app.transitions.sweep()
     assert (report.updated, report.skipped) == (0, 1)
     assert place.rows("SELECT status FROM posts") == [("draft",)]
@@ -134,9 +151,40 @@ async def test_two_runners_do_each_row_once(place: Place, clock: FakeClock) -> N
     assert_exact(place, 1000)
 
 
-def assert_exact(place: Place, count: int) -> None:
+@pytest.mark.parametrize("kind", ["psycopg", "psycopg2", "asyncpg"])
+@pytest.mark.parametrize("bulk", [False, True])
+async def test_two_that_run_by_themselves_do_each_row_once(place: Place, bulk: bool) -> None:
+    """Each on an engine of its own, of that kind, in real time."""
+    chronicle.Base.metadata.create_all(place.aside)
+    due = FakeClock().now().replace(year=2020)
+    place.add(*(Article(id=n, publish_at=due) for n in range(1000)))
+    heard: list[list[object]] = [[], []]
+    done, loop = asyncio.Event(), asyncio.get_running_loop()
+    async with AsyncExitStack() as stack:
+        for ids in heard:
+            other = Place(place.kind, place.url)
+            stack.push_async_callback(other.close)
+
+            def note(model: type[Any], id: int, *_: object, ids: list[object] = ids) -> None:
+                ids.append(id)
+                if sum(map(len, heard)) == 1000:
+                    loop.call_soon_threadsafe(done.set)
+
+            app = await stack.enter_async_context(Duetime("memory://"))
+            app.transitions.register(
+                chronicle.Base, sessions_of(other), batch=20, bulk=bulk, on_set_field=note
+            )
+            await stack.enter_async_context(app.transitions.runner())
+        async with asyncio.timeout(60):
+            await done.wait()
+    assert sorted(heard[0] + heard[1], key=str) == sorted(range(1000), key=str)
+    assert_exact(place, 1000, history=0 if bulk else 1000)
+
+
+def assert_exact(place: Place, count: int, history: int | None = None) -> None:
+    lines = count if history is None else history
     with Session(place.aside) as session:
-        assert session.scalar(select(func.count()).select_from(History)) == count
+        assert session.scalar(select(func.count()).select_from(History)) == lines
         assert session.scalar(repeated()) == 0
         published = select(func.count()).where(Article.status == "published")
         assert session.scalar(published) == count

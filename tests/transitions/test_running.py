@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import Engine, text, update
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import Session
 
@@ -19,6 +19,7 @@ from duetime.transitions import applying, sweeper
 from planting import planted
 from transitions.models import Base, Post
 from transitions.places import KINDS, Place
+from transitions.reminders import Base as Visits
 
 BLOCKING = [kind for kind in KINDS if kind in ("pysqlite", "psycopg", "psycopg2")]
 
@@ -212,3 +213,45 @@ def test_an_async_engine_does_not_block(app: Duetime, place: Place) -> None:
     app.transitions.register(Base, place.engine)
     with pytest.raises(ConfigError, match=r"is an async engine, and app\.sync is blocking"):
         app.sync.transitions.sweep()
+
+
+@pytest.mark.parametrize("kind", BLOCKING)
+@pytest.mark.parametrize("who", ["parent", "sibling", "autocommit"])
+async def test_a_commit_by_an_engine_that_shares_its_connections_wakes_it(
+    place: Place, who: str
+) -> None:
+    assert isinstance(place.engine, Engine)
+    engines = {
+        "parent": place.engine,
+        "sibling": place.engine.execution_options(some="option"),
+        "autocommit": place.engine.execution_options(isolation_level="AUTOCOMMIT"),
+    }
+    async with Duetime("memory://") as app:
+        app.transitions.register(Base, place.engine.execution_options(mine="too"), interval=3600)
+        heard = Heard(app)
+        place.add(Post(id=1, publish_at=soon(-1)), Post(id=2))
+        async with app.transitions.runner():
+            await heard.next()
+            with engines[who].begin() as connection:
+                connection.execute(update(Post).where(Post.id == 2).values(publish_at=soon(-1)))
+            assert (await heard.next())[0] == 2
+
+
+@pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])
+async def test_a_start_that_is_refused_leaves_nothing_running(
+    place: Place, database_url: str, private_postgres: Any
+) -> None:
+    """The first registration can run; the second schedules actions into another database."""
+    place.make_tables(Visits)
+    name = database_url.rpartition("/")[2].partition("?")[0]
+    server = private_postgres()
+    server._admin("CREATE DATABASE {}", name)
+    async with Duetime(server.database_url(name)) as app:
+        app.transitions.register(Base, place.engine)
+        app.transitions.register(Visits, place.engine)
+        before = asyncio.all_tasks()
+        for context in (app.transitions.runner(), app.worker()):
+            with pytest.raises(ConfigError, match="one transaction cannot hold both"):
+                await context.__aenter__()
+            left = {one.get_coro().__qualname__ for one in asyncio.all_tasks() - before}  # type: ignore[union-attr]
+            assert not any("SweepLoop" in one for one in left)

@@ -2,15 +2,24 @@
 
 import asyncio
 import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event, text
+from sqlalchemy.ext.asyncio import AsyncEngine, async_sessionmaker
+from sqlalchemy.orm import Session, sessionmaker
 
 from duetime import Duetime
 from duetime.events import TransitionApplied
 from duetime.testing import FakeClock
 from transitions.models import Base, Post
-from transitions.places import Place
+from transitions.places import Place, driven
+from transitions.test_failing import Base as Drafts
+from transitions.test_failing import Draft
 
 
 class Calls:
@@ -97,3 +106,125 @@ async def test_events(app: Duetime, place: Place, clock: FakeClock) -> None:
             **common, id=2, column="purge_at", due_at=clock.now(), effect="hard_delete"
         ),
     ]
+
+
+def listened(place: Place, name: str, listener: Any) -> Any:
+    """A factory of sessions with a listener of the application's own."""
+
+    class Listened(Session):
+        pass
+
+    event.listen(Listened, name, listener)
+    if isinstance(place.engine, AsyncEngine):
+        return async_sessionmaker(place.engine, sync_session_class=Listened)
+    return sessionmaker(place.engine, class_=Listened)
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+async def test_a_listener_that_fails_after_the_commit_loses_nothing(
+    app: Duetime, place: Place, clock: FakeClock, bulk: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(session: Session) -> None:
+        if session.info.get("by") == "system":
+            raise RuntimeError("the search index is away")
+
+    calls = Calls()
+    app.on(TransitionApplied, lambda event: calls.heard.append(event.id))
+    sessions = listened(place, "after_commit", away)
+    app.transitions.register(Post, sessions, on_set_field=calls, bulk=bulk)
+    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    report = await app.transitions.sweep()
+    assert (report.updated, report.errors) == (3, [])
+    assert [one[1] for one in calls.heard[:3]] == [0, 1, 2]
+    assert calls.heard[3:] == [0, 1, 2]
+    assert "the search index is away" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["psycopg", "psycopg_async"])
+async def test_what_was_committed_before_the_connection_was_lost_is_told(
+    app: Duetime, place: Place, clock: FakeClock
+) -> None:
+    """Row 3 is refused by the commit, so each half has its own; the second is cut off."""
+    place.do(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF NEW.id = 3 THEN RAISE EXCEPTION 'no'; END IF; RETURN NULL; END $$"
+    )
+    place.do(
+        "CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON posts DEFERRABLE INITIALLY DEFERRED "
+        "FOR EACH ROW EXECUTE FUNCTION refuse()"
+    )
+    cut = False
+
+    def cut_off(session: Session, *_: object) -> None:
+        nonlocal cut
+        if not cut and sorted(one.id for one in session.dirty) == [2, 3]:
+            cut = True
+            session.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+
+    calls = Calls()
+    sessions = listened(place, "before_flush", cut_off)
+    app.transitions.register(Post, sessions, on_set_field=calls)
+    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(4)))
+    report = await app.transitions.sweep()
+    assert (report.updated, [one.id for one in report.errors]) == (2, [None])
+    report = await app.transitions.sweep()
+    assert (report.updated, [one.id for one in report.errors]) == (1, [3])
+    assert [one[1] for one in calls.heard] == [0, 1, 2]
+
+
+# In a process of its own: what collects figures can be set once in each.
+MEASURED = """
+import asyncio, sys
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+reader, spans = InMemoryMetricReader(), InMemorySpanExporter()
+metrics.set_meter_provider(MeterProvider([reader], shutdown_on_exit=False))
+traced = TracerProvider()
+traced.add_span_processor(SimpleSpanProcessor(spans))
+trace.set_tracer_provider(traced)
+
+from sqlalchemy import create_engine
+from duetime import Duetime
+from transitions.test_failing import Base
+
+async def main():
+    app = Duetime("memory://")
+    app.transitions.register(Base, create_engine(sys.argv[1]))
+    for _ in range(2):
+        await app.transitions.sweep()
+    for scope in reader.get_metrics_data().resource_metrics[0].scope_metrics:
+        for metric in scope.metrics:
+            for point in metric.data.data_points:
+                of = dict(point.attributes).get("duetime.transition")
+                value = getattr(point, "value", point)
+                print(scope.scope.name, metric.name, metric.unit, of, value)
+    print([one.name for one in spans.get_finished_spans()])
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
+def test_counters_duration_and_span(place: Place, clock: FakeClock) -> None:
+    place.make_tables(Drafts)
+    past = clock.now().replace(year=2020)
+    texts = ["fine", "fine", "bad"]
+    place.add(*(Draft(id=n, at=past, text=text) for n, text in enumerate(texts)))
+    tests = Path(__file__).parents[1]
+    told = subprocess.run(
+        [sys.executable, "-c", MEASURED, driven(place.url, place.kind)],
+        env={**os.environ, "PYTHONPATH": str(tests)},
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    ).stdout
+    assert "duetime duetime.transition.applied  Draft.at 2\n" in told
+    assert "duetime duetime.transition.failed  Draft.at 1\n" in told
+    assert "duetime duetime.sweep.duration s None HistogramDataPoint" in told
+    assert "count=2" in told
+    assert told.endswith("['duetime.sweep', 'duetime.sweep']\n")

@@ -71,21 +71,24 @@ def zone(place: Place, name: str) -> None:
 
 
 @postgres
-async def test_sessions_in_any_zone(app: Duetime, place: Place, clock: FakeClock) -> None:
+@pytest.mark.parametrize("bulk", [False, True])
+async def test_sessions_in_any_zone(
+    app: Duetime, place: Place, clock: FakeClock, bulk: bool
+) -> None:
     """One sweeps in Tokyo's time, the next in Los Angeles': the same values have fired."""
     naive = clock.now().replace(tzinfo=None)
     place.add(Post(id=1, publish_at=clock.now()), Order(group="a", number=1, when=naive))
     late = naive + timedelta(hours=1)
     place.add(Order(group="b", number=1, when=late))
     zone(place, "Asia/Tokyo")
-    app.transitions.register(Base, place.engine)
+    app.transitions.register(Base, place.engine, bulk=bulk)
     assert (await app.transitions.sweep()).updated == 2
     place.do("UPDATE posts SET status = 'draft'")
     place.do("""UPDATE "order" SET "select" = 'calm'""")
     other = Place(place.kind, place.url)
     zone(other, "America/Los_Angeles")
     again = Duetime("memory://", clock=clock)
-    again.transitions.register(Base, other.engine)
+    again.transitions.register(Base, other.engine, bulk=bulk)
     assert (await again.transitions.sweep()).updated == 0
     clock.advance(hours=1)
     assert (await again.transitions.sweep()).updated == 1

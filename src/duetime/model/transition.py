@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
+from inspect import iscoroutinefunction
 from typing import Any, Final, Literal
 
 from duetime.errors import SweepFailed, shown
@@ -82,6 +83,8 @@ def _effects(declared: Declaration) -> str | None:
             f"action={shown(declared.action)} cannot be called: give a function that takes the "
             "row and returns a payload, action=lambda row: Remind(row.id)"
         )
+    if iscoroutinefunction(declared.action):
+        return "action= is called in the transaction and cannot be awaited: give a plain function"
     return None
 
 

@@ -3,18 +3,19 @@ transaction for each batch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from duetime.transitions.changing import change
+from duetime.transitions.committing import commit
 from duetime.transitions.failing import fail, halved
-from duetime.transitions.faults import will_pass
-from duetime.transitions.instant import as_utc
+from duetime.transitions.faults import excused, is_held
 from duetime.transitions.looking import look, place_of, run
-from duetime.transitions.transacting import begin, begin_writing
-from duetime.transitions.work import Batch, Change, Row, Work, keys_of
+from duetime.transitions.transacting import be_brief, begin, begin_writing
+from duetime.transitions.work import Batch, Row, Work, keys_of, row_of
 
 
 def apply_due(session: Session, work: Work) -> Batch:
@@ -38,61 +39,73 @@ def _next_of_backlog(session: Session, work: Work, now: datetime) -> Batch:
     """Without a look: if the batch is full, there may be more."""
     batch = _applied(session, work, now)
     session.rollback()
-    batch.truncated = batch.count + len(batch.errors) >= work.batch
+    batch.truncated = batch.taken >= work.batch
+    batch.skipped = batch.taken - batch.count - len(batch.errors)
     return batch
 
 
 def _applied(session: Session, work: Work, now: datetime) -> Batch:
+    """All at once; if that fails, with care, so that bad rows are found."""
     begin_writing(session, work.target)
-    if work.sets_many and work.statements.on_postgres:
-        try:
-            return _at_once(session, work, now)
-        except Exception as error:
-            session.rollback()
-            if will_pass(error):
-                raise
-            begin_writing(session, work.target)
-    return _in_turn(session, work, now)
+    at_once = work.sets_many and work.statements.on_postgres
+    try:
+        return (_by_one_statement if at_once else _together)(session, work, now)
+    except Exception as error:
+        session.rollback()
+        if excused(error):
+            raise
+    return _with_care(session, work, now)
 
 
-def _at_once(session: Session, work: Work, now: datetime) -> Batch:
-    """Find, lock, claim and change them by one statement: all or none of them."""
+def _by_one_statement(session: Session, work: Work, now: datetime) -> Batch:
+    """Find, lock, claim and change them: all or none of them."""
     made = work.statements
     given = {"duetime_now": now, "duetime_limit": work.batch, **place_of(work)}
     given |= made.values_at(now)
     if work.heard:
         found = run(session, work, made.sweep, **given)
-        batch = _batch(now, [_row(key, due, text) for *key, due, text in found])
+        batch = _batch(now, [row_of(key, due, text) for *key, due, text in found])
         work.write(session, batch.changed, [])
     else:
         batch = Batch(now=now)
         for *key, due, text, count in run(session, work, made.sweep_unheard, **given):
-            batch.count, batch.cursor = count, _row(key, due, text).place
-    session.commit()
+            batch.count = batch.taken = count
+            batch.cursor = row_of(key, due, text).place
+    commit(session, work.log)
     return batch
 
 
-def _in_turn(
-    session: Session,
-    work: Work,
-    now: datetime,
-    among: Sequence[Row] | None = None,
-    *,
-    careful: bool = False,
+def _together(session: Session, work: Work, now: datetime) -> Batch:
+    """Take them, with their models if these are needed, and change them by one flush."""
+    models: dict[str, Any] | None = None
+    if work.sets_many:
+        rows = _keys_taken(session, work, now)
+    else:
+        found = run(session, work, work.statements.take, **_given(work, now))
+        rows = [row_of(key, due, text) for _, due, text, *key in found]
+        models = {text: model for model, _, text, *_ in found}
+    batch = _batch(now, change(session, work, now, rows, models), rows)
+    commit(session, work.log)
+    return batch
+
+
+def _with_care(
+    session: Session, work: Work, now: datetime, among: Sequence[Row] | None = None
 ) -> Batch:
-    """Take them, then change them: all at once, or `careful`ly, so that bad ones are found."""
+    """Take their keys only, since one may be a row that cannot be loaded; then go by halves."""
     rows: Sequence[Row] = []
+    begin_writing(session, work.target)
+    be_brief(session, work.target)
     try:
-        rows, change = _taken(session, work, now, among)
-        batch = _changed(session, work, now, rows, change, careful)
-        session.commit()
+        rows = _keys_taken(session, work, now, among)
+        done = halved(session, rows, lambda some: change(session, work, now, some))
+        batch = _batch(now, done.changed, rows)
+        batch.errors = [one for row, why in done.bad for one in fail(session, work, now, row, why)]
+        commit(session, work.log)
     except Exception as error:
         session.rollback()
-        if will_pass(error) or not rows:
+        if excused(error) or not rows:
             raise
-        begin_writing(session, work.target)
-        if not careful:
-            return _in_turn(session, work, now, rows, careful=True)
         if len(rows) == 1:
             return _refused(session, work, now, rows[0], error)
         return _by_halves(session, work, now, rows)
@@ -103,138 +116,41 @@ def _by_halves(session: Session, work: Work, now: datetime, rows: Sequence[Row])
     """What only the commit refuses, such as a constraint that is checked there: each half in a
     transaction of its own."""
     half = len(rows) // 2
-    batch = _in_turn(session, work, now, rows[:half], careful=True)
-    begin_writing(session, work.target)
-    batch.add(_in_turn(session, work, now, rows[half:], careful=True))
+    batch = _with_care(session, work, now, rows[:half])
+    try:
+        batch.add(_with_care(session, work, now, rows[half:]))
+    except Exception as error:  # noqa: BLE001 - the first half is committed, and is told of
+        session.rollback()
+        batch.fault = error
     return batch
 
 
 def _refused(session: Session, work: Work, now: datetime, row: Row, error: Exception) -> Batch:
     """The row alone cannot be committed: that is written down by itself."""
-    batch, attempts = _batch(now, []), claim(session, work, now, [row])
-    if row.text in attempts:
-        batch.errors = [fail(session, work, now, row, error, attempts[row.text])]
-    session.commit()
+    batch = _batch(now, [], [row])
+    if not is_held(error):
+        begin_writing(session, work.target)
+        batch.errors = fail(session, work, now, row, error)
+        commit(session, work.log)
     return batch
-
-
-def _taken(
-    session: Session, work: Work, now: datetime, among: Sequence[Row] | None
-) -> tuple[list[Row], Change]:
-    """Those that are due and locked by nobody else, or those of some; and how to change them."""
-    given: dict[str, Any] = {"duetime_now": now, "duetime_limit": work.batch, **place_of(work)}
-    if among is not None:
-        given["duetime_rows"] = keys_of(among)
-    return (_keys_taken if work.sets_many else _models_taken)(session, work, now, given)
-
-
-def _models_taken(
-    session: Session, work: Work, now: datetime, given: dict[str, Any]
-) -> tuple[list[Row], Change]:
-    made, mapper = work.statements, work.target.mapper
-    take = made.take_among() if "duetime_rows" in given else made.take
-    found = run(session, work, take, **given)
-    loaded = {
-        _row(mapper.primary_key_from_instance(model), due, text): model
-        for model, due, text in found
-    }
-
-    def change(some: Sequence[Row]) -> None:
-        _change_models(session, work, now, [(row, loaded[row]) for row in some])
-
-    return list(loaded), change
 
 
 def _keys_taken(
-    session: Session, work: Work, now: datetime, given: dict[str, Any]
-) -> tuple[list[Row], Change]:
-    made = work.statements
-    take = made.take_keys_among() if "duetime_rows" in given else made.take_keys
-    rows = [_row(key, due, text) for due, text, _, *key in run(session, work, take, **given)]
-
-    def change(some: Sequence[Row]) -> None:
-        run(session, work, made.change, duetime_rows=keys_of(some), **made.values_at(now))
-        _forget(session, work, some)
-        work.write(session, some, [])
-
-    return rows, change
+    session: Session, work: Work, now: datetime, among: Sequence[Row] | None = None
+) -> list[Row]:
+    """Those that are due and locked by nobody else, or those of some."""
+    given, made = _given(work, now), work.statements
+    take = made.take_keys
+    if among is not None:
+        take, given["duetime_rows"] = made.take_keys_among(), keys_of(among)
+    return [row_of(key, due, text) for due, text, _, *key in run(session, work, take, **given)]
 
 
-def _row(key: Sequence[Any], due: datetime, text: str) -> Row:
-    return Row(tuple(key), as_utc(due), text, (due, *key))
+def _given(work: Work, now: datetime) -> dict[str, Any]:
+    return {"duetime_now": now, "duetime_limit": work.batch, **place_of(work)}
 
 
-def _changed(
-    session: Session,
-    work: Work,
-    now: datetime,
-    rows: Sequence[Row],
-    change: Change,
-    careful: bool,
-) -> Batch:
-    attempts = claim(session, work, now, rows)
-    claimed = [row for row in rows if row.text in attempts]
-    bad: list[tuple[Row, BaseException]] = []
-    if careful:
-        bad = halved(session, claimed, change)
-    elif claimed:
-        change(claimed)
-    failed = {row for row, _ in bad}
-    batch = _batch(now, [row for row in claimed if row not in failed])
-    batch.errors = [fail(session, work, now, row, error, attempts[row.text]) for row, error in bad]
-    batch.cursor = rows[-1].place if rows else None
-    return batch
-
-
-def claim(session: Session, work: Work, now: datetime, rows: Sequence[Row]) -> dict[str, int]:
-    """Of which rows this value is ours to apply, and how often it failed before."""
-    if not rows:
-        return {}
-    given: dict[str, Any] = {"duetime_now": now}
-    if work.statements.on_postgres:
-        given["duetime_texts"] = [row.text for row in rows]
-        given["duetime_values"] = [row.due_at for row in rows]
-    else:
-        given["duetime_rows"] = keys_of(rows)
-    claimed = run(session, work, work.statements.claim, **given)
-    return {one.row_key: one.attempts for one in claimed}
-
-
-def _change_models(
-    session: Session, work: Work, now: datetime, rows: Sequence[tuple[Row, Any]]
-) -> None:
-    """Through the ORM, so that its listeners see it; one flush for all."""
-    target = work.target
-    written = {target.attribute(column): value for column, value in target.values(now).items()}
-    payloads: list[object] = []
-    for _, model in rows:
-        payloads += _payloads(target.declared.action, model)
-        for attribute, value in written.items():
-            setattr(model, attribute, value)
-        if target.declared.hard_delete:
-            session.delete(model)
-    session.flush()
-    some = [row for row, _ in rows]
-    if target.declared.hard_delete:
-        # Listeners may have made a soft deletion of it.
-        run(session, work, work.statements.change, duetime_rows=keys_of(some))
-    _forget(session, work, some)
-    work.write(session, some, payloads)
-
-
-def _payloads(action: Callable[[Any], object] | None, model: object) -> list[object]:
-    made = None if action is None else action(model)
-    if made is None:
-        return []
-    return list(made) if isinstance(made, list) else [made]
-
-
-def _forget(session: Session, work: Work, rows: Sequence[Row]) -> None:
-    if work.target.declared.hard_delete:
-        texts = [row.text for row in rows]
-        run(session, work, work.statements.forget, duetime_texts=texts)
-
-
-def _batch(now: datetime, rows: list[Row]) -> Batch:
-    place = rows[-1].place if rows else None
-    return Batch(now=now, changed=rows, count=len(rows), cursor=place)
+def _batch(now: datetime, changed: list[Row], taken: Sequence[Row] | None = None) -> Batch:
+    taken = changed if taken is None else taken
+    place = taken[-1].place if taken else None
+    return Batch(now=now, changed=changed, count=len(changed), taken=len(taken), cursor=place)

@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
 from sqlalchemy.orm import Session, sessionmaker
-from sqlalchemy.pool import SingletonThreadPool
+from sqlalchemy.pool import SingletonThreadPool, StaticPool
 
 from duetime.errors import ConfigError, shown
 from duetime.model.chain import SYSTEM
 from duetime.model.tenant import acting
+from duetime.transitions.committing import hear_commits
+from duetime.transitions.forgetting import SWEEPS
 
 T = TypeVar("T")
 
@@ -28,6 +30,7 @@ class Bind:
     def __init__(self, given: object) -> None:
         self._sessions = _factory(given)
         self.engine = _engine_of(self._sessions, given)
+        hear_commits(_class_of(self._sessions))
         self.dialect = self.engine.dialect.name
         if self.dialect not in DIALECTS:
             raise ConfigError(
@@ -42,13 +45,29 @@ class Bind:
             )
 
     @property
+    def schemas(self) -> dict[str | None, str | None]:
+        """Which schemas stand for which on this engine."""
+        found: dict[str | None, str | None] | None
+        found = self.engine.get_execution_options().get("schema_translate_map")
+        return dict(found or {})
+
+    @property
     def is_async(self) -> bool:
         return isinstance(self._sessions, async_sessionmaker)
+
+    def refuse_shared(self) -> None:
+        """One connection for all: whoever rolls back takes along what others have written."""
+        if isinstance(self.engine.pool, StaticPool):
+            raise ConfigError(
+                f"{self.engine.url!r} has one connection for all (StaticPool), so that a runner or "
+                "worker would roll back what your own sessions have not committed: use a file, or "
+                "call sweep() or drain() yourself, in tests"
+            )
 
     async def run(self, work: Callable[[Session], T]) -> T:
         """A blocking engine works in a thread; an async one in this loop."""
         if isinstance(self._sessions, async_sessionmaker):
-            with acting(by=SYSTEM):
+            with acting(tenant=None, by=SYSTEM):
                 async with self._sessions() as session:
                     return await session.run_sync(lambda inner: work(_marked(inner)))
         return await asyncio.to_thread(self._blocking, work)
@@ -62,13 +81,22 @@ class Bind:
 
     def _blocking(self, work: Callable[[Session], T]) -> T:
         assert isinstance(self._sessions, sessionmaker)
-        with acting(by=SYSTEM), self._sessions() as session:
+        with acting(tenant=None, by=SYSTEM), self._sessions() as session:
             return work(_marked(session))
+
+
+def _class_of(sessions: sessionmaker[Session] | async_sessionmaker[AsyncSession]) -> type[Session]:
+    """Of the blocking sessions that they make, or work by."""
+    if isinstance(sessions, sessionmaker):
+        return sessions.class_
+    found: type[Session] = sessions.kw.get("sync_session_class", sessions.class_.sync_session_class)
+    return found
 
 
 def _marked(session: Session) -> Session:
     """For listeners that keep who did it."""
     session.info["by"] = SYSTEM
+    session.info[SWEEPS] = True
     return session
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Table
+from sqlalchemy import JSON, Column, ColumnClause, ColumnElement, SelectBase, Table
 from sqlalchemy.orm import Mapper, configure_mappers, registry
 from sqlalchemy.orm import class_mapper as mapper_of
 from sqlalchemy.orm.exc import UnmappedClassError
+from sqlalchemy.sql import visitors
+from sqlalchemy.sql.functions import FunctionElement
 
 from duetime.errors import ConfigError, did_you_mean, shown
 from duetime.model.transition import UNSET, Declaration, Effect, flaw
@@ -21,6 +23,12 @@ from duetime.transitions.mapping import declarations, index_of
 from duetime.transitions.softly import markers
 from duetime.transitions.target import Target, target_of
 from duetime.transitions.values import Misfit, check_literal, fitted
+
+# What says something else whenever it is asked.
+CLOCKS = {
+    *("now", "current_timestamp", "current_date", "current_time", "localtime", "localtimestamp"),
+    *("statement_timestamp", "transaction_timestamp", "clock_timestamp", "timeofday", "random"),
+}
 
 
 class TransitionWarning(UserWarning):
@@ -38,6 +46,17 @@ def checked_targets(models: object, log: logging.Logger) -> list[Target]:
     for target in found:
         _warn_of_index(target, log)
     return found
+
+
+def late(models: object, known: Iterable[Column[Any]]) -> list[str]:
+    """Transitions that were mapped after these models were registered."""
+    seen = set(known)
+    return [
+        f"{mapper.class_.__name__}.{mapper.get_property_by_column(column).key}"
+        for mapper in _mappers(models)
+        for column, _ in _own(mapper)
+        if column not in seen
+    ]
 
 
 def _mappers(models: object) -> list[Mapper[Any]]:
@@ -129,12 +148,33 @@ def _field_flaw(mapper: Mapper[Any], column: Column[Any], declared: Declaration)
         return f"set_field={name!r} is no column of {_named(mapper, name)}"
     if field is column:
         return f"set_field={name!r} is the column itself: clear=True empties it"
+    reason = _unsettable(field, name)
     for argument in ("from_", "to"):
         value = getattr(declared, argument)
-        reason = None if value is UNSET else _misfit(mapper, field, argument, value)
-        if reason is not None:
-            return reason
+        if reason is None and value is not UNSET:
+            reason = _misfit(mapper, field, argument, value)
+    return reason or _idle(field, declared)
+
+
+def _unsettable(field: Column[Any], name: str) -> str | None:
+    if field.primary_key:
+        return f"set_field={name!r} is part of the primary key, by which the row is known"
+    if field.computed is not None:
+        return f"set_field={name!r} is computed by the database: set a column that it comes from"
+    if isinstance(field.type, JSON):
+        return (
+            f"set_field={name!r} is JSON, which databases do not compare, so that nothing tells "
+            "which rows have the value: set another column, or use action="
+        )
     return None
+
+
+def _idle(field: Column[Any], declared: Declaration) -> str | None:
+    if declared.from_ in (UNSET, None) or declared.to is None:
+        return None
+    if fitted(field, declared.from_) != fitted(field, declared.to):
+        return None
+    return f"from_ and to are both {shown(declared.to)}: it would change nothing"
 
 
 def _named(mapper: Mapper[Any], name: str) -> str:
@@ -146,7 +186,7 @@ def _misfit(mapper: Mapper[Any], field: Column[Any], argument: str, value: objec
     attribute = mapper.get_property_by_column(field).key
     try:
         fitted(field, value)
-        check_literal(mapper, attribute, value)
+        check_literal(mapper, field, value)
     except Misfit as misfit:
         if argument == "from_" and value is None:
             return None  # no row has it, which does no harm
@@ -167,6 +207,21 @@ def _where_flaw(column: Column[Any], declared: Declaration) -> str | None:
             f"where= gives {shown(condition)}, and not a condition: "
             'where=lambda columns: columns.kind == "news"'
         )
+    for element in visitors.iterate(condition):
+        found = _unindexable(element, table)
+        if found is not None:
+            return f"where= {found}: it is part of the index, and may ask for the row only"
+    return None
+
+
+def _unindexable(element: object, table: Table) -> str | None:
+    if isinstance(element, FunctionElement) and getattr(element, "name", "").lower() in CLOCKS:
+        return f"asks for the time, by {element.name}()"
+    if isinstance(element, SelectBase):
+        return "has a query in it"
+    other = element.table if isinstance(element, ColumnClause) else None
+    if other is not None and getattr(other, "fullname", None) != table.fullname:
+        return f"names {element}, which is not in table {table.fullname}"
     return None
 
 

@@ -7,18 +7,20 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from duetime.errors import ConfigError, InvalidArgument
+from duetime.errors import ConfigError, InvalidArgument, shown
 from duetime.model.clock import Clock, SystemClock
 from duetime.model.duration import positive_seconds
 from duetime.model.retry import Retry
 from duetime.model.transition import RETRY, Pending, Report, TransitionView
 from duetime.transitions.bind import Bind
-from duetime.transitions.checking import checked_targets
+from duetime.transitions.checking import checked_targets, late
 from duetime.transitions.hooks import Hook, Hooks
+from duetime.transitions.mapping import COUNTED
 from duetime.transitions.place import refuse_elsewhere
 from duetime.transitions.registration import Registration
 from duetime.transitions.runner import Runner
 from duetime.transitions.sweeper import Ports, Sweeper
+from duetime.transitions.target import Target
 
 LOG = logging.getLogger("duetime.transitions")
 # Parameters of one statement are limited, and so is what one transaction should hold up.
@@ -41,6 +43,8 @@ class Transitions:
         self._store = store
         self._job = job
         self._sweepers: list[Sweeper] = []
+        self._known: list_[tuple[object, list_[Target]]] = []
+        self._counted = 0
         self._by_job = False
 
     def register(
@@ -66,8 +70,7 @@ class Transitions:
         """
         log, bind = logger or LOG, Bind(engine)
         targets = checked_targets(models, log)
-        if self._store is not None:
-            refuse_elsewhere(targets, bind.engine, self._store, self._ports.durable())
+        self._refuse_elsewhere(targets, bind, self._ports.durable())
         given = clock or self._clock
         known = Registration(
             bind=bind,
@@ -80,12 +83,23 @@ class Transitions:
             log=log,
             retry=retry,
         )
+        self._known.append((models, targets))
         if targets:
             self._sweepers.append(Sweeper(known, self._ports))
+
+    def refuse_durable(self) -> None:
+        """ConfigError if a durable subscriber could not be told of what is registered."""
+        for one in self._sweepers:
+            self._refuse_elsewhere(one.known.targets, one.known.bind, durable=True)
+
+    def _refuse_elsewhere(self, targets: list_[Target], bind: Bind, durable: bool) -> None:
+        if self._store is not None:
+            refuse_elsewhere(targets, bind.engine, self._store, durable)
 
     async def sweep(self, *, parked: bool = False) -> Report:
         """One pass: of each transition a batch of the rows whose time has come. With
         `parked=True` those that failed are tried too, whatever their backoff says."""
+        self._refuse_late()
         report = Report()
         for one in self._sweepers:
             await one.sweep(report, parked=parked)
@@ -94,17 +108,32 @@ class Transitions:
     async def drain(self, *, parked: bool = False) -> Report:
         """Pass after pass until no row is left that is due and was not looked at; what they did
         in all."""
+        self._refuse_late()
         total = Report()
         for one in self._sweepers:
             await one.drain(total, parked=parked)
         return total
 
+    def _refuse_late(self) -> None:
+        """Whatever is mapped after it is registered would be silently left out."""
+        if self._counted == COUNTED.total():
+            return
+        for models, targets in self._known:
+            for name in late(models, [one.column for one in targets]):
+                raise ConfigError(
+                    f"transition of {name} was mapped after register({shown(models)}, ...), and "
+                    "would never be applied: import its module before"
+                )
+        self._counted = COUNTED.total()
+
     def list(self) -> list_[TransitionView]:
         """Every transition that was registered."""
+        self._refuse_late()
         return [target.view() for one in self._sweepers for target in one.known.targets]
 
     async def pending(self) -> list_[Pending]:
         """How much waits, for each transition."""
+        self._refuse_late()
         return [found for one in self._sweepers for found in await one.pending()]
 
     async def next_due(self) -> datetime | None:
@@ -128,11 +157,13 @@ class Transitions:
 
     def runner(self) -> Runner:
         """Sweeps on time inside `async with`, without a worker."""
+        self._refuse_late()
         return Runner(self._sweepers)
 
     @property
     def companions(self) -> list_[Runner]:
         """What a worker of this app runs beside its own services."""
+        self._refuse_late()
         return [] if self._by_job or not self._sweepers else [self.runner()]
 
     def as_job(self, recurrence: Any, *, name: str = JOB, **options: Any) -> None:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from duetime.errors import StoreUnavailable
+from duetime.errors import ConfigError, StoreUnavailable
 
 LONGEST = 500
-# PostgreSQL's classes: lost connections, conflicts of transactions, lack of resources, others in
-# the way, an operator at work.
-PASSING = ("08", "40", "53", "55", "57")
+# What PostgreSQL says of lost connections, conflicts of transactions, lack of resources, others
+# in the way, and a server that stops or starts. Other codes of these classes may be a row's own.
+PASSING = ("08", "40001", "40P01", "53", "55006", "57P01", "57P02", "57P03")
+# Somebody holds a lock that one of the rows needs, or that row alone took too long.
+HELD = ("55P03", "57014")
+
+
+def excused(error: BaseException) -> bool:
+    """No row is to blame, and none to be looked for."""
+    return isinstance(error, ConfigError) or will_pass(error)
+
+
+def is_held(error: BaseException) -> bool:
+    """The row is not to blame; but it may be a single one, and others can go on."""
+    return isinstance(error, DBAPIError) and str(_state(error)) in HELD
 
 
 def will_pass(error: BaseException) -> bool:
@@ -20,10 +32,14 @@ def will_pass(error: BaseException) -> bool:
         return False
     if error.connection_invalidated or isinstance(error, InterfaceError):
         return True
-    state = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)
+    state = _state(error)
     if state is not None:
         return str(state).startswith(PASSING)
     return isinstance(error, OperationalError) and _is_busy(str(error.orig))
+
+
+def _state(error: DBAPIError) -> object:
+    return getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)
 
 
 def _is_busy(text: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from sqlalchemy import (
     Executable,
     Integer,
     Select,
+    and_,
     bindparam,
     func,
     literal,
@@ -23,7 +25,7 @@ from sqlalchemy import (
 
 from duetime.transitions.guard import in_words
 from duetime.transitions.instant import Instant, bare, in_utc, to_bare, zoned
-from duetime.transitions.ledger import key_text
+from duetime.transitions.key import key_text
 from duetime.transitions.target import Target
 
 # Timestamps beyond Python's years, PostgreSQL's infinities among them, are nobody's time.
@@ -40,6 +42,8 @@ class Finding:
     parked: bool = False
     # Whether only rows behind the last one that was looked at are meant.
     behind: bool = False
+    # The engine's schema_translate_map.
+    schemas: Mapping[str | None, str | None] = field(default_factory=dict)
 
     @property
     def on_postgres(self) -> bool:
@@ -60,14 +64,16 @@ class Finding:
         )
 
     def _count(self, now: ColumnElement[Any]) -> ColumnElement[int]:
-        some = select(literal(1)).where(*self._due(now)).limit(self._limit).subquery()
+        due = select(literal(1)).select_from(self.target.source).where(*self._due(now))
+        some = due.limit(self._limit).subquery()
         return select(func.count()).select_from(some).scalar_subquery()
 
     def _next_due(self, now: ColumnElement[Any]) -> ColumnElement[Any]:
         column = self.target.column
         soonest = type_coerce(func.min(column), bare(column))
         later = [column > self._in_zone(now), column < self._bound(LAST)]
-        return select(soonest).where(*later, *in_words(self.target.guard)).scalar_subquery()
+        found = select(soonest).select_from(self.target.source)
+        return found.where(*later, *self._guard).scalar_subquery()
 
     def _next_retry(self, now: ColumnElement[Any]) -> ColumnElement[Any]:
         ledger = self.target.ledger
@@ -75,11 +81,13 @@ class Finding:
         return soonest.scalar_subquery()
 
     def count_failed(self) -> Executable:
+        """Of rows that still have the value which failed: others were settled by hand."""
         ledger = self.target.ledger
         retrying = func.count(ledger.c.retry_at)
         parked = func.count() - retrying
-        failed = [*self.mine, ledger.c.applied_at.is_(None)]
-        return select(retrying.label("retrying"), parked.label("parked")).where(*failed)
+        failed = [*self.mine, ledger.c.applied_at.is_(None), *self._same, *self._guard]
+        found = select(retrying.label("retrying"), parked.label("parked"))
+        return found.select_from(self.target.source, ledger).where(*failed)
 
     # -- taking ----------------------------------------------------------------------
 
@@ -89,16 +97,25 @@ class Finding:
         inherits may have a part of its columns in another table."""
         return self._loading(self._taken)
 
-    def take_among(self) -> Executable:
-        """Of some rows, those that are still what they were."""
-        return self._loading(self._taken.where(self.among))
+    @cached_property
+    def load(self) -> Executable:
+        """Some rows that were taken before."""
+        return self._loading(select(*self._place).where(self.among))
 
     def _loading(self, taken: Select[Any]) -> Executable:
+        """With their keys, as the table has them: a mapper may go by others."""
         mapper = self.target.mapper
         columns = [column for table in mapper.tables for column in table.columns]
-        core = taken.add_columns(*columns).select_from(mapper.persist_selectable)
+        core = taken.add_columns(*self._labelled_keys, *columns)
+        core = core.select_from(mapper.persist_selectable)
         found = core.selected_columns
-        return select(mapper.class_, found.duetime_due, found.duetime_key).from_statement(core)
+        keys = [found[key.name] for key in self._labelled_keys]
+        loaded = select(mapper.class_, found.duetime_due, found.duetime_key, *keys)
+        return loaded.from_statement(core).execution_options(populate_existing=True)
+
+    @property
+    def _labelled_keys(self) -> list[Any]:
+        return [key.label(f"duetime_key_{n}") for n, key in enumerate(self.target.keys)]
 
     @cached_property
     def take_keys(self) -> Select[Any]:
@@ -110,20 +127,29 @@ class Finding:
 
     @property
     def _taken(self) -> Select[Any]:
-        """SQLite, which has one lock for all, takes no notice of FOR UPDATE."""
+        """SQLite, which has one lock for all, takes no notice of FOR UPDATE. Unless a row is
+        removed, its lock lets others refer to it, as an update by hand would."""
         target = self.target
         now = bindparam("duetime_now", type_=Instant())
         return (
-            select(
-                type_coerce(target.column, bare(target.column)).label("duetime_due"),
-                self.key.label("duetime_key"),
-                in_utc(target.column, self.dialect).label("duetime_value"),
-            )
+            select(*self._place)
+            .select_from(target.source)
             .where(*self._due(now))
             .order_by(target.column, *target.keys)
             .limit(self._limit)
-            .with_for_update(of=target.table, skip_locked=True)
+            .with_for_update(
+                of=target.locked, skip_locked=True, key_share=not target.declared.hard_delete
+            )
         )
+
+    @property
+    def _place(self) -> list[ColumnElement[Any]]:
+        column = self.target.column
+        return [
+            type_coerce(column, bare(column)).label("duetime_due"),
+            self.key.label("duetime_key"),
+            in_utc(column, self.dialect).label("duetime_value"),
+        ]
 
     # -- their parts -----------------------------------------------------------------
 
@@ -148,10 +174,14 @@ class Finding:
 
     def _due(self, now: ColumnElement[Any]) -> list[Any]:
         column, first = self.target.column, self._bound(FIRST)
-        due = [column <= self._in_zone(now), column >= first, *in_words(self.target.guard)]
+        due = [column <= self._in_zone(now), column >= first, *self._guard]
         if self.behind:
             due.append(self._after)
         return [*due, ~self._blocked(now)]
+
+    @property
+    def _guard(self) -> list[Any]:
+        return [*in_words(self.target.guard), *self.target.beyond]
 
     @property
     def _after(self) -> ColumnElement[bool]:
@@ -175,21 +205,36 @@ class Finding:
     def mine(self) -> list[ColumnElement[bool]]:
         """Which lines of the ledger are about this target."""
         ledger, target = self.target.ledger, self.target
-        named = ledger.c.table_name == target.table.fullname
+        named = ledger.c.table_name == self.table_name
         return [named, ledger.c.column_name == target.column.name]
 
+    @property
+    def table_name(self) -> str:
+        """As the ledger has it: tables of several schemas may be mapped by one model."""
+        table = self.target.table
+        schema = self.schemas.get(table.schema, table.schema)
+        return table.name if schema is None else f"{schema}.{table.name}"
+
     def _blocked(self, now: ColumnElement[Any]) -> ColumnElement[bool]:
-        """This value was applied, or failed and is not to be tried yet. Asked row by row, as a
+        """This value was applied last, or failed and is not to be tried yet. Asked row by row, as a
         value: a join might read the whole ledger first."""
-        ledger, target = self.target.ledger, self.target
-        same = ledger.c.value == in_utc(target.column, self.dialect)
+        ledger, value = self.target.ledger, in_utc(self.target.column, self.dialect)
+        barred = and_(ledger.c.value == value, self._bars(now))
+        applied = and_(ledger.c.applied_at.is_(None), ledger.c.applied_value == value)
         noted = (
             select(literal(1))
-            .where(*self.mine, ledger.c.row_key == self.key, same, self._bars(now))
-            .correlate(target.table)
+            .where(*self.mine, ledger.c.row_key == self.key, or_(barred, applied))
+            .correlate(self.target.table)
             .scalar_subquery()
         )
         return func.coalesce(noted, 0) == 1
+
+    @property
+    def _same(self) -> list[ColumnElement[bool]]:
+        """Which line of the ledger is about a row, and about the value that it has."""
+        ledger = self.target.ledger
+        same = ledger.c.value == in_utc(self.target.column, self.dialect)
+        return [ledger.c.row_key == self.key, same]
 
     def _bars(self, now: ColumnElement[Any]) -> ColumnElement[bool]:
         ledger = self.target.ledger

@@ -31,6 +31,20 @@ def guard_of(mapper: Mapper[Any], due: Column[Any], declared: Declaration) -> Te
     return terms
 
 
+def beyond(mapper: Mapper[Any], table: Table, declared: Declaration) -> Terms:
+    """What must hold besides, and cannot be part of the index: what other tables of the row say,
+    and its class, if several share the column."""
+    terms: Terms = []
+    if declared.effect is not Effect.hard_delete:
+        for other in mapper.tables:
+            if isinstance(other, Table) and other is not table:
+                terms += not_deleted(other)
+    if mapper.single and mapper.polymorphic_on is not None:
+        classes = [one.polymorphic_identity for one in mapper.self_and_descendants]
+        terms.append(mapper.polymorphic_on.in_([one for one in classes if one is not None]))
+    return terms
+
+
 def extra(table: Table, declared: Declaration) -> ColumnElement[bool]:
     """The condition that the user gave: an expression, or a function of the columns."""
     where = declared.where

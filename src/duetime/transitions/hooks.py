@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from duetime.events import is_cancelled
 from duetime.model.transition import Effect
 from duetime.transitions.target import Target
 from duetime.transitions.work import Row
@@ -29,7 +30,9 @@ class Hooks:
         for row in rows:
             try:
                 await _call(hook, target.mapper.class_, row.id, *more)
-            except Exception:
+            except (Exception, asyncio.CancelledError) as error:
+                if is_cancelled(error):
+                    raise
                 log.exception("%s: the hook %r failed for %r", target.name, hook, row.id)
 
     def hear(self, target: Target) -> bool:

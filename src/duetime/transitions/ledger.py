@@ -10,20 +10,14 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
-    ColumnElement,
     Index,
     Integer,
-    LargeBinary,
     MetaData,
     Table,
     Text,
-    cast,
-    collate,
-    func,
 )
-from sqlalchemy.types import Date, Interval, Time
 
-from duetime.transitions.instant import Instant, stamp_of
+from duetime.transitions.instant import Instant
 
 LEDGER = "duetime_transitions"
 
@@ -46,6 +40,8 @@ def _make(metadata: MetaData) -> Table:
         Column("column_name", text, primary_key=True),
         Column("row_key", text, primary_key=True),
         Column("value", Instant(), nullable=False),
+        # The last one that was applied, while `value` is one that failed.
+        Column("applied_value", Instant()),
         Column("applied_at", Instant()),
         Column("attempts", Integer, nullable=False),
         retry_at,
@@ -56,24 +52,3 @@ def _make(metadata: MetaData) -> Table:
     }
     Index(f"ix_{LEDGER}_retry_at", retry_at, **tried)
     return table
-
-
-def key_text(columns: list[Column[Any]], dialect: str) -> ColumnElement[str]:
-    """A row's key as text, made by the database: the same whatever its session is set to."""
-    parts = [_text(column, dialect) for column in columns]
-    if len(parts) > 1:
-        # With their lengths, so that no two keys read the same.
-        parts = [cast(func.length(part), Text).concat(":").concat(part) for part in parts]
-    text = parts[0]
-    for part in parts[1:]:
-        text = text.concat(part)
-    return collate(text, "C") if dialect == "postgresql" else text
-
-
-def _text(column: Column[Any], dialect: str) -> ColumnElement[str]:
-    on_postgres = dialect == "postgresql"
-    if isinstance(column.type, LargeBinary):
-        return func.encode(column, "hex") if on_postgres else func.hex(column)
-    if on_postgres and (stamp_of(column.type) or isinstance(column.type, Date | Time | Interval)):
-        return cast(func.extract("epoch", column), Text)
-    return cast(column, Text)

@@ -3,6 +3,7 @@ which due rows are found, and the ledger."""
 
 from __future__ import annotations
 
+from collections import Counter
 from hashlib import sha256
 from typing import Any
 
@@ -15,6 +16,8 @@ from duetime.transitions.ledger import ledger_in
 
 INFO = "duetime.transition"
 LONGEST_NAME = 63
+# How many were mapped so far, in this process: whether any was since one looked.
+COUNTED: Counter[str] = Counter()
 
 
 @event.listens_for(Mapper, "after_mapper_constructed")
@@ -25,7 +28,9 @@ def _mapped(mapper: Mapper[Any], class_: type[Any]) -> None:
 
 def attach(mapper: Mapper[Any], table: Table) -> None:
     """So that `create_all` and Alembic see them. What is wrong is told by `register`."""
-    for column, declared in declarations(table):
+    found = declarations(table)
+    COUNTED.update(["transitions"] * len(found))
+    for column, declared in found:
         ledger_in(table.metadata)
         if index_of(column) is None:
             _add_index(mapper, column, declared)

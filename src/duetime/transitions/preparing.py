@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Table, inspect
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from duetime.transitions.committing import commit
 from duetime.transitions.registration import Registration
 
 
@@ -15,24 +16,38 @@ def prepare(session: Session, known: Registration, admit: Callable[[Session], No
     """`admit`, if anything is to be written along, raises ConfigError unless the session leads to
     the store's database."""
     for target, ledger in known.ledgers:
-        _make(session.connection(bind_arguments={"mapper": target.mapper}), ledger)
-    session.commit()
+        connection = session.connection(bind_arguments={"mapper": target.mapper})
+        _make(connection, ledger, known.bind.schemas.get(ledger.schema, ledger.schema))
+    commit(session, known.log)
     if admit is not None:
         admit(session)
         session.rollback()
 
 
-def _make(connection: Connection, ledger: Table) -> None:
-    if _exists(connection, ledger):
+def _make(connection: Connection, ledger: Table, schema: str | None) -> None:
+    if _exists(connection, ledger, schema):
+        _renew(connection, ledger, schema)
         return
     try:
         with connection.begin_nested():
             ledger.create(connection)
     except SQLAlchemyError:
         # Somebody else may have made it meanwhile.
-        if not _exists(connection, ledger):
+        if not _exists(connection, ledger, schema):
             raise
 
 
-def _exists(connection: Connection, ledger: Table) -> bool:
-    return inspect(connection).has_table(ledger.name, schema=ledger.schema)
+def _renew(connection: Connection, ledger: Table, schema: str | None) -> None:
+    """One that an older version made has fewer columns; each that is newer may be empty."""
+    known = {one["name"] for one in inspect(connection).get_columns(ledger.name, schema=schema)}
+    prepared = connection.dialect.identifier_preparer
+    name = prepared.quote(ledger.name)
+    name = name if schema is None else f"{prepared.quote_schema(schema)}.{name}"
+    for column in ledger.columns:
+        if column.name not in known:
+            type_ = column.type.compile(connection.dialect)
+            connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {column.name} {type_}")
+
+
+def _exists(connection: Connection, ledger: Table, schema: str | None) -> bool:
+    return inspect(connection).has_table(ledger.name, schema=schema)

@@ -30,7 +30,7 @@ class Registration:
     _made: dict[tuple[Target, bool, bool], Statements] = field(default_factory=dict)
 
     def statements(self, target: Target, parked: bool, behind: bool) -> Statements:
-        made = Statements(target, self.bind.dialect, parked, behind)
+        made = Statements(target, self.bind.dialect, parked, behind, self.bind.schemas)
         return self._made.setdefault((target, parked, behind), made)
 
     @property

@@ -28,17 +28,23 @@ class Runner:
     """Runs between `async with` and its end; or between `start` and `stop`."""
 
     def __init__(self, sweepers: Sequence[Sweeper]) -> None:
+        self._sweepers = sweepers
         self._loops = [SweepLoop(one) for one in sweepers]
 
     async def start(self) -> None:
-        """The first pass begins at once. Started twice, it runs once."""
-        for one in self._loops:
-            await one.start()
+        """The first pass begins at once. Started twice, it runs once; all of it or nothing."""
+        for sweeper in self._sweepers:
+            sweeper.known.bind.refuse_shared()
+        try:
+            for one in self._loops:
+                await one.start()
+        except BaseException:
+            await self.stop()
+            raise
 
     async def stop(self) -> None:
         """Returns when the pass that runs has ended."""
-        for one in self._loops:
-            await one.stop()
+        await asyncio.gather(*(one.stop() for one in self._loops))
 
     async def __aenter__(self) -> Runner:
         await self.start()
@@ -63,6 +69,7 @@ class SweepLoop:
         self._watching = ExitStack()
         self._held = HeldUp(LONGEST_HELD)
         self._looked_at = self._took = self._wanted_at = 0.0
+        # What is due comes first, after a start.
         self._tidy_at = monotonic() + sweeper.known.interval
 
     async def start(self) -> None:
@@ -119,7 +126,6 @@ class SweepLoop:
         return pause
 
     async def _tidy(self, report: Report) -> None:
-        """Now and then, when there is nothing better to do."""
         if report.changed or report.errors or monotonic() < self._tidy_at:
             return
         self._tidy_at = monotonic() + self._sweeper.known.interval

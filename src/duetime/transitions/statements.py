@@ -20,6 +20,7 @@ from sqlalchemy import (
     case,
     cast,
     delete,
+    false,
     func,
     literal,
     null,
@@ -32,6 +33,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from duetime.model.clock import EPOCH
 from duetime.transitions.finding import Finding
 from duetime.transitions.instant import Instant, in_utc
+from duetime.transitions.key import named
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +64,7 @@ class Statements(Finding):
         return self._lines(self.key, in_utc(self.target.column, self.dialect)).where(self.among)
 
     def _lines(self, key: ColumnElement[Any], value: ColumnElement[Any]) -> Any:
-        table, column = self.target.table.fullname, self.target.column.name
+        table, column = self.table_name, self.target.column.name
         named = [literal(table, Text).label("table_name"), literal(column, Text).label("column")]
         line: list[ColumnElement[Any]] = [*named, key, value, self._instant, literal(0)]
         return select(*line)
@@ -75,16 +77,19 @@ class Statements(Finding):
         old, new = ledger.c.value, given.value
         failed = ledger.c.applied_at.is_(None)
         again = failed if self.parked else and_(failed, ledger.c.retry_at <= self._instant)
+        # Back at the one that was applied before another failed.
+        undone = and_(failed, func.coalesce(ledger.c.applied_value == new, false()))
         return insert.from_select(names, source).on_conflict_do_update(
             index_elements=list(ledger.primary_key.columns),
             set_={
                 "value": new,
+                "applied_value": case((failed, ledger.c.applied_value), else_=old),
                 "applied_at": given.applied_at,
                 "attempts": case((old == new, ledger.c.attempts), else_=0),
                 "retry_at": null(),
                 "error": null(),
             },
-            where=or_(old != new, again),
+            where=or_(and_(old != new, ~undone), and_(old == new, again)),
         )
 
     @property
@@ -97,11 +102,18 @@ class Statements(Finding):
         return update(ledger).where(*self.mine, ledger.c.row_key == bindparam("duetime_text"))
 
     @cached_property
+    def clear(self) -> Delete:
+        """What is known of this column: it is empty now, and whatever it gets is a new wish."""
+        ledger = self.target.ledger
+        named = ledger.c.row_key.in_(bindparam("duetime_texts", expanding=True))
+        return delete(ledger).where(*self.mine, named)
+
+    @cached_property
     def forget(self) -> Delete:
         """All that is known of rows, of every column: they are gone."""
         ledger = self.target.ledger
         return delete(ledger).where(
-            ledger.c.table_name == self.target.table.fullname,
+            ledger.c.table_name == self.table_name,
             ledger.c.row_key.in_(bindparam("duetime_texts", expanding=True)),
         )
 
@@ -111,9 +123,10 @@ class Statements(Finding):
         behind = [*self.mine, key > bindparam("duetime_text")]
         return select(key).where(*behind).order_by(key).limit(most)
 
+    @cached_property
     def present(self) -> Select[Any]:
-        """Keys of rows that are there, as text."""
-        return select(self.key)
+        """Those of some keys whose rows are there, as text."""
+        return select(self.key).where(named(self.target.keys, self.dialect))
 
     # -- many rows at once -----------------------------------------------------------
 
@@ -123,7 +136,11 @@ class Statements(Finding):
         table = self.target.table
         if self.target.declared.hard_delete:
             return delete(table).where(self.among)
-        return update(table).where(self.among).values(self._values)
+        return self._update.where(self.among)
+
+    @property
+    def _update(self) -> Update:
+        return update(self.target.table).values(self._values)
 
     @property
     def _values(self) -> dict[Any, Any]:
@@ -158,26 +175,28 @@ class Statements(Finding):
 
     @property
     def _swept(self) -> CTE:
-        keys = [key.label(f"duetime_key_{n}") for n, key in enumerate(self.target.keys)]
+        keys = self._labelled_keys
         due = self._taken.add_columns(*keys).cte("duetime_taken")
         found = [due.c[key.name] for key in keys]
         same = [key == one for key, one in zip(self.target.keys, found, strict=True)]
         told = [*found, due.c.duetime_due, due.c.duetime_key]
         table = self.target.table
-        if self.target.declared.hard_delete:
+        changed: Delete | Update
+        if self.target.once:
             # Gone once is gone: nothing need be written down.
-            gone = delete(table).where(*same).returning(*told).add_cte(self._forgotten(due))
-            return gone.cte("duetime_swept")
+            changed = delete(table) if self.target.declared.hard_delete else self._update
+            changed = changed.where(*same).add_cte(self._forgotten(due))
+            return changed.returning(*told).cte("duetime_swept")
         source = self._lines(due.c.duetime_key, due.c.duetime_value)
         claimed = self._claimed(source).returning(self.target.ledger.c.row_key)
         ours: CTE = claimed.cte("duetime_claimed")
-        changed = update(table).values(self._values)
-        changed = changed.where(*same, due.c.duetime_key == ours.c.row_key)
+        changed = self._update.where(*same, due.c.duetime_key == ours.c.row_key)
         return changed.returning(*told).cte("duetime_swept")
 
     def _forgotten(self, due: CTE) -> CTE:
         ledger = self.target.ledger
-        gone = [ledger.c.table_name == self.target.table.fullname]
+        gone = [ledger.c.table_name == self.table_name]
+        gone = gone if self.target.declared.hard_delete else self.mine
         return (
             delete(ledger)
             .where(*gone, ledger.c.row_key == cast(due.c.duetime_key, Text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,19 +12,23 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from duetime.errors import ConfigError
-from duetime.events import Events, TransitionApplied
+from duetime.events import Events, TransitionApplied, is_cancelled
 from duetime.model.clock import monotonic
 from duetime.model.transition import Pending, Report, RowError
 from duetime.telemetry.meters import Meters
 from duetime.telemetry.spans import span
 from duetime.transitions.applying import apply_due
 from duetime.transitions.faults import reason
+from duetime.transitions.forgetting import forget_deleted
 from duetime.transitions.looking import pending
 from duetime.transitions.preparing import prepare
 from duetime.transitions.pruning import prune
 from duetime.transitions.registration import Registration
 from duetime.transitions.target import Target
 from duetime.transitions.work import Batch, Outbox, Work
+
+# How many lines of the ledger, in chunks, a drain looks through: its process may end then.
+CHUNKS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,8 @@ class Progress:
     cursors: dict[Target, tuple[Any, ...]] = field(default_factory=dict)
     # The time at which each backlog was seen.
     since: dict[Target, datetime] = field(default_factory=dict)
+    # Whose parked rows were all tried: once is enough.
+    tried: set[Target] = field(default_factory=set)
     # On the monotonic clock.
     wake_at: float | None = None
 
@@ -59,6 +66,7 @@ class Progress:
             self.cursors[target] = batch.cursor
             self.since[target] = batch.now
             return
+        self.tried.add(target)
         if self.begin_anew(target):
             # At its end nobody has looked yet what else there is.
             self.wake_at = monotonic()
@@ -79,7 +87,9 @@ class Sweeper:
         self.known = known
         self._ports = ports
         self._prepared = False
+        self._admitted = False
         self._tidied: dict[Target, str] = {}
+        self._tidy_at = 0.0
 
     async def sweep(
         self, report: Report, progress: Progress | None = None, *, parked: bool = False
@@ -95,28 +105,46 @@ class Sweeper:
         self._ports.meters.swept(monotonic() - began)
 
     async def drain(self, total: Report, *, parked: bool = False) -> None:
-        """Pass after pass, each behind the last row of the one before, and a last look."""
+        """Pass after pass, each behind the last row of the one before, until one that looked at
+        all changes nothing: what one changes may be what another waits for."""
         progress = Progress()
         while True:
             report, resumed = Report(), bool(progress.cursors)
             await self.sweep(report, progress, parked=parked)
             total.add(report)
-            if not progress.cursors and not resumed:
-                return
+            if not progress.cursors and not resumed and not report.changed:
+                break
+        if monotonic() >= self._tidy_at:
+            self._tidy_at = monotonic() + self.known.interval
+            await self.tidy(CHUNKS)
 
     async def prepare(self) -> None:
-        if not self._prepared:
-            along = self.known.schedules or self._ports.durable()
+        """Again, if somebody has subscribed meanwhile."""
+        along = self.known.schedules or self._ports.durable()
+        if not self._prepared or (along and not self._admitted):
             admit = self._ports.admit if along else None
             await self.known.bind.run(lambda session: prepare(session, self.known, admit))
-            self._prepared = True
+            self._prepared, self._admitted = True, along
+            for target in self.known.targets:
+                made = self.known.statements(target, parked=False, behind=False)
+                forget_deleted(self.known.bind.engine, made)
 
-    async def tidy(self) -> None:
-        """Look at some more lines of the ledger, whether their rows are still there."""
+    async def tidy(self, chunks: int = 1) -> None:
+        """Look at some more lines of the ledger, whether their rows are still there; now and
+        then, when there is nothing better to do."""
         for target in self.known.targets:
-            work, after = self._work(target, Progress(), parked=False), self._tidied.get(target, "")
-            done = partial(prune, work=work, after=after)
+            try:
+                await self._tidy(target, chunks)
+            except Exception as error:  # noqa: BLE001 - such as a table that is missing
+                self.known.log.warning("transition of %s: %s", target.name, reason(error))
+
+    async def _tidy(self, target: Target, chunks: int) -> None:
+        work = self._work(target, Progress(), parked=False)
+        for _ in range(chunks):
+            done = partial(prune, work=work, after=self._tidied.get(target, ""))
             self._tidied[target] = await self.known.bind.run(done)
+            if not self._tidied[target]:
+                return
 
     async def pending(self) -> list[Pending]:
         await self.prepare()
@@ -128,18 +156,24 @@ class Sweeper:
 
     async def _one(self, target: Target, report: Report, progress: Progress, parked: bool) -> None:
         """One that fails as a whole holds up no other."""
-        work = self._work(target, progress, parked)
+        work = self._work(target, progress, parked and target not in progress.tried)
         try:
             batch = await self.known.bind.run(partial(apply_due, work=work))
         except ConfigError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever the user's database or code raises
+        except (Exception, asyncio.CancelledError) as error:
+            # Whatever the user's database or code raises.
+            if is_cancelled(error):
+                raise
             progress.begin_anew(target)
             self._failed(target, report, error)
             return
         progress.note(target, batch)
         self._count(target, batch, report)
         await self._tell(target, work, batch)
+        if batch.fault is not None:
+            progress.begin_anew(target)
+            self._failed(target, report, batch.fault)
 
     def _work(self, target: Target, progress: Progress, parked: bool) -> Work:
         known, cursor = self.known, progress.cursors.get(target)
@@ -152,6 +186,7 @@ class Sweeper:
             bulk=known.bulk,
             retry=known.retry,
             chance=self._ports.chance,
+            log=known.log,
             outbox=self._ports.outbox,
             telling=telling,
             heard=telling or known.hooks.hear(target),
@@ -159,7 +194,7 @@ class Sweeper:
             since=progress.since.get(target),
         )
 
-    def _failed(self, target: Target, report: Report, error: Exception) -> None:
+    def _failed(self, target: Target, report: Report, error: BaseException) -> None:
         # The ledger itself may be missing by now.
         self._prepared = False
         column = target.attribute(target.column)

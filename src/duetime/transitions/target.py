@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, Index, Table
+from sqlalchemy import Column, FromClause, Index, Table
 from sqlalchemy.orm import Mapper
 
 from duetime.model.transition import UNSET, Declaration, Effect, TransitionView
-from duetime.transitions.guard import Terms, field_column, guard_of
+from duetime.transitions.guard import Terms, beyond, field_column, guard_of
 from duetime.transitions.ledger import ledger_in
 from duetime.transitions.mapping import index_of
 from duetime.transitions.softly import deleted_values
@@ -25,11 +25,21 @@ class Target:
     column: Column[Any]
     declared: Declaration
     guard: Terms
+    beyond: Terms
 
     @property
     def table(self) -> Table:
         assert isinstance(self.column.table, Table)
         return self.column.table
+
+    @property
+    def source(self) -> FromClause:
+        """Where to look for rows: in all tables that have a say."""
+        return self.mapper.persist_selectable if self.beyond else self.table
+
+    @property
+    def locked(self) -> list[Any]:
+        return list(self.mapper.tables) if self.beyond else [self.table]
 
     @property
     def keys(self) -> list[Column[Any]]:
@@ -50,6 +60,16 @@ class Target:
     @property
     def deletes(self) -> bool:
         return self.declared.effect in (Effect.soft_delete, Effect.hard_delete)
+
+    @property
+    def once(self) -> bool:
+        """Whether what is applied cannot be met again: the row is gone, or its time."""
+        return self.declared.hard_delete or self.declared.clear
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether a row of this model, or of one that inherits from it, is in several tables."""
+        return any(len(one.tables) > 1 for one in self.mapper.self_and_descendants)
 
     @property
     def field(self) -> Column[Any] | None:
@@ -91,4 +111,6 @@ class Target:
 
 
 def target_of(mapper: Mapper[Any], column: Column[Any], declared: Declaration) -> Target:
-    return Target(mapper, column, declared, guard_of(mapper, column, declared))
+    assert isinstance(column.table, Table)
+    terms = guard_of(mapper, column, declared), beyond(mapper, column.table, declared)
+    return Target(mapper, column, declared, *terms)

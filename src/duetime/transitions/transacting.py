@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 
 from duetime.model.clock import SystemClock
@@ -12,13 +12,32 @@ from duetime.transitions.target import Target
 
 SYSTEM_CLOCK = SystemClock()
 
+# How long a statement waits for what somebody else holds, in milliseconds; and while the row that
+# is held is looked for, which takes several tries.
+PATIENCE, BRIEF = "1000", "50"
+WAIT = text("SELECT set_config('lock_timeout', :most, true)")
+
 
 def begin(session: Session, target: Target) -> None:
-    """Each statement must see what was committed before it, whatever the engine's default is."""
-    bind: dict[str, Any] = {"mapper": target.mapper}
-    if isinstance(session.get_bind(target.mapper), Engine) and is_postgres(session, target):
+    """Each statement must see what was committed before it, whatever the engine's default is;
+    and none waits for long."""
+    if not is_postgres(session, target):
+        return
+    if isinstance(session.get_bind(target.mapper), Engine):
         options = {"isolation_level": "READ COMMITTED"}
+        bind: dict[str, Any] = {"mapper": target.mapper}
         session.connection(bind_arguments=bind, execution_options=options)
+    _wait(session, target, PATIENCE)
+
+
+def be_brief(session: Session, target: Target) -> None:
+    """In this transaction."""
+    if is_postgres(session, target):
+        _wait(session, target, BRIEF)
+
+
+def _wait(session: Session, target: Target, most: str) -> None:
+    session.execute(WAIT, {"most": most}, bind_arguments={"mapper": target.mapper})
 
 
 def begin_writing(session: Session, target: Target) -> None:

@@ -6,7 +6,8 @@ import enum
 import typing
 from typing import Any, Literal, get_args, get_origin
 
-from sqlalchemy import Boolean, Column, Enum, Integer, String
+from sqlalchemy import Boolean, Column, Enum, Integer, String, TypeDecorator
+from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.orm import Mapper
 
 from duetime.errors import did_you_mean, shown
@@ -25,8 +26,24 @@ def fitted(column: Column[Any], value: object) -> object:
         raise Misfit("the column is NOT NULL: give a value, or make it nullable")
     if isinstance(column.type, Enum):
         return _member(column.type, value)
+    if isinstance(column.type, TypeDecorator):
+        return _decorated(column.type, value)
     _check_type(column, value)
     return value
+
+
+def _decorated(type_: TypeDecorator[Any], value: object) -> object:
+    """What a type of the user's own makes of it must fit the type that it decorates."""
+    bound = value
+    converts = type(type_).process_bind_param is not TypeDecorator.process_bind_param
+    if converts:
+        try:
+            bound = type_.process_bind_param(value, DefaultDialect())
+        except Exception as error:
+            raise Misfit(f"{type(type_).__name__} refuses it, {error}") from error
+    impl = type_.impl_instance
+    member = _member(impl, bound) if isinstance(impl, Enum) else value
+    return value if converts else member
 
 
 def _member(type_: Enum, value: object) -> object:
@@ -57,8 +74,11 @@ def _check_type(column: Column[Any], value: object) -> None:
         raise Misfit(f"it has {len(value)} characters, and the column holds {length}")
 
 
-def check_literal(mapper: Mapper[Any], attribute: str, value: object) -> None:
+def check_literal(mapper: Mapper[Any], field: Column[Any], value: object) -> None:
     """A column of text may still be annotated with the few values that it takes."""
+    if isinstance(field.type, Enum | TypeDecorator):
+        return
+    attribute = mapper.get_property_by_column(field).key
     allowed = _literals(mapper.class_, attribute)
     if allowed and value is not None and value not in allowed:
         words = [str(one) for one in allowed]
@@ -79,4 +99,6 @@ def _literals(class_: type[Any], attribute: str) -> list[object]:
 def _literals_in(hint: Any) -> list[object]:
     if get_origin(hint) is Literal:
         return list(get_args(hint))
+    if isinstance(hint, type) and issubclass(hint, enum.Enum):
+        return [member.value for member in hint]
     return [found for inner in get_args(hint) for found in _literals_in(inner)]

@@ -18,10 +18,12 @@ class Watch:
     anew, or is given back to its pool."""
 
     def __init__(self, engine: Engine, tables: Iterable[str], changed: Callable[[], None]) -> None:
-        self._engine = engine
         self._tables = list(tables)
         self._changed = changed
         self._loop = asyncio.get_running_loop()
+        # Engines with options of their own send their commits through the one they come from.
+        while (parent := getattr(engine, "_proxied", None)) is not None:
+            engine = parent
         self._hooks: list[tuple[Any, str, Callable[..., None]]] = [
             (engine, "after_cursor_execute", self._executed),
             (engine, "commit", self._committing),
@@ -47,7 +49,11 @@ class Watch:
         context: object,
         executemany: bool,
     ) -> None:
-        if not statement.startswith("SELECT") and any(one in statement for one in self._tables):
+        if statement.startswith("SELECT") or not any(one in statement for one in self._tables):
+            return
+        if connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
+            self.wake()
+        else:
             connection.info[self] = False
 
     def _committing(self, connection: Connection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,13 +14,13 @@ from duetime.events import TransitionApplied
 from duetime.model.chain import SYSTEM
 from duetime.model.retry import Retry
 from duetime.model.transition import RowError
+from duetime.transitions.instant import as_utc
 from duetime.transitions.statements import Statements
 from duetime.transitions.target import Target
 
 # Called in the transaction: the payloads to schedule in it, and, if anybody wants them, events of
 # what it will have changed.
 Outbox = Callable[[Session, Sequence[object], Sequence[TransitionApplied]], None]
-Change = Callable[[Sequence["Row"]], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +38,10 @@ class Row:
         return self.key[0] if len(self.key) == 1 else self.key
 
 
+def row_of(key: Sequence[Any], due: datetime, text: str) -> Row:
+    return Row(tuple(key), as_utc(due), text, (due, *key))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """One batch of one target."""
@@ -48,6 +53,7 @@ class Work:
     bulk: bool
     retry: Retry
     chance: Callable[[], float]
+    log: logging.Logger
     outbox: Outbox
     # Whether anybody listens: to events; to anything that tells of each row.
     telling: bool
@@ -62,8 +68,10 @@ class Work:
 
     @property
     def sets_many(self) -> bool:
-        """By statements for many rows; an action needs its row."""
-        return self.bulk and self.target.declared.action is None
+        """By statements for many rows; an action needs its row, and one that is spread over
+        several tables is removed by the ORM, from all of them."""
+        spread = self.target.declared.hard_delete and self.target.is_spread
+        return self.bulk and self.target.declared.action is None and not spread
 
     def write(self, session: Session, rows: Sequence[Row], payloads: Sequence[object]) -> None:
         """What is part of the transaction besides the rows."""
@@ -77,7 +85,7 @@ class Work:
             tenant=None,
             by=SYSTEM,
             model=target.model,
-            table=target.table.fullname,
+            table=self.statements.table_name,
             id=row.id,
             column=target.attribute(target.column),
             due_at=row.due_at,
@@ -89,23 +97,29 @@ class Work:
 
 @dataclass(slots=True, kw_only=True)
 class Batch:
-    """What came of it: `count` rows, all told of in `changed` if anybody listens. `next_due` is
-    the next instant at which there is something to do."""
+    """What came of it: of the rows that were `taken`, `count` were changed, all told of in
+    `changed` if anybody listens. `next_due` is the next instant at which there is something to
+    do."""
 
     now: datetime
     count: int = 0
+    taken: int = 0
     changed: list[Row] = field(default_factory=list)
     errors: list[RowError] = field(default_factory=list)
     skipped: int = 0
     truncated: bool = False
     cursor: tuple[Any, ...] | None = None
     next_due: datetime | None = None
+    # Why the rest of it was left, after a part was committed.
+    fault: Exception | None = None
 
     def add(self, other: Batch) -> None:
         self.count += other.count
+        self.taken += other.taken
         self.changed += other.changed
         self.errors += other.errors
         self.cursor = other.cursor or self.cursor
+        self.fault = self.fault or other.fault
 
 
 def keys_of(rows: Iterable[Row]) -> list[Any]:

@@ -1,0 +1,96 @@
+"""A drain leaves nothing that is due, and comes to an end."""
+
+import asyncio
+from datetime import datetime, timedelta
+
+import pytest
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
+
+from duetime import Duetime
+from duetime.testing import FakeClock
+from duetime.transitions import transition
+from transitions.models import Post
+from transitions.places import ON_POSTGRES, Place
+from transitions.test_running import BLOCKING
+
+MINUTE = timedelta(minutes=1)
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Paper(Base):
+    """The second step is declared first."""
+
+    __tablename__ = "papers"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    bad: Mapped[bool] = mapped_column(default=False)
+    state: Mapped[str] = mapped_column(default="draft")
+    archive_at: Mapped[datetime | None] = transition(
+        set_field="state", from_="published", to="archived"
+    )
+    publish_at: Mapped[datetime | None] = transition(
+        set_field="state", from_="draft", to="published"
+    )
+
+    @validates("state")
+    def fit_to_print(self, key: str, value: str) -> str:
+        if value == "published" and self.bad:
+            raise ValueError("not fit to print")
+        return value
+
+
+@pytest.fixture
+def papers(app: Duetime, place: Place) -> Duetime:
+    place.make_tables(Base)
+    app.transitions.register(Base, place.engine, batch=2)
+    return app
+
+
+async def test_a_chain_that_is_declared_in_the_other_order(
+    papers: Duetime, place: Place, clock: FakeClock
+) -> None:
+    now = clock.now()
+    place.add(*(Paper(id=n, publish_at=now - MINUTE, archive_at=now) for n in range(2)))
+    assert (await papers.transitions.drain()).updated == 4
+    assert [one.due for one in await papers.transitions.pending()] == [0, 0]
+
+
+async def test_parked_rows_are_tried_once(papers: Duetime, place: Place, clock: FakeClock) -> None:
+    """However many of them fail again, and however long the backlog of another transition is."""
+    now = clock.now()
+    place.add(*(Paper(id=n, publish_at=now, bad=True) for n in range(5)))
+    place.add(*(Paper(id=n, state="published", archive_at=now) for n in range(10, 30)))
+    await papers.transitions.sweep()
+    async with asyncio.timeout(20):
+        report = await papers.transitions.drain(parked=True)
+    assert (report.updated, report.failed) == (18, 5)
+    tried = place.rows("SELECT attempts FROM duetime_transitions WHERE applied_at IS NULL")
+    assert sorted(one[0] for one in tried) == [1, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ON_POSTGRES)
+async def test_a_batch_that_only_the_commit_refuses_holds_up_no_backlog(
+    papers: Duetime, place: Place, clock: FakeClock
+) -> None:
+    place.do(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        "IF NEW.id < 2 THEN RAISE EXCEPTION 'no'; END IF; RETURN NULL; END $$"
+    )
+    place.do(
+        "CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON papers DEFERRABLE INITIALLY DEFERRED "
+        "FOR EACH ROW EXECUTE FUNCTION refuse()"
+    )
+    now = clock.now() - MINUTE
+    place.add(*(Paper(id=n, publish_at=now + timedelta(seconds=n)) for n in range(6)))
+    report = await papers.transitions.drain()
+    assert (report.updated, report.failed, report.truncated) == (4, 2, False)
+
+
+@pytest.mark.parametrize("kind", BLOCKING)
+def test_from_a_foreign_queue(app: Duetime, place: Place, clock: FakeClock) -> None:
+    app.transitions.register(Post, place.engine, batch=2)
+    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(7)))
+    assert app.sync.transitions.sweep().updated == 2
+    assert app.sync.transitions.drain().check().updated == 5
