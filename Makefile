@@ -42,8 +42,10 @@ soak: $(STAMP) ## run the long tests with faults: simulated, then real
 faults: $(STAMP) ## deal faults to real processes: ROW=kill COUNT=30
 	cd tests && ../.venv/bin/python -m faults $(ROW) $(COUNT) $(STORE)
 
-bench: $(STAMP) ## measure
-	.venv/bin/python bench/run.py
+# `.venv/bin/python bench/run.py --list` names the trials. Peers are installed into .bench.
+bench: $(STAMP) ## measure, beside peers: ONLY=drain SCALE=0.1 ROUNDS=3
+	.venv/bin/python bench/run.py $(addprefix --only ,$(ONLY)) $(addprefix --scale ,$(SCALE)) \
+		$(addprefix --rounds ,$(ROUNDS))
 
 # The lock holds hashes and no address, so it installs from whichever index the machine uses.
 lock: $(PRIVATE_UV) ## renew the locked versions
@@ -52,7 +54,7 @@ lock: $(PRIVATE_UV) ## renew the locked versions
 		--no-header --no-annotate --no-emit-index-url --no-emit-find-links -o $(LOCK)
 
 clean: ## remove all that make has made
-	rm -rf .venv .uv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .uv .bench dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(STAMP): pyproject.toml $(LOCK) $(PRIVATE_UV)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv

@@ -1,4 +1,4 @@
-"""Many jobs that are due in the same second: `python bench/run.py --only jobs`."""
+"""Trials of many jobs that are due in the same second."""
 
 from __future__ import annotations
 
@@ -7,16 +7,28 @@ import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
+from trial import Goal, Spot, Take, Trial
+
 from duetime import Context, Duetime, Instants
+from duetime.bench.figures import Taken
 
 # Workers that come up and seed so many jobs need so many seconds for each ten thousand.
 SEEDING = 20
 
 
-async def ticks(url: str, count: int, workers: int) -> str:
-    """`count` jobs due at one instant: how long until the last of their ticks has started? Each
+def ticks(workers: int) -> Take:
+    """10,000 jobs due at one instant: how long until the last of their ticks has started? Each
     must start once, however many workers there are."""
-    due = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=10 + SEEDING * workers)
+
+    async def take(spot: Spot) -> Taken:
+        return await _ticks(spot.url, spot.count(10_000), workers)
+
+    return take
+
+
+async def _ticks(url: str, count: int, workers: int) -> Taken:
+    ahead = 3 + (10 + SEEDING * workers) * count / 10_000
+    due = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=ahead)
     seen: Counter[str | None] = Counter()
     late: list[float] = []
     done = asyncio.Event()
@@ -45,8 +57,17 @@ async def ticks(url: str, count: int, workers: int) -> str:
     for app in apps:
         await app.aclose()
     twice = sum(number > 1 for number in seen.values())
-    crew = f"{workers} worker{'s' * (workers > 1)}"
-    return (
-        f"{count:,} jobs due at once, {crew}: seeded in {seeded:.1f} s"
-        f"    last start {max(late):.2f} s late    {twice} twice"
-    )
+    return {"seeded s": seeded, "last start s": max(late), "twice ticks": twice}
+
+
+JOBS = Trial(
+    "jobs",
+    "10,000 jobs due at one instant",
+    {"1 worker": ticks(1), "4 workers": ticks(4)},
+    [
+        Goal(f"none twice, {who}", (who, "twice ticks"), 0, most=True)
+        for who in ("1 worker", "4 workers")
+    ],
+    rounds=1,
+)
+TRIALS = [JOBS]

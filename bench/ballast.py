@@ -1,0 +1,136 @@
+"""Trials of claims and completions in a store that holds millions of other actions."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import psycopg
+from psycopg import sql
+from trial import Goal, Spot, Trial
+
+from duetime.app import Duetime
+from duetime.bench.figures import Taken
+from duetime.bench.work import Noop, make
+from duetime.config import Settings
+from duetime.model.claim import ClaimOrder, Span
+from duetime.model.ending import Finish
+from duetime.model.lane import Priority, lane_of
+from duetime.model.state import Outcome, State
+
+BATCH = Settings().batch
+LEASE = 60_000_000
+# The first few are planned anew each time, and tell nothing of those after them.
+TIMES, WARM = 40, 8
+CHUNK = 500_000
+CLAIM, COMPLETE = "claim ms", "complete ms"
+
+
+async def among_future(spot: Spot) -> Taken:
+    """500 due, before and after so many others are scheduled for later on the same lane."""
+    async with make(**spot.server_place) as app:
+        await app.schedule(Noop(0), delay=30 * 86_400)
+        return await compared(app, spot, "duetime_actions", spot.count(10_000_000))
+
+
+async def among_finished(spot: Spot) -> Taken:
+    async with make(**spot.server_place) as app:
+        return await compared(app, spot, "duetime_history", spot.count(1_000_000))
+
+
+async def compared(app: Duetime, spot: Spot, table: str, count: int) -> Taken:
+    """Without and with so many rows, each time with fresh statistics."""
+    times = max(5, spot.count(TIMES))
+    await timed(app, times)
+    tidy(spot.url, table)
+    before = await timed(app, times)
+    fill(spot.url, table, count)
+    tidy(spot.url, table)
+    after = await timed(app, times)
+    figures = {}
+    for label in before:
+        name = label.removesuffix(" ms")
+        figures[f"{name} without ms"] = before[label]
+        figures[f"{name} with ms"] = after[label]
+        figures[f"{name} x"] = after[label] / before[label]
+    return figures
+
+
+async def timed(app: Duetime, times: int) -> dict[str, float]:
+    """The medians of claiming a batch, and of completing it, as a worker asks for both."""
+    taken: dict[str, list[float]] = {CLAIM: [], COMPLETE: []}
+    span = Span(lane_of("default", Priority.normal.rank, None), 0, 0)
+    for _ in range(WARM + times):
+        await app.schedule_many(app.request(Noop(n)) for n in range(BATCH))
+        began = time.perf_counter()
+        order = ClaimOrder("bench", [span], BATCH, LEASE)
+        claimed = await app.store.perform(app.store.claim(order))
+        taken[CLAIM].append(time.perf_counter() - began)
+        assert len(claimed.claims) == BATCH
+        ends = [
+            Finish(id=one.id, token=one.token, state=State.succeeded, outcome=Outcome.succeeded)
+            for one in claimed.claims
+        ]
+        began = time.perf_counter()
+        await app.store.perform(app.store.complete(ends))
+        taken[COMPLETE].append(time.perf_counter() - began)
+    return {name: 1000 * statistics.median(found[WARM:]) for name, found in taken.items()}
+
+
+def fill(url: str, table: str, count: int) -> None:
+    """Copies of one row, with ids and times of their own."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        names = columns(connection, table)
+        values: list[sql.Composable] = [
+            sql.SQL("t.{}").format(sql.Identifier(name)) for name in names
+        ]
+        values[names.index("id")] = sql.SQL("CAST(lpad(to_hex(n), 32, '0') AS uuid)")
+        later = "finished_at" if "finished_at" in names else "due_at"
+        values[names.index(later)] = sql.SQL("t.{} + n").format(sql.Identifier(later))
+        copy = sql.SQL(
+            "INSERT INTO {table} ({names}) SELECT {values} FROM {table} AS t, "
+            "generate_series(%s::bigint, %s) AS n WHERE t.id = %s"
+        ).format(
+            table=sql.Identifier(table),
+            names=sql.SQL(", ").join(map(sql.Identifier, names)),
+            values=sql.SQL(", ").join(values),
+        )
+        latest = sql.SQL("SELECT id FROM {} ORDER BY due_at DESC LIMIT 1")
+        row = connection.execute(latest.format(sql.Identifier(table))).fetchone()
+        assert row is not None
+        for first in range(1, count + 1, CHUNK):
+            connection.execute(copy, (first, min(first + CHUNK - 1, count), row[0]))
+
+
+def tidy(url: str, table: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(sql.SQL("VACUUM ANALYZE {}").format(sql.Identifier(table)))
+        connection.execute("CHECKPOINT")
+
+
+def columns(connection: psycopg.Connection, table: str) -> list[str]:
+    asked = (
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() "
+        "AND table_name = %s AND is_identity = 'NO' ORDER BY ordinal_position"
+    )
+    return [name for (name,) in connection.execute(asked, (table,))]
+
+
+FUTURE = Trial(
+    "future",
+    "500 due among 10 million future rows",
+    {"duetime": among_future},
+    [Goal("claim at most 1.2 x", ("duetime", "claim x"), 1.2, most=True)],
+    rounds=1,
+)
+FINISHED = Trial(
+    "finished",
+    "claim and completion beside one million finished actions",
+    {"duetime": among_finished},
+    [
+        Goal("claim at most 1.1 x", ("duetime", "claim x"), 1.1, most=True),
+        Goal("completion at most 1.1 x", ("duetime", "complete x"), 1.1, most=True),
+    ],
+    rounds=1,
+)
+TRIALS = [FUTURE, FINISHED]

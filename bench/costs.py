@@ -1,0 +1,116 @@
+"""Trials of what duetime costs those who wait: statements, memory, the time to import it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import psycopg
+from trial import Goal, Missing, Spot, Trial
+
+from duetime.bench.crew import crew
+from duetime.bench.draining import bulk
+from duetime.bench.ending import until_at_work, until_finished
+from duetime.bench.figures import Taken
+from duetime.bench.work import Noop, make
+
+# Until a worker that has just started is as idle as it gets.
+SETTLED = 12.0
+TRANSACTIONS = (
+    "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+)
+# What `import duetime` is to do without.
+HEAVY = ["psycopg", "sqlalchemy", "asyncpg", "fastapi", "starlette", "django", "flask", "typer"]
+IMPORT = (
+    "import json, sys, time; began = time.process_time(); import duetime; "
+    "took = time.process_time() - began; "
+    f"print(json.dumps([took, [one for one in {HEAVY} if one in sys.modules]]))"
+)
+
+
+async def idle(spot: Spot) -> Taken:
+    """What a worker with nothing to do asks of PostgreSQL: each statement is a transaction of
+    its own then. Where autovacuum is on, its visits are counted, too."""
+    seconds = spot.seconds(60)
+    app = make(**spot.server_place)
+    async with app, await psycopg.AsyncConnection.connect(spot.url, autocommit=True) as asking:
+
+        async def transactions() -> int:
+            row = await (await asking.execute(TRANSACTIONS)).fetchone()
+            assert row is not None
+            return int(row[0])
+
+        with crew(spot.server_place) as workers:
+            await until_at_work(app, workers)
+            await app.aclose()
+            await asyncio.sleep(spot.seconds(SETTLED))
+            before = await transactions()
+            await asyncio.sleep(seconds)
+            # The first reading is one of those that the second one sees.
+            done = await transactions() - before - 1
+    return {"statements /min": done * 60 / seconds}
+
+
+async def memory(spot: Spot) -> Taken:
+    """How far a worker grows while 100,000 come due at one instant."""
+    app = make(**spot.server_place)
+    async with app:
+        with crew(spot.server_place) as workers:
+            await until_at_work(app, workers)
+            [pid] = workers.pids
+            before = megabytes(pid, "VmRSS")
+            # Later than it takes to schedule them all.
+            due = app.clock.now() + timedelta(seconds=spot.seconds(25))
+            await bulk(app, (Noop(n) for n in range(spot.count(100_000))), at=due)
+            await until_finished(app, workers)
+            return {"growth MB": megabytes(pid, "VmHWM") - before}
+
+
+def megabytes(pid: int, name: str) -> float:
+    """Of a process: VmRSS is what it has now, VmHWM the most it ever had."""
+    path = Path(f"/proc/{pid}/status")
+    if not path.exists():
+        raise Missing("only Linux tells how much memory another process has")
+    found = dict(line.split(":", 1) for line in path.read_text().splitlines())
+    return int(found[name].split()[0]) / 1024
+
+
+async def importing(spot: Spot) -> Taken:
+    """The CPU time of `import duetime` in a process that has imported nothing else."""
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True
+    )
+    took, heavy = json.loads(done.stdout)
+    return {"import ms": 1000 * took, "drivers and frameworks modules": len(heavy)}
+
+
+IDLE = Trial(
+    "idle",
+    "statements of an idle worker, LISTEN on",
+    {"duetime": idle},
+    [Goal("at most 8 a minute", ("duetime", "statements /min"), 8.0, most=True)],
+    rounds=1,
+)
+MEMORY = Trial(
+    "memory",
+    "a burst of 100,000: how far the worker grows",
+    {"duetime": memory},
+    [Goal("under 100 MB", ("duetime", "growth MB"), 100.0, most=True)],
+)
+IMPORTING = Trial(
+    "import",
+    "import duetime: CPU time, and what comes with it",
+    {"duetime": importing},
+    [
+        Goal("under 120 ms of CPU", ("duetime", "import ms"), 120.0, most=True),
+        Goal(
+            "no driver, no framework", ("duetime", "drivers and frameworks modules"), 0, most=True
+        ),
+    ],
+    needs_server=False,
+)
+TRIALS = [IDLE, MEMORY, IMPORTING]

@@ -1,0 +1,136 @@
+"""The work that is measured: payloads, and handlers that do as little as can be."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from duetime.app import Duetime
+from duetime.bench.figures import lateness_figures
+from duetime.model.retry import Retry
+from duetime.worker.context import Context
+
+
+@dataclass(frozen=True)
+class Noop:
+    n: int
+
+
+@dataclass(frozen=True)
+class Large:
+    text: str
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """For a handler that is a plain function, and runs in a thread."""
+
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Transactional:
+    n: int
+
+
+@dataclass(frozen=True)
+class Timed:
+    """Its result tells by how many seconds its handler started after this instant."""
+
+    due: datetime
+
+
+@dataclass(frozen=True)
+class Slow:
+    seconds: float
+    due: datetime
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Its lateness is told by the next Report. A `flaky` one fails at first."""
+
+    due: datetime
+    flaky: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """Its result tells how late the worker started all that it has counted since the last."""
+
+
+class Hiccup(Exception):
+    """What a flaky one fails with."""
+
+
+def make(**settings: Any) -> Duetime:
+    """An app that knows all of it. Workers and those who schedule for them have one each."""
+    app = Duetime(**settings)
+    _do_nothing(app)
+    _do_nothing_in_a_transaction(app)
+    _tell_the_time(app)
+    _tally(app)
+    return app
+
+
+def _do_nothing(app: Duetime) -> None:
+    @app.handler(kind="noop")
+    async def noop(payload: Noop) -> None: ...
+
+    @app.handler(kind="large")
+    async def large(payload: Large) -> None: ...
+
+    @app.handler(kind="blocking")
+    def blocking(payload: Blocking) -> None:
+        if payload.seconds:
+            time.sleep(payload.seconds)
+
+
+def _do_nothing_in_a_transaction(app: Duetime) -> None:
+    if app.settings.url.startswith("sqlite:"):
+
+        @app.handler(kind="transactional", transactional=True)
+        def in_file(payload: Transactional, connection: sqlite3.Connection) -> None: ...
+
+        return
+
+    from psycopg import AsyncConnection
+
+    @app.handler(kind="transactional", transactional=True)
+    async def in_server(payload: Transactional, connection: AsyncConnection) -> None: ...
+
+
+def _tell_the_time(app: Duetime) -> None:
+    def late(due: datetime) -> float:
+        return (app.clock.now() - due).total_seconds()
+
+    @app.handler(kind="timed")
+    async def timed(payload: Timed) -> float:
+        return late(payload.due)
+
+    @app.handler(kind="slow")
+    async def slow(payload: Slow) -> float:
+        began = late(payload.due)
+        await asyncio.sleep(payload.seconds)
+        return began
+
+
+def _tally(app: Duetime) -> None:
+    lates: list[float] = []
+
+    @app.handler(kind="counted", retry=Retry(delays=[1.0]))
+    async def counted(payload: Counted, ctx: Context) -> None:
+        if ctx.attempt == 1:
+            lates.append((app.clock.now() - payload.due).total_seconds())
+            if payload.flaky:
+                raise Hiccup
+
+    @app.handler(kind="report")
+    async def report(payload: Report) -> dict[str, float]:
+        told = {"count": float(len(lates))} | (lateness_figures(lates) if lates else {})
+        lates.clear()
+        return told

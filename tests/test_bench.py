@@ -1,0 +1,85 @@
+"""The trials of `make bench` run, at sizes that mean nothing, without peers."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duetime.bench.figures import figures, percentile
+from run_page import ROOT
+from servers import Server
+
+BENCH = ROOT / "bench"
+# Of those that share what they do with another, one; a few seconds in all.
+TRIED = ["single", "sqlite", "transactional", "sharing", "steady", "future", "memory"]
+
+
+@pytest.fixture(scope="module")
+def measured(postgres_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bench") / "bench.json"
+    sizes = ["--scale", "0.0005", "--rounds", "1", "--no-peers", "--json", str(path)]
+    names = [word for name in TRIED for word in ("--only", name)]
+    run("run.py", "--url", postgres_server.url, *sizes, *names)
+    return path
+
+
+def run(script: str, *arguments: str) -> str:
+    command = [sys.executable, str(BENCH / script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_every_figure_stands_beside_its_goal(measured: Path) -> None:
+    trials: list[dict[str, Any]] = json.loads(measured.read_text())["trials"]
+    assert [trial["name"] for trial in trials] == TRIED
+    for trial in trials:
+        assert trial["skipped"] == {}
+        assert all(one["low"] <= one["median"] <= one["high"] for one in trial["figures"])
+        for goal in trial["goals"]:
+            below = goal["value"] <= goal["reach"]
+            above = goal["value"] >= goal["reach"]
+            assert goal["met"] is (below if goal["bound"] == "at most" else above), goal
+
+
+def test_every_goal_has_a_line_in_the_table(measured: Path) -> None:
+    trials = json.loads(measured.read_text())["trials"]
+    lines = run("table.py", str(measured)).splitlines()
+    assert len(lines) == 2 + sum(len(trial["goals"]) for trial in trials)
+    assert all(line.count(" | ") >= 4 for line in lines[2:])
+
+
+def test_figures_are_values_that_were_measured() -> None:
+    assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0
+    assert [percentile(range(1, 201), share) for share in (0.0, 0.5, 0.99, 1.0)] == [
+        1,
+        100,
+        198,
+        200,
+    ]
+    [one, other] = figures([{"p99 ms": 3.0, "drain /s": 5.0}, {"p99 ms": 1.0}, {"p99 ms": 2.0}])
+    assert (one.name, one.unit, one.median, one.low, one.high) == ("p99", "ms", 2.0, 1.0, 3.0)
+    assert (other.name, other.values) == ("drain", (5.0,))
+
+
+def test_the_picture_shows_each_contender(tmp_path: Path) -> None:
+    figure = {"figure": "drain", "unit": "/s", "median": 2000, "low": 1900, "high": 2100}
+    drain = {"name": "drain", "scale": 1.0, "figures": []}
+    drain["figures"] = [{"contender": name, **figure} for name in ("duetime", "A <peer>")]
+    source, target = tmp_path / "bench.json", tmp_path / "bench.svg"
+    source.write_text(json.dumps({"python": "3.11", "cores": 2, "trials": [drain]}))
+    run("plot.py", str(source), str(target))
+    words = [one.text for one in ElementTree.parse(target).iter() if one.tag.endswith("text")]
+    assert {"duetime", "A <peer>", "2,000 /s"} <= set(words)
+
+
+def test_every_pinned_peer_has_a_driver() -> None:
+    listed = run("run.py", "--list").splitlines()
+    assert {line.split()[0] for line in listed} >= {*TRIED, "drain", "lateness", "idle"}
+    package = json.loads((BENCH / "peers" / "package.json").read_text())
+    drivers = "".join(path.read_text() for path in (BENCH / "peers").glob("drive_*"))
+    assert all(f'from "{name}"' in drivers for name in package["dependencies"])
