@@ -13,6 +13,7 @@ from duetime.events import (
     JobResumed,
     TransitionApplied,
 )
+from duetime.job_protocols import JobReader, JobWriter
 from duetime.model.action import Action, Page, Run
 from duetime.model.clock import Clock
 from duetime.model.cron import Cron
@@ -50,9 +51,11 @@ __all__ = [
     "Job",
     "JobFailing",
     "JobPaused",
+    "JobReader",
     "JobRecovered",
     "JobResumed",
     "JobState",
+    "JobWriter",
     "LivingWorker",
     "Misfire",
     "Occurrence",

@@ -193,6 +193,10 @@ class Duetime(Declaring):
         )
         return Transitions(ports, self.clock, self._store_url, self.job)
 
+    def _admit_subscriber(self, event: type[Event]) -> None:
+        if event is TransitionApplied and "transitions" in vars(self):
+            self.transitions.refuse_durable()
+
     def _write_along(
         self, session: object, payloads: Sequence[object], events: Sequence[Event]
     ) -> None:

@@ -223,11 +223,15 @@ class Declaring:
         timeout: Delay | None,
         scope: Mapping[str, Any],
     ) -> None:
+        self._admit_subscriber(event)
         kind = subscriber_kind(event, function, name)
         entry = self.parts.payloads.check_job(kind, event, queue)
         self._handle(entry, function, retry, timeout, scope, transactional=False)
         self.parts.payloads.keep_job(entry)
         self.parts.outbox.add(event, entry)
+
+    def _admit_subscriber(self, event: type[Event]) -> None:
+        """ConfigError if its actions could not be written with what it is to be told of."""
 
     def payload(
         self,
@@ -252,7 +256,9 @@ class Declaring:
         """Import a package and all below it, so that what they declare is declared."""
         root = importlib.import_module(package)
         for found in pkgutil.walk_packages(getattr(root, "__path__", []), f"{package}."):
-            importlib.import_module(found.name)
+            # What is run as a program is not meant to be imported.
+            if found.name.rpartition(".")[2] != "__main__":
+                importlib.import_module(found.name)
 
 
 def _refuse_misplaced(misplaced: object) -> None:

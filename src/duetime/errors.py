@@ -3,6 +3,7 @@
 DuetimeError
 ├── ActionNotFound
 ├── JobNotFound
+├── UnreadableJob         another version of duetime wrote it
 ├── IllegalState          names the state found
 │   └── StaleVersion      names the version found
 ├── DuplicateKey          names the action that holds the key
@@ -61,6 +62,17 @@ class JobNotFound(DuetimeError):
         super().__init__(
             f"no job {name!r}{guess}: it was never declared or put, was "
             "removed (app.jobs.restore brings it back), or belongs to another tenant (pass tenant=)"
+        )
+        self.name = name
+
+
+class UnreadableJob(DuetimeError):
+    """This version cannot read the job; nothing was written."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"job {name!r} was written by another version of duetime, and this one cannot read it: "
+            "upgrade this process, or do it with the version that wrote it"
         )
         self.name = name
 

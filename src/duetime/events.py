@@ -135,6 +135,10 @@ def job_events(before: JobRecord | None, after: JobRecord, by: str = SYSTEM) -> 
     if before is None:
         return []
     told: list[Event] = []
+    ended = before.paused_until is not None and before.paused_until <= (after.paused_at or 0)
+    if ended and before.paused_at != after.paused_at:
+        # By itself, and somebody paused it again before its next tick could tell.
+        told.append(JobResumed(**subject))
     if after.paused_at is not None and before.paused_at != after.paused_at:
         until = maybe_from_micros(after.paused_until)
         told.append(JobPaused(**subject, note=after.pause_note, until=until))
@@ -174,6 +178,14 @@ def _subject(record: Record) -> dict[str, Any]:
     }
 
 
+def is_cancelled(error: BaseException) -> bool:
+    """Whether our own task is asked to end. What was called may also have met a task that
+    somebody else cancelled, which is its own affair."""
+    task = asyncio.current_task()
+    asked = task is not None and task.cancelling() > 0
+    return isinstance(error, asyncio.CancelledError) and asked
+
+
 E = TypeVar("E", bound=Event)
 Subscriber = Callable[[E], Awaitable[None] | None]
 
@@ -200,7 +212,9 @@ class Events:
                     told = subscriber(event)
                     if inspect.isawaitable(told):
                         await told
-                except Exception:
+                except (Exception, asyncio.CancelledError) as error:
+                    if is_cancelled(error):
+                        raise
                     name = type(event).__name__
                     log.exception("%s: %r failed on %r", name, subscriber, event)
 

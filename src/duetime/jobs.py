@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from duetime.arguments import QUEUE, TenantArgument, to_actor, to_scope
 from duetime.config import Settings
-from duetime.errors import ConfigError, InvalidArgument, JobNotFound
+from duetime.errors import ConfigError, InvalidArgument, JobNotFound, UnreadableJob
 from duetime.events import Event, cancellations, job_events
 from duetime.job_arguments import (
     ALERT_AFTER,
@@ -22,8 +23,9 @@ from duetime.job_arguments import (
     to_range,
 )
 from duetime.model.action import Action, Page, Record
+from duetime.model.backfill import missed
 from duetime.model.chain import SYSTEM
-from duetime.model.clock import MICROSECOND, from_micros, to_micros
+from duetime.model.clock import from_micros, to_micros
 from duetime.model.duration import instant
 from duetime.model.filter import page_limit
 from duetime.model.ids import NewId
@@ -57,7 +59,6 @@ Occurrences = list[Occurrence]
 NOTE = 500
 MOST_RUNS = 200
 MOST_PREVIEW = 1000
-MOST_BACKFILL = 1000
 END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
 
@@ -232,10 +233,8 @@ class JobClient:
         """Run it once now, also while it is paused; if an occurrence is unfinished, and they
         must not overlap, as soon as that has ended. Returns the action."""
         actor, scope = to_actor(by), to_scope(tenant)
-        flow = self._store.edit_jobs(
-            _named(name),
-            lambda found: triggered(found, scope, actor, self._new_id),
-            resend=False,
+        flow = self._editing(
+            name, lambda found: triggered(found, scope, actor, self._new_id), resend=False
         )
 
         def action(done: tuple[Edited, Cascade]) -> Action:
@@ -257,8 +256,8 @@ class JobClient:
         """Take it away: what waits is cancelled, what runs comes to its end, history stays. One
         that code declares stays removed until it is restored."""
         actor, scope = to_actor(by), to_scope(tenant)
-        flow = self._store.edit_jobs(
-            _named(name), lambda found: removed(found, scope, actor, self._tick), resend=False
+        flow = self._editing(
+            name, lambda found: removed(found, scope, actor, self._tick), resend=False
         )
         return Plan(
             followed(flow, self._settling),
@@ -298,8 +297,8 @@ class JobClient:
         def steps() -> Steps[Ticks]:
             view = yield from self._found(name, scope)
             known = yield from self._store.ticks(name, to_micros(first), to_micros(last)).start()
-            missed = {to_micros(tick) for tick in _missed(view, first, last)}
-            missing = sorted(missed - {*known})
+            ticks = {to_micros(tick) for tick in missed(view, first, last)}
+            missing = sorted(ticks - {*known})
             if not dry_run:
                 edit = self._store.edit_jobs(
                     _named(name),
@@ -320,7 +319,7 @@ class JobClient:
         self, name: str, decide: Decide, connection: object, *, resend: bool = True
     ) -> Plan[Job]:
         """Change one job, and show how it is then."""
-        edit = self._store.edit_jobs(_named(name), decide)
+        edit = self._editing(name, decide)
 
         def steps() -> Steps[tuple[Edited, Cascade, JobView]]:
             edited = yield from edit.start()
@@ -334,6 +333,18 @@ class JobClient:
             tell=lambda done: _told(done[0], done[1]),
             connection=connection,
         )
+
+    def _editing(self, name: str, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
+        """One that cannot be read is told to be so, rather than left as it is."""
+        edit = self._store.edit_jobs(_named(name), decide, resend=resend)
+
+        def steps() -> Steps[Edited]:
+            edited = yield from edit.start()
+            if edited.unread:
+                raise UnreadableJob(name)
+            return edited
+
+        return replace(edit, start=steps)
 
     def _settling(self, edited: Edited) -> Flow[Cascade]:
         """What waited for an occurrence that was cancelled, or has just ended."""
@@ -381,18 +392,3 @@ def _told(edited: Edited, done: Cascade) -> Sequence[Event]:
         told += job_events(one.before, one.after, one.after.modified_by or SYSTEM)
         told += cancellations(one.cancelled)
     return told + cancellations([], done.settled)
-
-
-def _missed(view: JobView, first: datetime, last: datetime) -> Instants:
-    """The ticks of a range in the past, if they are not too many. What has come and is not dealt
-    with yet is left to the workers: they would make later ones wait for what they cannot add."""
-    if to_micros(last) > view.now:
-        raise InvalidArgument("end", last, "it has not come yet; the ticks to come will come")
-    due = view.job.next_due_at
-    end = last if due is None else min(last, from_micros(due))
-    ticks = rule_of(view.job).between(first - MICROSECOND, end - MICROSECOND, MOST_BACKFILL + 1)
-    if len(ticks) > MOST_BACKFILL:
-        raise InvalidArgument(
-            "end", last, f"more than {MOST_BACKFILL} ticks lie in that range; take it in parts"
-        )
-    return ticks

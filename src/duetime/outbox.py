@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass, replace
 from typing import Any, TypeVar
 
-from duetime.errors import ConfigError, shown
-from duetime.events import ActionEvent, Event
+from duetime.errors import ConfigError, InvalidPayload, shown
+from duetime.events import ActionEvent, ActionSucceeded, Event
 from duetime.model.action import NewAction
 from duetime.model.ids import NewId
 from duetime.model.lane import Priority, lane_of
@@ -19,6 +20,8 @@ from duetime.store.base import Store
 from duetime.store.flow import Flow, Steps, extended
 
 T = TypeVar("T")
+
+log = logging.getLogger("duetime.worker")
 
 # What is told was accepted before: an event is never too long to be kept.
 NO_LIMIT = sys.maxsize
@@ -81,20 +84,36 @@ class Outbox:
         kinds = self._kinds.get(type(event), ())
         if not kinds or self._is_ours(event):
             return ()
-        return [self._action(kind, event) for kind in kinds]
+        return [action for kind in kinds if (action := self._action(kind, event)) is not None]
 
     def _is_ours(self, event: Event) -> bool:
         """Of the end of a subscriber nobody is told: that would never end."""
         ours = {kind.kind for kinds in self._kinds.values() for kind in kinds}
         return isinstance(event, ActionEvent) and event.kind in ours
 
-    def _action(self, kind: PayloadType, event: Event) -> NewAction:
+    def _action(self, kind: PayloadType, event: Event) -> NewAction | None:
+        """Never an error: what is told must not undo what it tells of, nor what else is told."""
+        payload = self._encoded(kind, event)
+        if payload is None and isinstance(event, ActionSucceeded):
+            payload = self._encoded(kind, replace(event, result=None))
+        return None if payload is None else self._new(kind, event, payload)
+
+    def _encoded(self, kind: PayloadType, event: Event) -> str | None:
+        try:
+            return self._payloads.encode_as(kind, event, NO_LIMIT)
+        except InvalidPayload as error:
+            # Such as a result that is nested deeper than JSON can be read again.
+            subject = event.action_id if isinstance(event, ActionEvent) else event
+            log.error("%s is not told of %s in full: %s", kind.kind, subject, error)
+            return None
+
+    def _new(self, kind: PayloadType, event: Event, payload: str) -> NewAction:
         normal = Priority.normal.rank
         return NewAction(
             id=self._new_id(),
             kind=kind.kind,
             version=kind.version,
-            payload=self._payloads.encode_as(kind, event, NO_LIMIT),
+            payload=payload,
             queue=kind.queue,
             priority=normal,
             tenant=event.tenant,

@@ -83,10 +83,15 @@ class SyncTransitions:
         self._awaited = awaited
 
     def sweep(self, *, parked: bool = False) -> Report:
-        """One pass. A report whose `check()` is called raises if it has errors, so that the run
-        of a foreign queue fails."""
+        """One pass, a batch of each transition. A report whose `check()` is called raises if it
+        has errors, so that the run of a foreign queue fails."""
         self._awaited.refuse_async()
         return waited(self._awaited.sweep(parked=parked))
+
+    def drain(self, *, parked: bool = False) -> Report:
+        """Pass after pass until nothing is left that is due: for each run of a foreign queue."""
+        self._awaited.refuse_async()
+        return waited(self._awaited.drain(parked=parked))
 
     def pending(self) -> list[Pending]:
         """How much waits, for each transition."""

@@ -28,6 +28,9 @@ from duetime.errors import ConfigError
 __all__ = ["clock", "ticks"]
 
 
+NOTED = "on-action-succeeded-note"
+
+
 @dataclass(frozen=True)
 class Greet:
     name: str
@@ -142,6 +145,26 @@ async def test_an_end_with_its_effect_is_kept_with_both(tmp_path: Any) -> None:
         [succeeded] = await of_kind(app, "on-action-succeeded-note")
         [failed] = await of_kind(app, "on-action-failed-note")
         assert (succeeded.action_id, failed.action_id) == (good.id, bad.id)
+
+
+async def test_what_cannot_be_told_holds_up_nobody(url: str) -> None:
+    """A result that is nested deeper than it can be read again."""
+    async with Duetime(url) as app:
+        app.on(ActionSucceeded, lambda _: None, durable=True, name="note")
+
+        @app.handler(kind="greet")
+        def greet(payload: Greet) -> object:
+            deep: list[object] = []
+            for _ in range(230):
+                deep = [deep]
+            return deep if payload.name == "deep" else payload.name
+
+        actions = [await app.schedule(Greet(name)) for name in ("ann", "deep", "bob")]
+        async with app.worker():
+            for one in actions:
+                assert (await app.wait(one.id, timeout=20)).state is State.succeeded
+        told = {event.action_id: event.result for event in await of_kind(app, NOTED)}
+        assert told == dict(zip((one.id for one in actions), ("ann", None, "bob"), strict=True))
 
 
 def nobody(event: object) -> None: ...

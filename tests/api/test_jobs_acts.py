@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,8 +15,10 @@ from duetime import (
     ANY,
     Duetime,
     Every,
+    JobFailing,
     JobState,
     Outcome,
+    Retry,
     State,
 )
 from duetime.errors import ConfigError, InvalidArgument, JobNotFound, StaleVersion
@@ -91,6 +94,67 @@ class TestPause:
                     await app.jobs.pause(NAME, by="ann", note="audit")
                 job = await app.jobs.get(NAME)
                 assert (job.recurrence, job.state, job.pause_note) == (rule, "paused", "audit")
+
+
+class TestPutAgain:
+    """Over one that was removed."""
+
+    async def test_it_begins_anew(self, app: Duetime) -> None:
+        @app.handler(retry=Retry.none())
+        def note(payload: Note) -> None:
+            raise RuntimeError("no")
+
+        await app.jobs.put(NAME, "0 * * * *", payload=Note())
+        await app.testing.advance(hours=2)
+        await app.jobs.pause(NAME, by="ann")
+        assert (await app.jobs.get(NAME)).consecutive_failures == 2
+        await app.jobs.remove(NAME)
+        job = await app.jobs.put(NAME, "0 * * * *", payload=Note(), version=0)
+        assert (job.enabled, job.next_due_at, job.paused_by) == (True, at(3), None)
+        assert (job.consecutive_failures, job.last_error) == (0, None)
+        with pytest.raises(StaleVersion):
+            await app.jobs.put(NAME, "30 * * * *", payload=Note(), version=0)
+        assert len(await app.jobs.runs(NAME)) == 2
+
+
+async def test_a_put_job_that_a_wrong_clock_armed_comes_back(
+    durable_url: str, clock: FakeClock
+) -> None:
+    ran = asyncio.Event()
+    async with Duetime(durable_url, clock=clock, sweep=0.05) as app:
+
+        @app.handler(kind="note")
+        def note(payload: Note) -> None:
+            ran.set()
+
+        clock.advance(days=3650)
+        await app.jobs.put(NAME, "0 * * * *", payload=Note())
+        clock.set(at(0))
+        async with app.worker():
+            async with asyncio.timeout(20):
+                while (await app.jobs.get(NAME)).next_due_at != at(1):
+                    await asyncio.to_thread(lambda: None)
+            clock.set(at(1))
+            await asyncio.wait_for(ran.wait(), 20)
+
+
+async def test_a_failed_tick_that_is_retried_by_hand_is_counted_once(app: Duetime) -> None:
+    @app.job("0 * * * *", name=NAME, retry=Retry.none(), alert_after=2)
+    def report() -> None:
+        raise RuntimeError("no")
+
+    failing: list[object] = []
+    app.on(JobFailing, failing.append)
+    await app.testing.advance(hours=1)
+    [run] = await app.jobs.runs(NAME)
+    for _ in range(3):
+        await app.retry(run.action_id)
+        await app.testing.drain()
+    assert (await app.jobs.get(NAME)).consecutive_failures == 1
+    assert failing == []
+    await app.testing.advance(hours=1)
+    assert (await app.jobs.get(NAME)).consecutive_failures == 2
+    assert len(failing) == 1
 
 
 class TestRemove:

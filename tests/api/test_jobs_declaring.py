@@ -16,14 +16,16 @@ from typing import Any
 import pytest
 
 from api.apps import Note
-from api.hours import MIDNIGHT, NAME, clock, nothing
+from api.hours import MIDNIGHT, NAME, at, clock, nothing
 from duetime import Context, Duetime, Every, JobState
 from duetime.errors import (
     ConfigError,
     InvalidArgument,
     InvalidPayload,
     InvalidRecurrence,
+    StoreUnavailable,
     UnknownKind,
+    UnreadableJob,
 )
 from duetime.model.claim import Presence, Swept
 from duetime.store.flow import Flow
@@ -182,6 +184,36 @@ class TestSeeding:
                 await back.aclose()
             assert (await new.jobs.get(NAME)).recurrence == "30 6 * * *"
 
+    async def test_one_that_was_retired_while_its_worker_was_cut_off_comes_back(
+        self, deploy: Callable[..., Duetime], clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cut, other = deploy(shop_report="0 * * * *"), deploy(shop_other="0 * * * *")
+
+        def unreachable(*args: Any) -> Flow[Swept]:
+            raise StoreUnavailable("the network is down")
+
+        async with cut, other, cut.worker(), other.worker():
+            with monkeypatch.context() as network:
+                network.setattr(cut.store, "sweep", unreachable)
+                async with Heard("shop-report is retired"):
+                    clock.advance(minutes=5)
+            async with Heard("shop-report changed"):
+                pass
+            job = await other.jobs.get(NAME)
+            assert (job.state, job.next_due_at) == (JobState.scheduled, at(1))
+
+    async def test_older_code_brings_back_what_is_retired_and_changes_no_rule(
+        self, deploy: Callable[..., Duetime], clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It lost its place as the youngest before it could seed."""
+        old = deploy(shop_report="0 12 * * *")
+        new = deploy(shop_report="30 6 * * *")
+        async with old, new, old.worker() as worker:
+            clock.advance(seconds=1)
+            async with new.worker():
+                await worker._seeder.seed()
+                assert (await new.jobs.get(NAME)).recurrence == "30 6 * * *"
+
     async def test_a_handler_alone_keeps_no_job_alive(
         self, deploy: Callable[..., Duetime], clock: FakeClock
     ) -> None:
@@ -203,13 +235,34 @@ class TestSeeding:
     async def test_one_bad_job_blocks_no_other(
         self, deploy: Callable[..., Duetime], caplog: pytest.LogCaptureFixture
     ) -> None:
-        async with deploy("bank", shop_report="0 * * * *") as bank, bank.worker():
-            pass
+        bank = deploy("bank", shop_report="0 * * * *")
+        app = deploy(shop_other="0 * * * *", shop_report="1 * * * *")
         with caplog.at_level(logging.ERROR, "duetime.worker"):
-            async with deploy(shop_other="0 * * * *", shop_report="1 * * * *") as app, app.worker():
+            async with bank, bank.worker(), app, app.worker():
                 assert {job.name for job in await app.jobs.list()} == {NAME, "shop-other"}
                 assert (await app.jobs.get(NAME)).recurrence == "0 * * * *"
         assert "of the app 'bank'" in caplog.text
+
+    async def test_an_app_that_was_renamed_keeps_its_jobs(
+        self, deploy: Callable[..., Duetime]
+    ) -> None:
+        async with deploy("shop", shop_report="0 * * * *") as old, old.worker():
+            await old.jobs.pause(NAME, by="ann")
+        async with deploy("store", shop_report="0 * * * *") as new, new.worker():
+            job = await new.jobs.resume(NAME)
+            assert (job.state, job.next_due_at) == (JobState.scheduled, at(1))
+
+    async def test_also_once_the_last_worker_of_the_old_name_is_gone(
+        self, deploy: Callable[..., Duetime]
+    ) -> None:
+        old, new = deploy("shop", shop_report="0 * * * *"), deploy("store", shop_report="1 * * * *")
+        async with old, new, AsyncExitStack() as running:
+            await running.enter_async_context(old.worker())
+            async with new.worker():
+                assert (await new.jobs.get(NAME)).recurrence == "0 * * * *"
+                async with Heard("shop-report changed"):
+                    await running.aclose()
+                assert (await new.jobs.get(NAME)).recurrence == "1 * * * *"
 
 
 @dataclass
@@ -264,6 +317,56 @@ class Heard(logging.Handler):
 
 class TestUnreadable:
     """A newer version may have written what this one cannot read."""
+
+    @pytest.mark.parametrize(
+        ("was", "is_"), [('"skip"', '"newer"'), ('"tz":"UTC"', '"tz":"Mars/Olympus"')]
+    )
+    async def test_many_of_them_block_nobody(
+        self, sqlite_path: Path, clock: FakeClock, was: str, is_: str
+    ) -> None:
+        ran = asyncio.Event()
+        async with Duetime(f"sqlite:///{sqlite_path}", clock=clock, batch=5) as app:
+            for number in range(12):
+                app.job("0 * * * *", name=f"shop-bad-{number}")(nothing)
+            app.job("0 2 * * *", name=NAME)(ran.set)
+            await app.testing.drain()
+            with closing(sqlite3.connect(sqlite_path)) as other, other:
+                changed = "UPDATE duetime_jobs SET record = replace(record, ?, ?) "
+                other.execute(changed + "WHERE name LIKE 'shop-bad-%'", (was, is_))
+            async with Duetime(f"sqlite:///{sqlite_path}", clock=clock, batch=5) as later:
+                later.job("0 2 * * *", name=NAME)(ran.set)
+                async with later.worker():
+                    clock.advance(hours=2)
+                    await asyncio.wait_for(ran.wait(), 20)
+
+    @pytest.mark.parametrize(
+        "verb", ["get", "runs", "preview", "pause", "resume", "trigger", "remove", "restore", "put"]
+    )
+    async def test_each_verb_says_so(self, sqlite_path: Path, clock: FakeClock, verb: str) -> None:
+        async with Duetime(f"sqlite:///{sqlite_path}", clock=clock) as app:
+            app.handler(kind="note")(takes_note)
+            await app.jobs.put(NAME, "0 * * * *", payload=Note())
+            with closing(sqlite3.connect(sqlite_path)) as other, other:
+                other.execute(
+                    "UPDATE duetime_jobs SET record = replace(record, '\"skip\"', '\"newer\"')"
+                )
+            more = {"recurrence": "1 * * * *", "payload": Note()} if verb == "put" else {}
+            with pytest.raises(UnreadableJob, match="upgrade this process"):
+                await getattr(app.jobs, verb)(NAME, **more)
+
+    async def test_one_of_an_unknown_zone_is_paused_and_resumed(
+        self, sqlite_path: Path, clock: FakeClock
+    ) -> None:
+        async with Duetime(f"sqlite:///{sqlite_path}", clock=clock) as app:
+            app.job("0 * * * *", name=NAME)(nothing)
+            await app.testing.drain()
+            with closing(sqlite3.connect(sqlite_path)) as other, other:
+                other.execute(
+                    "UPDATE duetime_jobs SET record = replace(record, '\"UTC\"', '\"Mars/O\"')"
+                )
+            assert (await app.jobs.pause(NAME)).next_due_at is None
+            # Whoever knows the zone is to compute it at once.
+            assert (await app.jobs.resume(NAME)).next_due_at == MIDNIGHT
 
     async def test_it_blocks_nobody(self, sqlite_path: Path, clock: FakeClock) -> None:
         ran: list[str] = []

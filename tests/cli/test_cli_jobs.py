@@ -2,6 +2,8 @@
 
 import json
 import re
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -278,3 +280,12 @@ def _check(answer: Answer, code: int, pattern: str) -> None:
     assert "Traceback" not in answer.err
     said = " ".join(answer.err.replace("│", " ").split())  # usage errors stand in a box
     assert re.search(pattern, said), answer.err
+
+
+def test_a_zone_that_is_unknown_here(tmp_path: Path, say: Any, url: str) -> None:
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as store, store:
+        changed = "UPDATE duetime_jobs SET record = replace(record, 'Europe/Paris', 'Mars/Olympus')"
+        store.execute(changed)
+    assert "Mars/Olympus" in say("list")
+    for verb in ("pause", "resume", "show"):
+        assert "30 2 * * *" in say(verb, "billing-close")

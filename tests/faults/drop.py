@@ -6,7 +6,7 @@ import re
 import threading
 from dataclasses import dataclass, field
 
-from faults.wire import FAILED, READY, is_committed, statement
+from faults.wire import FAILED, READY, is_committed
 
 # By what each kind of commit is known on the wire. A completion may stand alone, or be the last
 # statement of a transactional run.
@@ -30,8 +30,8 @@ class Drop:
     held: list[bytes] = field(default_factory=list)
     struck: threading.Event = field(default_factory=threading.Event)
 
-    def asked(self, link: object, message: bytes) -> None:
-        if self.link is None and re.search(self.text, statement(message)):
+    def asked(self, link: object, statement: str) -> None:
+        if self.link is None and re.search(self.text, statement):
             self.link = link
 
     def closed(self, link: object) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from duetime import Duetime
 from duetime.model.outcome import End, Returned
 from duetime.store.flow import Statement
-from duetime.store.sql.loader import Loader
+from duetime.store.sql.loader import Bound, Loader
 from duetime.worker.handler import Handler
 from duetime.worker.held import Held
 from duetime.worker.runner import Runner
@@ -16,7 +16,7 @@ from duetime.worker.starter import Starter
 from faults import plain
 from faults.work import Order
 
-SQL = Loader.sql
+BOUND = Loader.bound
 START = Starter._start
 
 
@@ -27,14 +27,14 @@ def unfenced() -> None:
         "(id, token) IN (SELECT e.ending_id, e.ending_token FROM": "id IN (SELECT e.ending_id FROM",
     }
 
-    def sql(self: Loader, statement: Statement) -> str:
-        text = SQL(self, statement)
+    def bound(self: Loader, statement: Statement, now: int | None) -> Bound:
+        text, params = BOUND(self, statement, now)
         if statement.name in ("finish", "finish_history"):
             for guard, without in right.items():
                 text = text.replace(guard, without)
-        return text
+        return text, params
 
-    Loader.sql = sql  # type: ignore[method-assign]
+    Loader.bound = bound  # type: ignore[method-assign]
 
 
 def unrun() -> None:

@@ -11,7 +11,15 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from faults.drop import Drop
-from faults.wire import ENCRYPTION, NOT_ENCRYPTED, read_message, read_opening, statement
+from faults.wire import (
+    ENCRYPTION,
+    NOT_ENCRYPTED,
+    PROCESS,
+    Asked,
+    of_another_process,
+    read_message,
+    read_opening,
+)
 
 T = TypeVar("T")
 
@@ -40,6 +48,7 @@ class Link:
         self.server = server
         # What was swallowed leaves a hole: such a direction never carries anything again.
         self.dead = {"up": False, "down": False}
+        self.asked = Asked()
 
     def cut(self) -> None:
         for side in (self.client, self.server):
@@ -67,6 +76,7 @@ class Proxy:
         self._refusing = False
         self._drop: Drop | None = None
         self._mute_at = ""
+        self._posing = False
         # Sides of links whose other side is gone, and who were not told.
         self._orphans: list[asyncio.StreamWriter] = []
         self.seen: Counter[str] = Counter()
@@ -112,6 +122,15 @@ class Proxy:
     def mute_at(self, text: str) -> None:
         """The next message with this text never arrives, nor what either side says after it."""
         self._do(lambda: setattr(self, "_mute_at", text))
+
+    def pose_as_pooler(self) -> None:
+        """What connects from here on is told another process than the one that serves it."""
+        self._do(lambda: setattr(self, "_posing", True))
+
+    @property
+    def named(self) -> int:
+        """How many statements were given a name, by those that are connected."""
+        return sum(len(link.asked.named) for link in self._links)
 
     def close(self) -> None:
         self._do(self._server.close)
@@ -178,15 +197,18 @@ class Proxy:
         while True:
             message = await read_message(reader)
             self.seen[chr(message[0])] += 1
+            statement = link.asked.statement(message)
             if self._drop is not None:
-                self._drop.asked(link, message)
-            if self._mute_at and self._mute_at in statement(message):
+                self._drop.asked(link, statement)
+            if self._mute_at and self._mute_at in statement:
                 self._mute_at, link.dead = "", {"up": True, "down": True}
             await self._carry(link, "up", message)
 
     async def _down(self, link: Link, reader: asyncio.StreamReader) -> None:
         while True:
             message = await read_message(reader)
+            if self._posing and message[:1] == PROCESS:
+                message = of_another_process(message)
             passed = [message]
             if self._drop is not None:
                 passed = self._drop.answered(link, message)

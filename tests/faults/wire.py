@@ -9,8 +9,8 @@ import struct
 ENCRYPTION = {80877103, 80877104}
 NOT_ENCRYPTED = b"N"
 
-QUERY, PARSE, FLUSH = b"Q", b"P", b"H"
-READY, FAILED = b"Z", b"E"
+QUERY, PARSE, BIND, FLUSH = b"Q", b"P", b"B", b"H"
+READY, FAILED, PROCESS = b"Z", b"E", b"K"
 IDLE = b"I"
 
 
@@ -28,16 +28,33 @@ async def read_message(reader: asyncio.StreamReader) -> bytes:
     return head + await reader.readexactly(length - 4)
 
 
-def statement(message: bytes) -> str:
-    """The SQL in a message, if it has any."""
-    if message[:1] == QUERY:
-        return message[5:].rstrip(b"\0").decode()
-    if message[:1] == PARSE:
-        _name, text, _types = message[5:].split(b"\0", 2)
-        return text.decode()
-    return ""
+class Asked:
+    """What one connection asks: it may name a statement once, and ask for it by name later."""
+
+    def __init__(self) -> None:
+        self.named: dict[bytes, str] = {}
+
+    def statement(self, message: bytes) -> str:
+        """The SQL that a message asks for, if any."""
+        if message[:1] == QUERY:
+            return message[5:].rstrip(b"\0").decode()
+        if message[:1] == PARSE:
+            name, text, _types = message[5:].split(b"\0", 2)
+            if name:
+                self.named[name] = text.decode()
+            return text.decode()
+        if message[:1] == BIND:
+            _portal, name, _values = message[5:].split(b"\0", 2)
+            return self.named.get(name, "")
+        return ""
 
 
 def is_committed(message: bytes) -> bool:
     """Ready, and in no transaction: what was sent before it is done with."""
     return message[:1] == READY and message[5:6] == IDLE
+
+
+def of_another_process(message: bytes) -> bytes:
+    """As a pooler would say it: the process that can be asked to cancel is none of the server's."""
+    (process,) = struct.unpack("!i", message[5:9])
+    return message[:5] + struct.pack("!i", process + 1_000_000) + message[9:]

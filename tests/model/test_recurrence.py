@@ -7,8 +7,9 @@ import pytest
 
 from duetime import Cron, Every, Instants, Recurrence
 from duetime.errors import InvalidArgument, InvalidRecurrence, NaiveDatetime
+from duetime.model import recurrence as rules
 from duetime.model.declared import recurrence
-from duetime.model.recurrence import AnyOf
+from duetime.model.recurrence import AnyOf, Exclusions, Without
 from duetime.model.recurrence_text import from_text, to_text
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -134,6 +135,47 @@ def test_a_long_holiday_of_a_fast_rule_is_passed_in_one_step_a_day() -> None:
     assert rule.latest(NOON - 99 * DAY, NOON + 99 * DAY) == datetime(
         2026, 4, 30, 21, 59, 59, tzinfo=UTC
     )
+
+
+@pytest.mark.parametrize(
+    ("rule", "excluded", "after", "tick"),
+    [
+        (Every(seconds=1), Cron("* * * * * SAT,SUN"), "2030-01-04T23:59:59", "2030-01-07"),
+        (Every(seconds=1), Cron("* * * * * MON-FRI"), "2030-01-06T23:59:59", "2030-01-12"),
+        (Every(seconds=1), Cron("* * 0-22 * * *"), "2030-01-01", "2030-01-01T23:00:00"),
+        (Every(minutes=1), Cron("* * * 1-11 *"), "2030-01-01", "2030-12-01"),
+        (Cron("* * * * * *"), Cron("* * * 2-31 * *"), "2030-01-03", "2030-02-01"),
+        (Cron("* * * * *"), Cron("* * * * MON-SAT", "Asia/Tokyo"), "2030-01-07", "2030-01-12T15"),
+        (Cron("0 30 * * * *"), Cron("* * * 1-11 *"), "2030-01-01", "2030-12-01T00:30:00"),
+    ],
+)
+def test_long_exclusions_are_passed_in_large_steps(
+    rule: Recurrence, excluded: Recurrence, after: str, tick: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rules, "PATIENCE", 50)
+    left, begin, end = rule - excluded, _utc(after), _utc(tick)
+    assert left.next(begin) == end
+    assert left.latest(begin, end) == end
+    assert left.latest(begin, end - timedelta(microseconds=1)) is None
+
+
+def test_a_search_that_is_given_up_goes_on_from_where_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is known of two intervals but their ticks."""
+    monkeypatch.setattr(rules, "PATIENCE", 500)
+    late = datetime(2030, 1, 20, tzinfo=UTC)
+    busy = Every(seconds=1) - Instants([late])
+    left = Without(Every(seconds=1), Exclusions(rules=(busy,)))
+    wakes = [wake] if (wake := left.wake(_utc("2030-01-19T22:00:00"))) else []
+    while wakes[-1] != late and (wake := left.wake(wakes[-1])):
+        assert wake > wakes[-1]
+        wakes.append(wake)
+    assert 10 < len(wakes) < 30
+
+
+def _utc(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 def test_an_exclusion_of_everything_is_refused() -> None:

@@ -86,6 +86,8 @@ class Acts:
         anew = account.removed or act.spec.rule != account.spec.rule
         if account.removed or act.spec != account.spec:
             self._book.catch_up(account, now, before, made)
+        if account.removed:
+            account.paused, account.until, account.failures = False, None, 0
         account.removed = False
         if anew:
             self._book.arm(account, now, act.spec)

@@ -33,6 +33,8 @@ class Balance:
             elif record.tick is not None:
                 kept[record.job][record.tick] += 1
             self._check_end(record)
+        for name in sorted(self._book.declared_and_retired()):
+            self._book.wrong("retired for good, though it is declared", name)
         for name, account in self._book.accounts.items():
             self._check_account(name, account, kept[name])
             self._check_triggers(name, account)

@@ -22,7 +22,7 @@ from simulation.faulty import Call
 from simulation.loop import Process
 from simulation.trace import Trace
 
-EDITS = frozenset({"due", "named", "orphaned", "act"})
+EDITS = frozenset({"due", "seeding", "orphaned", "returned", "act"})
 ENDS = frozenset({"complete", "rescue"})
 
 Before = dict[Any, Any]
@@ -46,6 +46,7 @@ class Book:
         self.cancelled: set[UUID] = set()
         self._owing: list[tuple[int, str]] = []
         self._seen: dict[Process, int] = {}
+        self._began: dict[Process, tuple[int, str]] = {}
         self._acts = Acts(self)
 
     # -- seeing ----------------------------------------------------------------------
@@ -62,9 +63,11 @@ class Book:
         match call.verb:
             case "due":
                 self._ticked(process, now, before, made, call.args[0].limit)
-            case "named":
-                release, names = self._release_of(process), call.args[0].names
-                self._seeded(release, names, now, before, made)
+            case "seeding":
+                self._seeded(process, call.args[0].names, now, before, made)
+            case "returned":
+                back = self._retired(process)[: call.args[0].limit]
+                self._seeded(process, back, now, before, made)
             case "orphaned":
                 self._orphaned(now, before, made)
             case "act":
@@ -73,8 +76,10 @@ class Book:
                 self._completed(call, before, now)
             case "sweep":
                 self._seen[process] = now
+                self._began.setdefault(process, (now, process.name))
             case "leave":
                 self._seen.pop(process, None)
+                self._began.pop(process, None)
         if call.verb not in EDITS and made:
             self.wrong("a verb that is no edit changed jobs", call.verb, *made)
         for name, changed in sorted(made.items()):
@@ -177,14 +182,17 @@ class Book:
 
     def _seeded(
         self,
-        release: Release,
+        process: Process,
         names: Iterable[str],
         now: int,
         before: Waiting,
         made: dict[str, Changed],
     ) -> None:
+        """By the youngest; older code adds what is missing, and brings back what is retired."""
+        specs, youngest = self._release_of(process).specs, self._is_youngest(process, now)
         for name in names:
-            wanted, account = release.specs[name], self.accounts.get(name)
+            account = self.accounts.get(name)
+            wanted = specs[name] if youngest or account is None else account.spec
             if account is None:
                 account = self.accounts[name] = Account(wanted, declared=True)
                 self.arm(account, now)
@@ -201,9 +209,26 @@ class Book:
             if one.cancelled:
                 self.wrong("seeding cancelled occurrences", one.after.name)
 
+    def _is_youngest(self, process: Process, now: int) -> bool:
+        began = [self._began[who] for who in self._live(now) if self._release_of(who).specs]
+        return process not in self._began or all(one <= self._began[process] for one in began)
+
+    def _live(self, now: int) -> list[Process]:
+        return [who for who, seen in self._seen.items() if seen > now - self._alive]
+
+    def _retired(self, process: Process) -> list[str]:
+        """Of what a process declares."""
+        known = {name: self.accounts.get(name) for name in self._release_of(process).specs}
+        return sorted(
+            name for name, job in known.items() if job and job.retired and not job.removed
+        )
+
+    def declared_and_retired(self) -> set[str]:
+        live = self._live(self._ground.now)
+        return {name for process in live for name in self._retired(process)}
+
     def _orphaned(self, now: int, before: Waiting, made: dict[str, Changed]) -> None:
-        alive = [who for who, seen in self._seen.items() if seen > now - self._alive]
-        known = {name for who in alive for name in self._release_of(who).specs}
+        known = {name for who in self._live(now) for name in self._release_of(who).specs}
         gone = {
             name: account
             for name, account in self.accounts.items()

@@ -50,7 +50,7 @@ async def advance_then_insert(self: Any) -> int:
         late[found.name] = change
         return replace(change, occurrences=())
 
-    due = Due(self._app, self._batch)
+    due = Due(self._app, self._batch, frozenset(self._left))
     edited = await self._store.perform(self._store.edit_jobs(due, advance))
     self._time.heard(edited.now)
     self.next_tick = edited.next_tick
@@ -102,7 +102,7 @@ def resume_and_make_up(*args: Any) -> Change | None:
     return replace(change, job=armed(change.job, found.job.paused_at))
 
 
-def tick_without_misfires(found: Found, new_id: Any, misfire_after: float) -> Change | None:
+def tick_without_misfires(found: Found, new_id: Any, *args: Any, **how: Any) -> Change | None:
     """What is late just runs."""
     return ticked(found, new_id, 1e6)
 
@@ -173,6 +173,6 @@ MUTANTS: Mapping[str, list[Patch]] = {
     "lets everything overlap": [(Making, "_run", run_at_once)],
     "counts an end twice": [(MemoryStore, "_end_jobs", end_twice)],
     "does not tell removed jobs what the code says": [(seeder, "seeded", leave_removed_alone)],
-    "backfills what is due": [(jobs, "_missed", miss_what_is_due)],
+    "backfills what is due": [(jobs, "missed", miss_what_is_due)],
     "queues up behind the newest id": [(Found, "last", property(newest_id))],
 }

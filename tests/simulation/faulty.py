@@ -151,8 +151,8 @@ class FaultyStore(Store):
     def progress(self, held: Lease, progress: str) -> Flow[None]:
         return named("progress", self._truth.progress(held, progress), held)
 
-    def look(self) -> Flow[Swept]:
-        return named("look", self._truth.look())
+    def look(self, app: str | None = None) -> Flow[Swept]:
+        return named("look", self._truth.look(app))
 
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:
         return named("sweep", self._truth.sweep(presence, ahead, limit))

@@ -11,9 +11,11 @@ import psycopg
 
 from duetime.model.action import NewAction
 from duetime.model.claim import Claim, ClaimOrder, Span
+from duetime.model.ending import Finish
 from duetime.model.filter import Filter
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import lane_of
+from duetime.model.state import Outcome, State
 from duetime.store.sql.pools import Connection
 from duetime.store.sql.postgres import PostgresStore
 from servers import OwnServer
@@ -62,6 +64,11 @@ async def find(store: PostgresStore) -> int:
 async def claim(store: PostgresStore, limit: int = 100) -> Sequence[Claim]:
     order = ClaimOrder(WORKER, [Span(LANE, 0, 0)], limit, 60_000_000)
     return (await store.perform(store.claim(order))).claims
+
+
+def finish(one: Claim, **changes: object) -> Finish:
+    given = {"state": State.succeeded, "outcome": Outcome.succeeded, **changes}
+    return Finish(id=one.id, token=one.token, **given)  # type: ignore[arg-type]
 
 
 def lock(connection: Connection, action: UUID) -> None:

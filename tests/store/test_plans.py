@@ -251,8 +251,8 @@ class TestSqlite:
         store = SqliteStore(full_sqlite)
         statement = first_statement(flows(store)[name][0])
         with closing(sqlite3.connect(full_sqlite)) as connection:
-            sql = "EXPLAIN QUERY PLAN " + store._loader.sql(statement)
-            plan = connection.execute(sql, {"now": NOW, **statement.params}).fetchall()
+            sql, params = store._loader.bound(statement, NOW)
+            plan = connection.execute("EXPLAIN QUERY PLAN " + sql, params).fetchall()
         told = [row[3] for row in plan]
         # To walk a table by its index, newest first, is not to read all of it.
         bad = [
@@ -277,14 +277,28 @@ def explain(url: str, store: PostgresStore, flow: Flow[Any]) -> object:
     with psycopg.connect(url, prepare_threshold=None) as connection:
         if pins is not None:
             connection.execute(pins.text.encode())
-        return _explain(connection, store, first_statement(flow))
+        kept = flow.mode in (Mode.hot, Mode.claim)
+        return (_explain_kept if kept else _explain)(connection, store, first_statement(flow))
+
+
+def _explain_kept(
+    connection: psycopg.Connection[tuple[object, ...]], store: PostgresStore, one: Statement
+) -> object:
+    """The plan that a session keeps, made before any parameter is known."""
+    sql, params = store._loader.for_caller("dollar").bound(one, None)
+    connection.execute(f"PREPARE kept AS {sql}".encode())
+    asked = f"EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE kept ({', '.join(['%s'] * len(params))})"
+    row = psycopg.ClientCursor(connection).execute(asked.encode(), tuple(params)).fetchone()
+    assert row is not None
+    return row[0]
 
 
 def _explain(
     connection: psycopg.Connection[tuple[object, ...]], store: PostgresStore, one: Statement
 ) -> object:
-    sql = "EXPLAIN (FORMAT JSON, COSTS OFF) " + store._loader.sql(one)
-    row = connection.execute(sql.encode(), {"now": None, **one.params}).fetchone()
+    sql, params = store._loader.bound(one, None)
+    sql = "EXPLAIN (FORMAT JSON, COSTS OFF) " + sql
+    row = connection.execute(sql.encode(), params).fetchone()
     assert row is not None
     return row[0]
 

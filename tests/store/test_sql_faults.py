@@ -9,10 +9,9 @@ from uuid import uuid4
 import pytest
 
 from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable
-from duetime.model.claim import Claim, Lease
-from duetime.model.ending import Finish
+from duetime.model.claim import Lease
 from duetime.model.filter import Filter
-from duetime.model.state import Outcome, State
+from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.postgres import PostgresStore
@@ -23,6 +22,7 @@ from store.sql_kit import (
     claim,
     end_others,
     find,
+    finish,
     frozen,
     lock,
     new,
@@ -208,11 +208,6 @@ class TestErrors:
             admin.execute("DROP TABLE duetime_actions")
         with pytest.raises(ConfigError, match="duetime migrate"):
             await store.perform(store.add([new()], "return"))
-
-
-def finish(one: Claim, **changes: object) -> Finish:
-    given = {"state": State.succeeded, "outcome": Outcome.succeeded, **changes}
-    return Finish(id=one.id, token=one.token, **given)  # type: ignore[arg-type]
 
 
 def dying(url: str, mode: Mode, resend: bool = False) -> tuple[Flow[int], list[object]]:

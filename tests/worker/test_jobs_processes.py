@@ -71,6 +71,29 @@ async def test_also_if_they_are_killed_again_and_again(durable_url: str, tmp_pat
             assert_each_once(await app.jobs.runs(f"shop-job-{number}", limit=200))
 
 
+EDITOR = """
+import sys
+from duetime import Duetime, Every
+
+app = Duetime(sys.argv[1], name="shop")
+app.sync.jobs.resume("shop-paused")
+"""
+
+
+async def test_an_edit_by_another_process_is_noticed_at_once(durable_url: str) -> None:
+    ran = asyncio.Event()
+    async with Duetime(durable_url, name="shop", sweep=300, poll=300) as app:
+        app.job("* * * * * *", name="shop-paused")(ran.set)
+        async with app.worker():
+            await app.jobs.pause("shop-paused")
+            ran.clear()
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+            command = [sys.executable, "-c", EDITOR, durable_url]
+            editor = await asyncio.create_subprocess_exec(*command, env=environment)
+            assert await asyncio.wait_for(editor.wait(), 20) == 0
+            await asyncio.wait_for(ran.wait(), 20)
+
+
 async def ticked(app: Duetime) -> None:
     """Until every job has run a few times more."""
     last = f"shop-job-{JOBS - 1}"

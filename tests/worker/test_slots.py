@@ -1,5 +1,7 @@
 """How much a worker claims: what it can run, and a little ahead of that."""
 
+from typing import Any, cast
+
 from duetime.worker.slots import Pool
 
 
@@ -26,3 +28,32 @@ def test_as_many_as_end_in_a_window_are_claimed_ahead() -> None:
     one.measure(2.0)  # a hundred in a second, smoothed with none before
     assert one.room(0.5, 500) == 25
     assert one.room(0.5, 10) == 10
+
+
+def busy(slots: int, ends: int) -> Pool:
+    """All slots taken, and so many ended in the last second, after none before."""
+    one = pool(slots)
+    for _ in range(ends):
+        one.started()
+        one.ended()
+    for _ in range(slots):
+        one.started()
+    one.measure(2.0)
+    return one
+
+
+def test_behind_slow_handlers_nothing_is_claimed() -> None:
+    """Runs of a second that began together end together: what was claimed half a second ahead
+    would wait a whole one, while another worker has nothing to do."""
+    assert busy(100, 790).room(0.5, 500) == 0
+    assert busy(100, 800).room(0.5, 500) == 200
+
+
+def test_claims_are_for_half_of_what_may_be_held_and_never_for_a_few() -> None:
+    one = busy(100, 8000)
+    assert one.room(0.5, 500) == 500
+    ready = cast("Any", one.ready)
+    ready.extend(range(501))
+    assert one.room(0.5, 500) == 0
+    ready.pop()
+    assert one.room(0.5, 500) == 500

@@ -22,8 +22,9 @@ from duetime.cli.failures import advice, plainly, say
 from duetime.cli.loading import load_app
 from duetime.cli.opening import migrating, tables_needed
 from duetime.cli.order import Order
-from duetime.cli.worker import announce, log_to_stderr, run_loop
+from duetime.cli.worker import announce, log_to_stderr
 from duetime.errors import StoreUnavailable
+from duetime.loop import run_loop
 from duetime.worker.memory import freeze
 
 READY = b"ready\n"

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from duetime.cli.actions import cli as actions
+from duetime.cli.bench import bench
 from duetime.cli.cron import cron
 from duetime.cli.demo import demo
 from duetime.cli.doctor import doctor
@@ -31,6 +32,7 @@ cli.add_typer(transitions, name="transitions")
 cli.command("cron")(cron)
 cli.command("migrate")(migrate)
 cli.command("doctor")(doctor)
+cli.command("bench")(bench)
 
 
 def _print_version(asked: bool) -> None:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from duetime.cli.tables import COLORS, OUTCOMES, WIDE, cut, either, value_table
 from duetime.cli.times import milliseconds, shown
+from duetime.errors import DuetimeError
 from duetime.model.duration import amount
 from duetime.model.job import Job, JobState
 from duetime.model.occurrence import Occurrence
@@ -60,7 +61,11 @@ def rule_of(job: Job) -> Recurrence:
 
 
 def words_of(job: Job) -> str:
-    return rule_of(job).describe()
+    """Of a rule that cannot be read here, such as one of a zone that is unknown, its text."""
+    try:
+        return rule_of(job).describe()
+    except DuetimeError:
+        return f"{job.recurrence}, {job.tz}"
 
 
 def state_text(job: Job) -> Text:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Coroutine
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,6 +14,7 @@ from duetime.app import Duetime
 from duetime.cli.loading import load_app, module_and_path
 from duetime.cli.opening import migrating, tables_needed
 from duetime.cli.order import Order
+from duetime.loop import run_loop
 from duetime.store.memory import MemoryStore
 from duetime.store.sql.remedy import masked
 from duetime.worker.slots import Queues
@@ -122,18 +122,3 @@ def warnings(app: Duetime) -> list[str]:
     if isinstance(app.store, MemoryStore):
         found.append("memory:// is seen by this process only: nobody else can schedule for it")
     return found
-
-
-def run_loop(work: Coroutine[Any, Any, None]) -> None:
-    """Run to the end, on uvloop where it is installed."""
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(work)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory

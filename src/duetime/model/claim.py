@@ -25,12 +25,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class ClaimOrder:
-    """Take up to `limit` free actions, span by span in the order given."""
+    """Take up to `limit` free actions, span by span in the order given, but none of the tenants
+    in `apart`."""
 
     worker: str
     spans: Sequence[Span]
     limit: int
     lease: int
+    apart: frozenset[str] = frozenset()
 
 
 class Claim(NamedTuple):
@@ -144,9 +146,9 @@ class Presence:
 @dataclass(frozen=True, slots=True)
 class Swept:
     """What one look at the whole store found. `parents` are those that have ended, or are gone,
-    and for which children still wait: settle them. A sweep alone tells the next tick of the app's
-    jobs, whether one that was introduced is `known`, and whether it is the `youngest` of those
-    alive that declare jobs of the app."""
+    and for which children still wait: settle them. A look that asks for it tells the next tick of
+    the app's jobs; a sweep alone, whether one that was introduced is `known`, and whether it is
+    the `youngest` of those alive that declare jobs of the app."""
 
     now: int
     lanes: Sequence[LaneHead]

@@ -18,7 +18,7 @@ from duetime.model.clock import EPOCH
 from duetime.model.cron_fields import Fields, parse
 from duetime.model.cron_words import in_words
 from duetime.model.duration import instant
-from duetime.model.recurrence import Recurrence
+from duetime.model.recurrence import Grid, Recurrence
 from duetime.model.zone import DAY, Span, Zone, zone
 
 FIRST = (datetime.min.replace(tzinfo=UTC) - EPOCH).days * DAY
@@ -75,6 +75,20 @@ class Cron(Recurrence):
         """Does a fixed local time lie in this gap of the local clock, start <= time < end?"""
         local = None if self._fields.interval else self._first(start)
         return local is not None and local < end
+
+    def _grid(self, second: int) -> Grid:
+        span = self._zone.span(second)
+        even = self._fields.times.seconds == 1 and not span.offset % 60 and not second % 60
+        return Grid(60 if even else 1, span.start, span.end)
+
+    def _filled(self, second: int, step: int) -> tuple[int, int] | None:
+        span, times = self._zone.span(second), self._fields.times
+        whole = times.whole(step)
+        # A fixed one passes over what the local clock shows for the second time.
+        if whole is None or span.offset % step or not self._fields.interval:
+            return None
+        start = second - (second + span.offset) % whole
+        return max(start, span.start), min(start + whole, span.end)
 
     def _forward(self, earliest: int) -> int | None:
         """The first tick at or after this second: from span to span, by the local clock."""

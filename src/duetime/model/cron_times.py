@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+FULL = (1 << 60) - 1
+ALL_DAY = (1 << 24) - 1
+
 
 class Times(NamedTuple):
     """Bit n of each mask says whether n matches."""
@@ -21,6 +24,16 @@ class Times(NamedTuple):
     def newest(self) -> int:
         """The last second of a day that matches."""
         return highest(self.hours) * 3600 + highest(self.minutes) * 60 + highest(self.seconds)
+
+    def whole(self, step: int) -> int | None:
+        """How many seconds around a match it has every `step`th of, a second or a minute: those
+        of a day, an hour, or a minute."""
+        full = self.seconds == FULL if step == 1 else self.seconds & 1
+        if not full:
+            return None
+        if self.minutes != FULL:
+            return 60 if step == 1 else None
+        return 86_400 if self.hours == ALL_DAY else 3600
 
     def first(self, second: int) -> int | None:
         """The first match at or after this second of the day."""

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 class Finish(NamedTuple):
-    """The action is over and moves to history. `job` and `triggered_by` are the action's own."""
+    """The action is over and moves to history. `job` and `triggered_by` are the action's own. One
+    that was `retried` by hand came to an end before, and its job was told so."""
 
     id: UUID
     token: UUID
@@ -29,6 +30,7 @@ class Finish(NamedTuple):
     lost: int = 0
     job: str | None = None
     triggered_by: str | None = None
+    retried: bool = False
 
 
 class Again(NamedTuple):

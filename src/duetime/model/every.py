@@ -8,8 +8,10 @@ from datetime import datetime, timedelta
 from duetime.errors import InvalidRecurrence, shown
 from duetime.model.clock import EPOCH
 from duetime.model.duration import instant
-from duetime.model.recurrence import Recurrence
+from duetime.model.recurrence import Grid, Recurrence
 
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+ALWAYS = 10**12  # seconds
 SHORTEST = timedelta(seconds=1)
 LONGEST = timedelta(days=365_250)
 UNITS = {
@@ -62,6 +64,12 @@ class Every(Recurrence):
     @property
     def zones(self) -> frozenset[str]:
         return frozenset()
+
+    def _grid(self, second: int) -> Grid | None:
+        phase = self.anchor - EPOCH
+        steps = (MINUTE, SECOND)
+        even = [one for one in steps if not self.interval % one and not phase % one]
+        return Grid(even[0] // SECOND, -ALWAYS, ALWAYS) if even else None
 
     def _tick(self, number: int) -> datetime | None:
         try:

@@ -108,12 +108,21 @@ class JobRecord:
         until = self.paused_until
         return self.paused_at is not None and (until is None or now < until)
 
+    def over(self, now: int) -> bool:
+        """Whether no tick will come, though nobody keeps it from coming."""
+        kept = self.removed_at is not None or self.retired_at is not None or self.paused(now)
+        return self.next_due_at is None and not kept
+
     def unpaused(self) -> JobRecord:
         return replace(self, paused_at=None, paused_by=None, pause_note=None, paused_until=None)
 
 
 def rule_of(job: JobRecord) -> Recurrence:
-    return _rule(job.definition.recurrence, job.definition.tz)
+    return rule_in(job.definition)
+
+
+def rule_in(definition: Definition) -> Recurrence:
+    return _rule(definition.recurrence, definition.tz)
 
 
 @lru_cache(maxsize=4096)
@@ -142,12 +151,16 @@ def last_of(unfinished: Sequence[Unfinished]) -> UUID | None:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A job under its lock, with its unfinished occurrences, the oldest first."""
+    """A job under its lock, with its unfinished occurrences, the oldest first. Whoever seeds it
+    is told whether it is the `youngest` worker that declares jobs of its app, and whether the job
+    was `left` to it by another app, of which no worker lives."""
 
     name: str
     job: JobRecord | None
     unfinished: tuple[Unfinished, ...]
     now: int
+    youngest: bool = True
+    left: bool = False
 
     @property
     def last(self) -> UUID | None:
@@ -194,11 +207,14 @@ class Changed:
 @dataclass(frozen=True, slots=True)
 class Edited:
     """What became of an edit of several jobs. `next_tick` is told to whoever asked for those
-    that are due."""
+    that are due, but for those it knew; `busy` names those that whoever seeds must try again,
+    since others hold them, and `unread` those that were meant and that nobody here can read."""
 
     changes: list[Changed]
     next_tick: int | None
     now: int
+    busy: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +229,18 @@ def told(job: JobRecord | None) -> dict[str, object]:
     """What an audit entry says of a job before or after an act."""
     if job is None:
         return {}
+    definition = job.definition
     return {
-        "recurrence": job.definition.recurrence,
-        "tz": job.definition.tz,
+        "recurrence": definition.recurrence,
+        "tz": definition.tz,
+        "kind": definition.kind,
+        "payload": definition.payload,
+        "queue": definition.queue,
+        "priority": definition.priority,
+        "misfire": definition.misfire,
+        "overlap": definition.overlap.value,
+        "jitter": definition.jitter,
+        "alert_after": definition.alert_after,
         "version": job.version,
         "paused": job.paused_at is not None,
         "pause_note": job.pause_note,

@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from duetime.errors import ConfigError, DuetimeError, JobNotFound, StaleVersion
+from duetime.errors import ConfigError, DuetimeError, InvalidRecurrence, JobNotFound, StaleVersion
 from duetime.model.chain import SYSTEM
 from duetime.model.clock import from_micros, maybe_micros
 from duetime.model.ending import Finish
 from duetime.model.ids import NewId
-from duetime.model.job import Change, Definition, Found, JobEnd, JobRecord, Overlap, rule_of
+from duetime.model.job import (
+    Change,
+    Definition,
+    Found,
+    JobEnd,
+    JobRecord,
+    Overlap,
+    rule_in,
+    rule_of,
+)
 from duetime.model.occurrence import occurrence, skipped
 from duetime.model.state import State
 from duetime.model.tenant import Scope, sees
@@ -23,19 +32,22 @@ ASTRAY = 3_600_000_000
 
 
 def seeded(found: Found, wanted: Definition, app: str, tick: Tick) -> Change | None:
-    """What a worker that declares it makes of it: the definition is the code's, the
+    """What a worker that declares it makes of it: the definition is the youngest code's, the
     administrative state the administrators'."""
     job = found.job
     if job is None:
         return Change(job=_new(wanted, app, SYSTEM, found.now, declared=True))
-    if job.app != app or not job.declared:
+    if (job.app != app and not found.left) or not job.declared:
         raise _taken(job, app)
+    if not found.youngest:
+        wanted = job.definition
     astray = _astray(job, found.now)
-    if job.definition == wanted and job.retired_at is None and not astray:
+    kept = job.app == app and job.retired_at is None
+    if job.definition == wanted and kept and not astray:
         return None
     came = _caught_up(found, job, tick)
     rearm = astray or job.retired_at is not None
-    back = replace(came.job, retired_at=None)
+    back = replace(came.job, retired_at=None, app=app)
     return replace(came, job=_redefined(back, wanted, SYSTEM, found.now, rearm=rearm))
 
 
@@ -46,17 +58,33 @@ def put(
     job = found.job
     if job is None:
         _refuse_stale(wanted.name, version, 0)
+        _refuse_over(wanted, found.now)
         new = _new(wanted, app, by, found.now, declared=False)
         return Change(job=new, verb="put", by=by)
     if job.declared or job.app != app or job.tenant != wanted.tenant:
         raise _taken(job, app)
-    _refuse_stale(job.name, version, job.version)
-    if job.definition == wanted and job.removed_at is None:
+    gone = job.removed_at is not None
+    if not (gone and version == 0):
+        _refuse_stale(job.name, version, job.version)
+    if job.definition == wanted and not gone:
         return None
+    _refuse_over(wanted, found.now)
     came = _caught_up(found, job, tick)
-    back = replace(came.job, removed_at=None)
-    after = _redefined(back, wanted, by, found.now, rearm=job.removed_at is not None)
+    back = _reborn(came.job) if gone else came.job
+    after = _redefined(back, wanted, by, found.now, rearm=gone)
     return replace(came, job=after, verb="put", by=by)
+
+
+def _reborn(job: JobRecord) -> JobRecord:
+    """Made anew under an old name: with its history, without what was on its mind."""
+    return replace(
+        job.unpaused(),
+        removed_at=None,
+        consecutive_failures=0,
+        last_error=None,
+        failing_since=None,
+        told_by=None,
+    )
 
 
 def paused(
@@ -128,6 +156,14 @@ def retired(found: Found, tick: Tick) -> Change | None:
     return replace(came, job=replace(came.job, retired_at=found.now, next_due_at=None))
 
 
+def realigned(found: Found) -> Change | None:
+    """Armed by its rule again, if a clock that was ahead had armed it."""
+    job = found.job
+    if job is None or not _astray(job, found.now):
+        return None
+    return Change(job=armed(job, found.now))
+
+
 def backfilled(
     found: Found, tenant: Scope, ticks: Sequence[int], by: str, new_id: NewId
 ) -> Change | None:
@@ -142,11 +178,12 @@ def backfilled(
 
 
 def ended(job: JobRecord, end: Finish, now: int) -> JobRecord:
-    """An occurrence came to its end. Failures are counted until a success; being cancelled is
-    neither."""
+    """An occurrence came to its end. Failures are counted until a success, each occurrence once
+    however often it is retried by hand; being cancelled is neither."""
     after = replace(
         job,
-        last_started_at=end.started_at,
+        # Of one that was lost, nobody can tell any more.
+        last_started_at=job.last_started_at if end.started_at is None else end.started_at,
         last_finished_at=now,
         last_outcome=end.outcome,
         triggered_by=end.triggered_by,
@@ -155,7 +192,7 @@ def ended(job: JobRecord, end: Finish, now: int) -> JobRecord:
         well = replace(after, consecutive_failures=0, last_error=None, failing_since=None)
         return replace(well, told_by=job.told_by if job.failing_since is None else str(end.token))
     if end.state is State.failed:
-        failures = job.consecutive_failures + 1
+        failures = job.consecutive_failures + (not end.retried)
         ill = replace(after, consecutive_failures=failures, last_error=end.error)
         if job.failing_since is None and failures >= job.definition.alert_after:
             return replace(ill, failing_since=now, told_by=str(end.token))
@@ -177,7 +214,12 @@ def armed(job: JobRecord, now: int) -> JobRecord:
         return replace(job, next_due_at=None)
     last = job.last_tick if job.last_tick and job.last_tick - now < ASTRAY else now
     after = max(now, last, (job.paused_until or now) - 1)
-    return replace(job, next_due_at=maybe_micros(rule_of(job).next(from_micros(after))))
+    try:
+        following = rule_of(job).wake(from_micros(after))
+    except DuetimeError:
+        # Whoever can read its rule will find the next tick from here on.
+        return replace(job, next_due_at=after)
+    return replace(job, next_due_at=maybe_micros(following))
 
 
 def _new(wanted: Definition, app: str, by: str, now: int, *, declared: bool) -> JobRecord:
@@ -235,6 +277,12 @@ def _visible(found: Found, tenant: Scope) -> JobRecord:
 def _refuse_stale(name: str, given: int | None, found: int) -> None:
     if given is not None and given != found:
         raise StaleVersion(name, given, found)
+
+
+def _refuse_over(wanted: Definition, now: int) -> None:
+    if rule_in(wanted).wake(from_micros(now)) is None:
+        remedy = "its last tick has passed; give a rule that still has ticks to come"
+        raise InvalidRecurrence("recurrence", wanted.recurrence, remedy)
 
 
 def _taken(job: JobRecord, app: str) -> ConfigError:

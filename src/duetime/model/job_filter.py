@@ -26,11 +26,23 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
+class Seeding:
+    """These, whether they are there or not, except what others hold in this moment; as they are
+    seeded by `worker` of `app`; workers count as alive for `alive` microseconds."""
+
+    names: tuple[str, ...]
+    app: str
+    worker: str
+    alive: int
+
+
+@dataclass(frozen=True, slots=True)
 class Due:
-    """Those of an app whose tick has come."""
+    """Those of an app whose tick has come, but for some."""
 
     app: str
     limit: int
+    but: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +55,25 @@ class Orphaned:
     limit: int
 
 
-Which = Named | Due | Orphaned
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """Retired ones of an app that `worker` declares."""
+
+    app: str
+    worker: str
+    alive: int
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Those of an app whose tick comes more than `ahead` microseconds from now, by name: the first
+    `limit` after a name."""
+
+    app: str
+    ahead: int
+    after: str
+    limit: int
+
+
+Which = Named | Seeding | Due | Orphaned | Returned | Ahead

@@ -19,7 +19,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-SHARDS = 8
+# One for what belongs to no tenant, the others for all tenants. It has no divisor in common with
+# the number of rounds below, so that each shard leads with each priority.
+SHARDS = 16
 
 
 class Priority(StrEnum):
@@ -61,7 +63,7 @@ class Lane:
 
 
 def lane_of(queue: str, priority: int, tenant: str | None, *, suspect: bool = False) -> str:
-    shard = 0 if tenant is None else zlib.crc32(tenant.encode()) % SHARDS
+    shard = 0 if tenant is None else 1 + zlib.crc32(tenant.encode()) % (SHARDS - 1)
     return f"{'s.' if suspect else ''}{priority}.{shard}.{queue}"
 
 

@@ -142,6 +142,10 @@ class Payloads:
         """Every wire name this app can decode, aliases included."""
         return sorted(self._by_kind)
 
+    def find(self, kind: str) -> PayloadType | None:
+        """What a name means today, be it an alias."""
+        return self._by_kind.get(kind)
+
     def knows(self, kind: str, version: int) -> bool:
         entry = self._by_kind.get(kind)
         return entry is not None and entry.version >= version
@@ -171,15 +175,14 @@ class Payloads:
 
     def encode_as(self, entry: PayloadType, payload: object, limit: int) -> str:
         try:
-            data = entry.adapter.dump_python(payload, mode="json", warnings="error")
-            text = to_json(data)
-            size = len(text.encode())
+            data = entry.adapter.serializer.to_json(payload, warnings="error")
+            text, size = data.decode(), len(data)
             if "null" in text:
-                # Pydantic writes null for NaN where a field's type says no more than Any.
+                # Pydantic writes null for NaN and infinity.
                 to_json(_plain(entry.adapter.dump_python(payload)))
             if "u0000" in text and NUL.search(text):
                 raise ValueError("NUL (\\x00) cannot be kept by every store; leave it out")
-            entry.adapter.validate_json(text)
+            entry.adapter.validator.validate_json(data)
         except Exception as error:
             raise InvalidPayload(entry.kind, _reason(error)) from error
         if size > limit:

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
 
 from duetime.errors import InvalidRecurrence
 from duetime.model.clock import EPOCH, MICROSECOND
@@ -19,8 +20,19 @@ from duetime.model.zone import DAY, Span, zone
 
 SECOND = timedelta(seconds=1)
 BEGINNING = datetime.min.replace(tzinfo=UTC)
-# An exclusion that leaves nothing of two endless rules can only be guessed: after so many ticks.
-PATIENCE = 100_000
+END = datetime.max.replace(tzinfo=UTC)
+# So many excluded ticks are looked at in one go. That an exclusion leaves nothing of two endless
+# rules can only be guessed: after so many goes.
+PATIENCE = 10_000
+GOES = 10
+
+
+class Grid(NamedTuple):
+    """From `start` until before `end`, in seconds, ticks lie on whole multiples of `step` only."""
+
+    step: int
+    start: int
+    end: int
 
 
 class Recurrence(ABC):
@@ -31,6 +43,11 @@ class Recurrence(ABC):
     @abstractmethod
     def next(self, after: datetime) -> datetime | None:
         """The first tick strictly after `after`; None when there is none up to year 9999."""
+
+    def wake(self, after: datetime) -> datetime | None:
+        """The next tick; or, where very many in a row are excluded, an instant before it, from
+        which to go on. None only if there is none."""
+        return self.next(after)
 
     @abstractmethod
     def latest(self, after: datetime, until: datetime) -> datetime | None:
@@ -80,6 +97,16 @@ class Recurrence(ABC):
     def _without(self, excluded: Exclusions) -> Recurrence:
         return Without(self, excluded)
 
+    # Long exclusions are passed in large steps, where two rules allow it.
+
+    def _grid(self, second: int) -> Grid | None:
+        """Where its ticks around this one lie."""
+        return None
+
+    def _filled(self, second: int, step: int) -> tuple[int, int] | None:
+        """Around one of its ticks: from when until before when it has every multiple of `step`."""
+        return None
+
 
 Excluded = date | datetime | Recurrence
 
@@ -100,6 +127,10 @@ class AnyOf(Recurrence):
         ticks = [rule.next(after) for rule in self.rules]
         return min((tick for tick in ticks if tick is not None), default=None)
 
+    def wake(self, after: datetime) -> datetime | None:
+        wakes = [rule.wake(after) for rule in self.rules]
+        return min((wake for wake in wakes if wake is not None), default=None)
+
     def latest(self, after: datetime, until: datetime) -> datetime | None:
         ticks = [rule.latest(after, until) for rule in self.rules]
         return max((tick for tick in ticks if tick is not None), default=None)
@@ -114,6 +145,11 @@ class AnyOf(Recurrence):
     def _without(self, excluded: Exclusions) -> Recurrence:
         # Each rule by itself: an excluded date is a date in the zone of the rule it is taken from.
         return AnyOf(rule._without(excluded) for rule in self.rules)
+
+    def _filled(self, second: int, step: int) -> tuple[int, int] | None:
+        tick = EPOCH + timedelta(seconds=second)
+        filled = (rule._filled(second, step) for rule in self.rules if tick in rule)
+        return next((stretch for stretch in filled if stretch is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +176,24 @@ class Without(Recurrence):
     excluded: Exclusions
 
     def next(self, after: datetime) -> datetime | None:
+        for _ in range(GOES):
+            tick = self.wake(after)
+            if tick is None or self._skipped(tick) is None:
+                return tick
+            after = tick
+        return None
+
+    def wake(self, after: datetime) -> datetime | None:
         tick = self.rule.next(after)
         for _ in range(PATIENCE):
             if tick is None or (skipped := self._skipped(tick)) is None:
                 return tick
             tick = self.rule.next(skipped[1])
-        return None
+        return tick
 
     def latest(self, after: datetime, until: datetime) -> datetime | None:
         tick = self.rule.latest(after, until)
-        for _ in range(PATIENCE):
+        for _ in range(PATIENCE * GOES):
             if tick is None or (skipped := self._skipped(tick)) is None:
                 return tick
             tick = self.rule.latest(after, skipped[0])
@@ -180,9 +224,20 @@ class Without(Recurrence):
             day = (seconds + span.offset) // DAY
             if date.fromordinal(day + EPOCH_DAY) in self.excluded.dates:
                 return _around(day, span)
-        if tick in self.excluded.instants or any(tick in rule for rule in self.excluded.rules):
+        if tick in self.excluded.instants:
             return tick - MICROSECOND, tick
-        return None
+        rule = next((rule for rule in self.excluded.rules if tick in rule), None)
+        return None if rule is None else self._passed(tick, rule)
+
+    def _passed(self, tick: datetime, excluded: Recurrence) -> tuple[datetime, datetime]:
+        """With its neighbours, if they are all excluded too."""
+        second = (tick - EPOCH) // SECOND
+        grid = self.rule._grid(second)
+        filled = None if grid is None else excluded._filled(second, grid.step)
+        if grid is None or filled is None:
+            return tick - MICROSECOND, tick
+        start, end = max(filled[0], grid.start), min(filled[1], grid.end)
+        return _before(start), _before(end)
 
 
 def _around(day: int, span: Span) -> tuple[datetime, datetime]:
@@ -190,11 +245,15 @@ def _around(day: int, span: Span) -> tuple[datetime, datetime]:
     may then be set back to the day before, which is not excluded."""
     start = max(day * DAY - span.offset, span.start)
     end = min((day + 1) * DAY - span.offset, span.end)
-    return _moment(start) - MICROSECOND, _moment(end) - MICROSECOND
+    return _before(start), _before(end)
 
 
-def _moment(seconds: int) -> datetime:
-    return EPOCH + timedelta(seconds=seconds)
+def _before(second: int) -> datetime:
+    """The last instant before it, as far as the calendar goes."""
+    try:
+        return EPOCH + timedelta(seconds=second) - MICROSECOND
+    except OverflowError:
+        return BEGINNING if second < 0 else END
 
 
 def _sorted_out(excluded: Excluded | Iterable[Excluded]) -> Exclusions:

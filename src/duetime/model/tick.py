@@ -17,12 +17,17 @@ from duetime.model.occurrence import occurrence
 SECOND = 1_000_000
 
 
-def ticked(found: Found, new_id: NewId, misfire_after: float) -> Change | None:
-    """Deal with every tick that has come; None if somebody else did meanwhile."""
+def ticked(
+    found: Found, new_id: NewId, misfire_after: float, *, held: bool = False
+) -> Change | None:
+    """Deal with every tick that has come; None if somebody else did meanwhile. What is late only
+    since somebody `held` the job was not missed: the newest of it runs under every policy."""
     job, now = found.job, found.now
     if job is None or job.next_due_at is None or job.next_due_at > now:
         return None
     rule, misfire = rule_of(job), Misfire.from_text(job.definition.misfire)
+    if held and misfire.policy is MisfirePolicy.skip:
+        misfire = Misfire.once()
     due = decide(rule, from_micros(job.next_due_at - 1), from_micros(now), misfire, misfire_after)
     making = Making(job, found, new_id)
     # Ticks that are made up run one after another: that is what they are made up for.
@@ -30,7 +35,7 @@ def ticked(found: Found, new_id: NewId, misfire_after: float) -> Change | None:
     queued = bool(late) and misfire.policy is MisfirePolicy.all
     occurrences = [*making.misfired(due.misfired), *making.run(due.run, queued=queued)]
     ticks = [one.tick for one in occurrences if one.tick is not None]
-    following = rule.next(from_micros(now))
+    following = rule.wake(from_micros(now))
     after = replace(
         job.unpaused(),
         last_tick=max(ticks, default=job.last_tick),

@@ -204,11 +204,14 @@ class Store(ABC):
         returns is written.
         `decide` may be called again for a job, and what it raises undoes all.
 
-        Due and Orphaned jobs that another transaction holds are passed over; Named ones are
-        waited for, and given as None if they are not there. An occurrence whose (job, tick) was
-        stored before, by whatever edit and however long its action is gone, is not stored
-        again; one that is `skipped` is stored as cancelled with that reason. Of those to cancel,
-        only what is scheduled, and held by nobody, is. Each Change with a verb is audited.
+        Jobs that another transaction holds are passed over, and of Seeding named as `busy`;
+        Named ones are waited for. Of Named and Seeding, what is not there is given as None.
+        Whether the worker of Seeding and Returned is the youngest is asked when the jobs are
+        held, so that older code never overwrites what younger code has seeded. An occurrence
+        whose (job, tick) was stored before, by whatever edit and however long its action is gone,
+        is not stored again; one that is `skipped` is stored as cancelled with that reason. Of
+        those to cancel, only what is scheduled, and held by nobody, is. Each Change with a verb is
+        audited.
         Occurrences wake; so do jobs with a next tick, on the lane of their app, unless they
         were asked for as Due: then the next tick of that app is returned."""
 
@@ -258,9 +261,9 @@ class Store(ABC):
         """Note how far the run is. LeaseLost if the token is no longer stored."""
 
     @abstractmethod
-    def look(self) -> Flow[Swept]:
-        """Each lane that holds an unfinished action with the due time of its next free one; a
-        read, without looking for expired leases."""
+    def look(self, app: str | None = None) -> Flow[Swept]:
+        """Each lane that holds an unfinished action with the due time of its next free one, and
+        the next tick of an app; a read, without looking for expired leases."""
 
     @abstractmethod
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:

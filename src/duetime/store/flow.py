@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -58,6 +58,15 @@ def extended(mode: Mode) -> Mode:
 
 
 @dataclass(frozen=True, slots=True)
+class Together(Generic[T]):
+    """What a verb asks for, and the verb that does the same for many such items at once: those
+    that are asked for at the same time may share a transaction. None has to do with another."""
+
+    item: Any
+    many: Callable[[Sequence[Any]], Flow[Sequence[T]]]
+
+
+@dataclass(frozen=True, slots=True)
 class Flow(Generic[T]):
     """A verb ready to be performed. Starting it again is safe until it was committed.
 
@@ -71,6 +80,7 @@ class Flow(Generic[T]):
     resend: bool = False
     resent: Flow[T] | None = None
     within: float | None = None
+    together: Together[T] | None = None
 
 
 def flow(

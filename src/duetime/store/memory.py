@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import TypeVar
 from uuid import UUID, uuid4
 
@@ -234,9 +235,13 @@ class MemoryStore(MemoryJobs):
         now = self._now()
         claims: list[Claim] = []
         for span in order.spans:
-            due = self._rows.lanes.due(span, now, order.limit - len(claims))
+            free = filter(lambda one: self._is_for(order, one), self._rows.lanes.due(span, now))
+            due = list(islice(free, order.limit - len(claims)))
             claims += [self._claim_one(action_id, order, now) for action_id in due]
         return Claimed(now, claims)
+
+    def _is_for(self, order: ClaimOrder, action_id: UUID) -> bool:
+        return self._rows.unfinished[action_id].record.tenant not in order.apart
 
     def _claim_one(self, action_id: UUID, order: ClaimOrder, now: int) -> Claim:
         row = self._rows.unfinished[action_id]
@@ -314,8 +319,9 @@ class MemoryStore(MemoryJobs):
         self._rows.put(replace(row, record=replace(row.record, progress=progress)))
 
     @immediate
-    def look(self) -> Swept:
-        return Swept(self._now(), self._rows.lanes.heads(), [])
+    def look(self, app: str | None = None) -> Swept:
+        next_tick = None if app is None else self._next_tick(app)
+        return Swept(self._now(), self._rows.lanes.heads(), [], next_tick=next_tick)
 
     @immediate
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Swept:
@@ -332,7 +338,7 @@ class MemoryStore(MemoryJobs):
             parents,
             self._next_tick(presence.app),
             known,
-            self._is_youngest(seen, now),
+            self._is_youngest(seen, now - presence.alive),
         )
 
     @immediate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from duetime.model.action import Record
@@ -22,7 +22,16 @@ from duetime.model.job import (
     told,
 )
 from duetime.model.job_edit import ended, retold
-from duetime.model.job_filter import Due, JobFilter, Named, Orphaned, Which
+from duetime.model.job_filter import (
+    Ahead,
+    Due,
+    JobFilter,
+    Named,
+    Orphaned,
+    Returned,
+    Seeding,
+    Which,
+)
 from duetime.model.lane import job_lane
 from duetime.model.move import cancelled
 from duetime.model.occurrence import happened, in_turn, relinked
@@ -85,13 +94,15 @@ class MemoryJobs(Store, ABC):
     @immediate
     def _edit(self, which: Which, decide: Decide) -> Edited:
         changes = []
+        youngest, now = self._seeds(which), self._now()
         for name in self._meant(which):
-            found = Found(name, self._rows.jobs.get(name), self._unfinished(name), self._now())
+            job, unfinished = self._rows.jobs.get(name), self._unfinished(name)
+            found = Found(name, job, unfinished, now, youngest, self._is_left(which, job))
             change = decide(found)
             if change is not None:
                 changes.append(self._change(found, change))
         if isinstance(which, Due):
-            return Edited(changes, self._next_tick(which.app), self._now())
+            return Edited(changes, self._next_tick(which.app, which.but), self._now())
         for one in changes:
             if one.after.next_due_at is not None:
                 lane = job_lane(one.after.app)
@@ -100,17 +111,40 @@ class MemoryJobs(Store, ABC):
 
     def _meant(self, which: Which) -> list[str]:
         match which:
-            case Named(names):
+            case Named(names) | Seeding(names):
                 return sorted(names)
-            case Due(app, limit):
+            case Due(app, limit, but):
                 due = [job for job in self._rows.jobs.values() if job.app == app]
-                ripe = [(job.next_due_at, job.name) for job in due if self._is_due(job)]
+                known = [job for job in due if job.name not in but]
+                ripe = [(job.next_due_at, job.name) for job in known if self._is_due(job)]
                 return [name for _, name in sorted(ripe)][:limit]
             case Orphaned(app, alive, limit):
-                known = self._known(app, self._now() - alive)
+                declared_now = self._known(app, self._now() - alive)
                 declared = [j for j in self._rows.jobs.values() if j.app == app and j.declared]
                 lost = [j for j in declared if not (j.retired_at or j.removed_at)]
-                return sorted(job.name for job in lost if job.name not in known)[:limit]
+                return sorted(job.name for job in lost if job.name not in declared_now)[:limit]
+            case Returned(app, worker, _, limit):
+                seen = self._rows.workers.get(worker)
+                own = [self._rows.jobs.get(one) for one in seen.presence.jobs] if seen else []
+                ours = [job for job in own if job is not None and job.app == app and job.declared]
+                back = [job for job in ours if job.retired_at and not job.removed_at]
+                return sorted(job.name for job in back)[:limit]
+            case Ahead(app, ahead, after, limit):
+                ours = [job for job in self._rows.jobs.values() if job.app == app]
+                far = [j.name for j in ours if (j.next_due_at or 0) > self._now() + ahead]
+                return sorted(name for name in far if name > after)[:limit]
+
+    def _is_left(self, which: Which, job: JobRecord | None) -> bool:
+        if not isinstance(which, Seeding) or job is None or job.app == which.app:
+            return False
+        return not self._live(job.app, self._now() - which.alive)
+
+    def _seeds(self, which: Which) -> bool:
+        """Whether whoever seeds is the youngest that may."""
+        if not isinstance(which, Seeding | Returned):
+            return True
+        seen = self._rows.workers.get(which.worker)
+        return seen is None or self._is_youngest(seen, self._now() - which.alive)
 
     def _is_due(self, job: JobRecord) -> bool:
         return job.next_due_at is not None and job.next_due_at <= self._now()
@@ -122,16 +156,17 @@ class MemoryJobs(Store, ABC):
         known = self._rows.workers.values()
         return [one for one in known if one.presence.app == app and one.seen_at > since]
 
-    def _is_youngest(self, worker: Seen, now: int) -> bool:
+    def _is_youngest(self, worker: Seen, since: int) -> bool:
         """Of those that declare jobs of its app."""
         own = (worker.started_at, worker.presence.id)
-        others = self._live(worker.presence.app, now - worker.presence.alive)
+        others = self._live(worker.presence.app, since)
         return not any(
             (one.started_at, one.presence.id) > own for one in others if one.presence.jobs
         )
 
-    def _next_tick(self, app: str) -> int | None:
-        ticks = (job.next_due_at for job in self._rows.jobs.values() if job.app == app)
+    def _next_tick(self, app: str, but: Container[str] = ()) -> int | None:
+        ours = (job for job in self._rows.jobs.values() if job.app == app)
+        ticks = (job.next_due_at for job in ours if job.name not in but)
         return min((tick for tick in ticks if tick is not None), default=None)
 
     def _unfinished(self, name: str) -> tuple[Unfinished, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -57,12 +57,12 @@ class Lanes:
         if not shelf.free and not shelf.held:
             del self._shelves[row.lane]
 
-    def due(self, span: Span, now: int, limit: int) -> Sequence[UUID]:
-        """Up to `limit` free actions of a span, by due time."""
+    def due(self, span: Span, now: int) -> Iterator[UUID]:
+        """The free actions of a span, by due time."""
         free = self._free(span.lane)
         start = bisect_left(free, (span.since, FIRST_ID))
         end = bisect_left(free, (now + span.ahead + 1, FIRST_ID))
-        return [action_id for _, action_id in free[start : min(end, start + limit)]]
+        return (free[place][1] for place in range(start, end))
 
     def held(self) -> Iterator[UUID]:
         for shelf in self._shelves.values():

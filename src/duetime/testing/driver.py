@@ -137,7 +137,7 @@ class Testing:
         app, settings = self._app, self._app.worker_settings()
         parts, time = app.parts, StoreTime(app.clock, monotonic)
         seeder = Seeder(
-            app.store, parts.telling, parts.jobs, time, settings, self._ids, lambda: False
+            NAME, app.store, parts.telling, parts.jobs, time, settings, self._ids, lambda: False
         )
         await seeder.seed()
         reporter = Reporter(app.parts)

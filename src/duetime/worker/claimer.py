@@ -9,6 +9,7 @@ from duetime.model.claim import Claim, Claimed, ClaimOrder, LaneHead, Span
 from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
+from duetime.worker.aside import Aside, few, shared
 from duetime.worker.held import Held, Holdings
 from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import NO_HURRY, Service
@@ -77,6 +78,7 @@ class Claimer:
         self._unseen: dict[str, int] = {}
         self._overlooked: set[str] = set()
         self._withheld = Withheld()
+        self._asides = {pool: Aside() for pool in pools}
         self._turn = 0
         self.stopping = False
         self.service = Service("claim", self._step)
@@ -156,7 +158,9 @@ class Claimer:
         if lone is not None:
             return await self._claim_alone(pool, lone)
         if due:
-            return await self._claim(pool, due, 0, pool.room_now(self._preclaim, self._batch))
+            room = pool.room_now(self._preclaim, self._batch)
+            room -= await self._claim_aside(pool, due, room)
+            return not room or await self._claim(pool, due, 0, room)
         soon = [one.lane for one in openings]
         return bool(soon) and await self._claim(pool, soon, self._ahead, self._room(pool))
 
@@ -204,6 +208,17 @@ class Claimer:
             self._exhausted([lane], fruitful=True)
         return True
 
+    async def _claim_aside(self, pool: Pool, lanes: Sequence[Lane], room: int) -> int:
+        """Some of those that wait behind what others have crowded in; how many came."""
+        lanes, aside, began = shared(lanes), self._asides[pool], self._time.monotonic()
+        apart = aside.crowding(pool, self._holdings, began) if lanes else frozenset()
+        if not apart:
+            return 0
+        taken = await self._ask(pool, lanes, 0, few(pool, room), apart)
+        now = self._time.monotonic()
+        aside.took(now - began, now)
+        return taken
+
     async def _claim(self, pool: Pool, lanes: Sequence[Lane], ahead: int, limit: int) -> bool:
         taken = await self._ask(pool, lanes, ahead, limit)
         if taken >= limit:
@@ -211,21 +226,29 @@ class Claimer:
         self._exhausted(lanes, fruitful=taken > 0)
         return False
 
-    async def _ask(self, pool: Pool, lanes: Sequence[Lane], ahead: int, limit: int) -> int:
+    async def _ask(
+        self,
+        pool: Pool,
+        lanes: Sequence[Lane],
+        ahead: int,
+        limit: int,
+        apart: frozenset[str] = frozenset(),
+    ) -> int:
         """How many came."""
         self._turn += 1
         visited = [lane.text for lane in visit_order(lanes, self._turn)]
         spans = [Span(lane, self._cursors.get(lane, FIRST), ahead) for lane in visited]
-        order = ClaimOrder(self._worker, spans, limit, int(self._lease * SECOND))
+        order = ClaimOrder(self._worker, spans, limit, int(self._lease * SECOND), apart)
         sent = self._time.monotonic()
         claimed = await self._store.perform(self._store.claim(order))
         self._time.heard(claimed.now)
+        if not apart:
+            self._advance(claimed)  # else those that were left out stand before these
         self._take(pool, claimed, sent)
         return len(claimed.claims)
 
     def _take(self, pool: Pool, claimed: Claimed, sent: float) -> None:
         """From here on the claims are ours: held, renewed, and started in their time."""
-        self._advance(claimed)
         self._count_overlooked(claimed.claims)
         lease_ends = sent + self._lease
         taken = [Held(claim, pool, lease_ends) for claim in claimed.claims]

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
 
-from duetime.errors import InvalidArgument, LeaseLost
+from duetime.errors import InvalidArgument, InvalidPayload, LeaseLost
 from duetime.model.ending import Completed, Ending, Finish
 from duetime.model.outcome import cut
 from duetime.model.state import Outcome, State
@@ -66,7 +66,7 @@ class Completer:
         if not self._waiting:
             return NO_HURRY
         await self._gather()
-        await self.flush()
+        await self._send(_batches(self._waiting, self._batch)[0])
         return 0.0 if self._waiting else NO_HURRY
 
     async def _gather(self) -> None:
@@ -90,7 +90,7 @@ class Completer:
         try:
             sent = [(held.claim, self._waiting[held]) for held in batch]
             done = await self._store.perform(self._telling.complete(sent, impatient=True))
-        except InvalidArgument as error:
+        except (InvalidArgument, InvalidPayload) as error:
             await self._isolate(batch, error)
             return
         everything = len(done.ended) == len(batch)
@@ -116,7 +116,7 @@ class Completer:
         for held, ending in again.items():
             self.add(held, ending)
 
-    async def _isolate(self, batch: list[Held], error: InvalidArgument) -> None:
+    async def _isolate(self, batch: list[Held], error: Exception) -> None:
         """The store refused the data of some ending: halve until it is found, fail that one.
         Any other error is no reason to change what a handler did: it is sent again."""
         if len(batch) > 1:
@@ -135,6 +135,7 @@ class Completer:
             started_at=ending.started_at,
             job=held.claim.job,
             triggered_by=held.claim.triggered_by,
+            retried=held.claim.base_attempt > 0,
         )
         if ending == plain:
             # Not even that it failed: it must not hold up the others.

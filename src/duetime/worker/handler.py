@@ -120,9 +120,16 @@ class Handlers:
         """The handler of a kind, by whichever of its names."""
         return self._by_kind.get(self._payloads.wire_name(kind))
 
+    def find(self, kind: str, version: int) -> Handler | None:
+        """The handler of a kind, if it understands that version of the payload."""
+        entry = self._payloads.find(kind)
+        if entry is None or entry.version < version:
+            return None
+        return self._by_kind.get(entry.kind)
+
     def runs(self, kind: str, version: int) -> bool:
         """Whether a worker of this app can run that version of the kind."""
-        return self.get(kind) is not None and self._payloads.knows(kind, version)
+        return self.find(kind, version) is not None
 
     def kinds(self) -> list[str]:
         """Every wire name that a worker of this app runs, aliases included."""

@@ -30,7 +30,8 @@ class Companion(Protocol):
 
     async def start(self) -> None: ...
 
-    async def stop(self) -> None: ...
+    async def stop(self) -> None:
+        """May be cancelled, and called again."""
 
 
 @dataclass(frozen=True, slots=True)

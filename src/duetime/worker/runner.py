@@ -80,23 +80,14 @@ class Runner:
 
     async def run(self, held: Held) -> None:
         # Its time has come: a reply that was slow may since have made us know less of the time.
-        held.started_at = max(self._time.now(), held.claim.due_at)
-        handler = self._parts.handlers.get(held.claim.kind)
-        end: End | Recorded | None = self._refuse(held.claim)
-        if end is None and handler is not None:
-            end = await self._attempt(held, handler)
+        claim = held.claim
+        held.started_at = max(self._time.now(), claim.due_at)
+        handler = self._parts.handlers.find(claim.kind, claim.version)
+        end = _parked(claim) if handler is None else await self._attempt(held, handler)
         if isinstance(end, Recorded):
             self._recorded(held, end)
         elif end is not None:
             self._ended(held, self._decide(held, handler, end))
-
-    def _refuse(self, claim: Claim) -> Parked | None:
-        if self._parts.handlers.runs(claim.kind, claim.version):
-            return None
-        return Parked(
-            f"parked: no worker so far has a handler for kind {claim.kind!r}, "
-            f"payload version {claim.version}"
-        )
 
     def _decide(self, held: Held, handler: Handler | None, end: End) -> Ending:
         held.ended_at = self._time.now()
@@ -302,6 +293,13 @@ class Runner:
 
     def _shown(self, record: Record | None) -> Action | None:
         return None if record is None else self._parts.payloads.action(record)
+
+
+def _parked(claim: Claim) -> Parked:
+    return Parked(
+        f"parked: no worker so far has a handler for kind {claim.kind!r}, "
+        f"payload version {claim.version}"
+    )
 
 
 def _ask(held: Held) -> None:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Container, Sequence
 from functools import partial
 
-from duetime.errors import InvalidArgument
+from duetime.errors import DuetimeError, InvalidArgument
 from duetime.model.claim import alive_for
 from duetime.model.ids import NewId
-from duetime.model.job import Change, Found
-from duetime.model.job_edit import retired, seeded
-from duetime.model.job_filter import Named, Orphaned
+from duetime.model.job import Change, Decide, Edited, Found
+from duetime.model.job_edit import ASTRAY, realigned, retired, seeded
+from duetime.model.job_filter import Ahead, Orphaned, Returned, Seeding, Which
 from duetime.model.tick import ticked
 from duetime.store.base import Store
 from duetime.worker.declared import DeclaredJobs
+from duetime.worker.held_up import LONGEST, HeldUp
 from duetime.worker.parts import WorkerSettings
-from duetime.worker.service import Service
+from duetime.worker.service import NO_HURRY, Service
 from duetime.worker.storetime import StoreTime
 from duetime.worker.telling import Telling
 
@@ -24,18 +26,20 @@ log = logging.getLogger("duetime.worker")
 
 # A look for jobs that have lost their code comes every so many sweeps.
 SWEEPS_BETWEEN = 6
+MICROSECONDS = 1_000_000
 
 
 class Seeder:
-    """Seeds when the worker starts; once a minute it looks whether a job has lost its code. One
-    look is not enough: after an outage nobody was seen for a while, and at a cold start those who
-    declare it may come a moment later.
+    """Seeds when the worker starts; once a minute it looks whether a job has lost its code, or was
+    retired though this worker declares it. One look is not enough to retire: after an outage
+    nobody was seen for a while, and at a cold start those who declare it may come a moment later.
 
     `ticking` tells whether any job of the app is armed: without jobs, nothing is asked.
     """
 
     def __init__(
         self,
+        worker: str,
         store: Store,
         telling: Telling,
         declared: DeclaredJobs,
@@ -44,6 +48,7 @@ class Seeder:
         new_id: NewId,
         ticking: Callable[[], bool],
     ) -> None:
+        self._worker = worker
         self._store = store
         self._telling = telling
         self._declared = declared
@@ -57,57 +62,110 @@ class Seeder:
         self._lost: set[str] = set()
         self._next_look = 0.0
         self._youngest = True
-        self._seeded = True
+        self._swept_at = time.monotonic()
+        self._was_away = False
+        # The store's clock, compared with our own, when it was last looked at.
+        self._clock: float | None = None
+        self._wanted: list[str] = []
+        self._refused: set[str] = set()
+        self._held = HeldUp()
         self.service = Service("seed", self._step)
 
     async def seed(self) -> None:
-        """What is new is inserted, what changed is armed anew, what people did stays."""
-        names = self._declared.names()
-        for first in range(0, len(names), self._batch):
-            await self._seed_some(names[first : first + self._batch])
-        self._seeded = True
+        """What is new is inserted, what changed is armed anew, what people did stays. What others
+        hold is waited for as long as another worker may need; what a caller holds for longer is
+        seeded when they have let it go."""
+        self._wanted = self._declared.names()
+        await self._seed_wanted()
+        held = HeldUp()
+        while self._wanted and (pause := held.again()) < LONGEST:
+            await asyncio.sleep(pause)
+            await self._seed_wanted()
 
-    async def _seed_some(self, names: Sequence[str]) -> None:
-        """One that the store refuses must not keep the others from being seeded."""
-        edit = self._telling.edit_jobs(Named(tuple(names)), self._decide)
+    async def _seed_wanted(self) -> None:
+        names, busy = self._wanted, set[str]()
+        for first in range(0, len(names), self._batch):
+            busy |= await self._seed_some(names[first : first + self._batch])
+        self._wanted = sorted(busy)
+
+    async def _seed_some(self, names: Sequence[str]) -> frozenset[str]:
+        """Which others hold. One that the store refuses must not keep the others from being
+        seeded."""
+        which = Seeding(tuple(names), self._app, self._worker, self._alive)
         try:
-            edited = await self._store.perform(edit)
+            return (await self._edit(which, self._decide)).busy
         except InvalidArgument as error:
             if len(names) == 1:
                 log.error("job %s is not seeded: %s", names[0], error)
-                return
+                return frozenset()
             half = len(names) // 2
-            await self._seed_some(names[:half])
-            await self._seed_some(names[half:])
-            return
+            return await self._seed_some(names[:half]) | await self._seed_some(names[half:])
+
+    async def _edit(self, which: Which, decide: Decide) -> Edited:
+        edited = await self._store.perform(self._telling.edit_jobs(which, decide))
         for one in edited.changes:
             log.info("job %s %s", one.after.name, "changed" if one.before else "added")
+            if one.after.over(edited.now):
+                log.warning("job %s will never tick: its last tick has passed", one.after.name)
+        return edited
 
     def swept(self, youngest: bool) -> None:
         """The youngest worker's code says how jobs are: whoever becomes it, since a younger one
-        is gone, seeds once more."""
+        is gone, seeds once more. And of one that was not seen for long others may have retired
+        the jobs."""
         if youngest and not self._youngest and self._declared:
-            self._seeded = False
+            self._wanted = self._declared.names()
             self.service.wake()
         self._youngest = youngest
+        now = self._time.monotonic()
+        if (now - self._swept_at) * MICROSECONDS > self._alive:
+            self._was_away = True
+            self.service.wake()
+        self._swept_at = now
 
     def _decide(self, found: Found) -> Change | None:
         wanted = self._declared.get(found.name)
-        assert wanted is not None
-        try:
-            return seeded(found, wanted, self._app, self._tick)
-        except Exception as error:  # noqa: BLE001 - one bad job never blocks another
-            log.error("job %s is not seeded: %s", found.name, error)
+        if wanted is None:
             return None
+        try:
+            change = seeded(found, wanted, self._app, self._tick)
+        except Exception as error:  # noqa: BLE001 - one bad job never blocks another
+            if found.name not in self._refused:
+                log.error("job %s is not seeded: %s", found.name, error)
+            self._refused.add(found.name)
+            return None
+        self._refused.discard(found.name)
+        return change
 
     async def _step(self) -> float:
-        if not self._seeded:
-            await self.seed()
         now = self._time.monotonic()
-        if now >= self._next_look:
+        looking = now >= self._next_look
+        if looking:
+            # What another app has may be left to this one meanwhile.
+            self._wanted = sorted({*self._wanted, *self._refused})
+        pause = await self._seed_again()
+        if self._declared and (looking or self._was_away):
+            await self._bring_back()
+        if looking:
             await self._look()
             self._next_look = now + self._interval
-        return self._next_look - now
+        return min(self._next_look - now, pause)
+
+    async def _seed_again(self) -> float:
+        """In how many seconds it is to be tried once more."""
+        if self._wanted:
+            await self._seed_wanted()
+        if self._wanted:
+            return self._held.again()
+        self._held.over()
+        return NO_HURRY
+
+    async def _bring_back(self) -> None:
+        """What was retired, though it is declared here."""
+        which = Returned(self._app, self._worker, self._alive, self._batch)
+        while len((await self._edit(which, self._decide)).changes) >= self._batch:
+            pass
+        self._was_away = False
 
     async def _look(self) -> None:
         if self._declared or self._ticking():
@@ -120,6 +178,31 @@ class Seeder:
                 log.warning(
                     "job %s is retired: no live worker of %s declares it", one.after.name, self._app
                 )
+            await self._check_clock(edited.now - self._time.monotonic() * MICROSECONDS)
+
+    async def _check_clock(self, clock: float) -> None:
+        """When the store's clock was set back, and when we start, for it may have been before:
+        what was armed while it was ahead would not come for as long."""
+        if self._clock is None or clock < self._clock - ASTRAY:
+            after: str | None = ""
+            while after is not None:
+                after = await self._realign(after)
+        self._clock = clock
+
+    async def _realign(self, after: str) -> str | None:
+        """Some jobs; after which name to go on."""
+        seen: list[str] = []
+
+        def decide(found: Found) -> Change | None:
+            seen.append(found.name)
+            try:
+                return realigned(found)
+            except DuetimeError:
+                return None  # by a rule that cannot be read nothing is right or wrong
+
+        edited = await self._edit(Ahead(self._app, ASTRAY, after, self._batch), decide)
+        most = len(seen) + len(edited.unread)
+        return max([*seen, *edited.unread]) if most >= self._batch else None
 
     def _retire(self, found: Found, before: Container[str]) -> Change | None:
         if self._declared.get(found.name) is not None:

@@ -38,8 +38,13 @@ class Pool:
     def room(self, window: float, most: int) -> int:
         """How many to claim before their time: free slots, and as many as become free in one
         window at the last rate. Slow work has a low rate, so it is never hoarded while another
-        worker is free; what has only started says nothing of when its slot is free again."""
-        return min(self.free + self._ahead(window, most) - self.early, most)
+        worker is free; what has only started says nothing of when its slot is free again.
+
+        Nothing while half of that still waits for a slot: a claim for many takes hardly longer
+        than one for few, and its answer comes while there is enough to do."""
+        ahead = self._ahead(window, most)
+        room = self.free + ahead - self.early
+        return 0 if self.ready and room < ahead // 2 else min(room, most)
 
     def room_now(self, window: float, most: int) -> int:
         """How many to claim of what is due: a free slot waits for nothing."""
@@ -50,7 +55,11 @@ class Pool:
         return len(self.ready) > self._ahead(window, most)
 
     def _ahead(self, window: float, most: int) -> int:
-        return min(int(self._rate * window), most)
+        """None where a slot is not freed twice in a window: slow runs that began together end
+        together, and what waits for that long another worker might have run. And two batches at
+        most: one to work on while the other is on its way."""
+        ends = int(self._rate * window)
+        return 0 if ends < 2 * self.slots else min(ends, 2 * most)
 
     def started(self) -> None:
         self.running += 1

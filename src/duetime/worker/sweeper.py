@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from duetime.errors import InvalidArgument, StoreUnavailable
+from duetime.errors import InvalidArgument, InvalidPayload, StoreUnavailable
 from duetime.model.claim import Expired, Presence, Swept
 from duetime.model.ending import Completed, Ending, decide_loss
 from duetime.store.base import Listener, Store
@@ -52,7 +52,7 @@ class Sweeper:
         settings: WorkerSettings,
         lost: Callable[[Ending], Awaitable[None]],
         ended: Callable[[Completed], None],
-        swept: Callable[[Swept], None],
+        swept: Callable[[Swept, bool], None],
     ) -> None:
         self._store = store
         self._telling = telling
@@ -67,6 +67,7 @@ class Sweeper:
         self._swept = swept
         self.listener: Listener | None = None
         self._wanted = False
+        self._asked = False
         self._next_sweep = 0.0
         self._next_look = 0.0
         self._gap = 0.0
@@ -82,6 +83,10 @@ class Sweeper:
         self._wanted = True
         self.service.wake()
 
+    def ask(self) -> None:
+        """Something changed that nobody named: the look that follows asks for ticks, too."""
+        self._asked = True
+
     def settled(self) -> None:
         """Children were settled. If a sweep told of many parents, there may be more."""
         if self._crowded:
@@ -94,7 +99,8 @@ class Sweeper:
         if sweeping:
             await self.sweep()
         elif self._wanted and now >= self._next_look:
-            await self._look(self._store.look(), sweeping=False)
+            app = self._presence.app if self._asked else None
+            await self._look(self._store.look(app), sweeping=False)
         return self._pause()
 
     def _pause(self) -> float:
@@ -108,16 +114,17 @@ class Sweeper:
 
     async def _look(self, flow: Flow[Swept], *, sweeping: bool) -> None:
         sent = self._time.monotonic()
-        self._wanted = False
+        asked, self._wanted, self._asked = self._asked, False, False
         self._claimer().looking()
         swept = await self._perform(flow, sent)
         self._time.heard(swept.now)
         self._plan_next(sent, sweeping)
         self._claimer().looked(swept.lanes, swept.now)
         self._ended(Completed(set(), set(swept.parents)))
+        if sweeping or asked:
+            self._swept(swept, sweeping)
         if sweeping:
             self._introduced(swept.known)
-            self._swept(swept)
             self._crowded = len(swept.parents) >= self._settings.batch
         rescued = await self._rescue(swept.expired)
         if rescued and len(swept.expired) >= self._settings.batch:
@@ -134,7 +141,7 @@ class Sweeper:
         try:
             swept = await self._store.perform(flow)
         except StoreUnavailable:
-            self._wanted = True
+            self._wanted = self._asked = True
             self._rescue_nothing(self._settings.lease)
             raise
         sent_after, self._heard = sent - self._heard, self._time.monotonic()
@@ -178,7 +185,7 @@ class Sweeper:
             done = await self._store.perform(self._telling.rescue(endings))
             self._ended(done)
             return done.ended
-        except InvalidArgument as error:
+        except (InvalidArgument, InvalidPayload) as error:
             if len(endings) == 1:
                 log.error("action %s cannot be rescued: %s", endings[0].id, error)
                 return set()

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 
 from duetime.errors import StoreUnavailable
 from duetime.model.ids import NewId
-from duetime.model.job import Change, Changed, Found
+from duetime.model.job import Change, Changed, Edited, Found, JobRecord
 from duetime.model.job_filter import Due
 from duetime.model.lane import job_lane
-from duetime.model.tick import ticked
+from duetime.model.tick import SECOND, ticked
 from duetime.store.base import Store
 from duetime.store.flow import Wake
 from duetime.worker.held_up import HeldUp
@@ -26,6 +26,8 @@ class Ticker:
     """Knows when the next tick of its app comes: from sweeps, from wakes, from its own edits.
 
     Every worker does this; the jobs' locks and the table of ticks make each tick one action.
+    What cannot be decided here, since a zone is unknown or another version wrote it, is asked for
+    once a sweep: it must not stand before the others for ever.
     """
 
     def __init__(
@@ -50,15 +52,21 @@ class Ticker:
         self._ticked = ticked
         self.next_tick: int | None = None
         self._heard: list[int] = []
+        # Since when, by the store's clock, something due was not to be had.
+        self._held_since: int | None = None
         self._told: set[str] = set()
+        self._left: set[str] = set()
         self.service = Service("tick", self._step)
 
     @property
     def ticking(self) -> bool:
         return self.next_tick is not None
 
-    def swept(self, next_tick: int | None) -> None:
-        """What was heard since the last look may be newer than the sweep's answer."""
+    def swept(self, next_tick: int | None, *, anew: bool) -> None:
+        """What was heard since the last look may be newer than this answer. `anew`, all jobs are
+        asked for again."""
+        if anew:
+            self._left.clear()
         known = [tick for tick in (next_tick, *self._heard) if tick is not None]
         self.next_tick = min(known, default=None)
         self.service.wake()
@@ -74,8 +82,8 @@ class Ticker:
 
     async def tick(self) -> int:
         """Deal with the ticks that have come, up to a batch; how many jobs had any."""
-        self._heard = []
-        due = Due(self._app, self._batch)
+        self._heard, left = [], len(self._left)
+        due = Due(self._app, self._batch, frozenset(self._left))
         try:
             edited = await self._store.perform(self._telling.edit_jobs(due, self._decide))
         except StoreUnavailable:
@@ -86,8 +94,10 @@ class Ticker:
         self._time.heard(edited.now)
         known = [tick for tick in (edited.next_tick, *self._heard) if tick is not None]
         self.next_tick = min(known, default=None)
+        self._left |= edited.unread
+        self._hold(edited)
         self._ticked(edited.changes)
-        return len(edited.changes)
+        return len(edited.changes) + len(self._left) - left
 
     async def _step(self) -> float:
         least = 0.0
@@ -97,8 +107,22 @@ class Ticker:
             return NO_HURRY
         return max(self._time.until(self.next_tick), least)
 
+    def _hold(self, edited: Edited) -> None:
+        """What is still due after a look that found no more than it could take, others hold."""
+        late = edited.next_tick is not None and edited.next_tick <= edited.now
+        if not late:
+            self._held_since = None
+        elif self._held_since is None and len(edited.changes) < self._batch:
+            self._held_since = edited.now
+
+    def _was_held(self, job: JobRecord | None) -> bool:
+        """Whether it was not to be had when its tick was not yet a misfire."""
+        if self._held_since is None or job is None or job.next_due_at is None:
+            return False
+        return self._held_since <= job.next_due_at + round(self._misfire_after * SECOND)
+
     def _held_up(self, ticked: int) -> float:
-        """By others, or by what nobody here can compute."""
+        """By others, who hold what is due."""
         if not ticked:
             return self._held.again()
         self._held.over()
@@ -106,10 +130,12 @@ class Ticker:
 
     def _decide(self, found: Found) -> Change | None:
         try:
-            return ticked(found, self._new_id, self._misfire_after)
+            held = self._was_held(found.job)
+            return ticked(found, self._new_id, self._misfire_after, held=held)
         except Exception as error:  # noqa: BLE001 - one bad job never blocks another
             # Another worker may know better: a newer one, or one that has the time zone.
             if found.name not in self._told:
                 log.error("job %s cannot tick here: %s", found.name, error)
             self._told.add(found.name)
+            self._left.add(found.name)
             return None

@@ -142,6 +142,7 @@ class Worker:
         self._pruner = Pruner(store, settings)
         self._ticker = Ticker(store, self._parts.telling, time, settings, ports.ids, self._ticked)
         self._seeder = Seeder(
+            self.id,
             store,
             self._parts.telling,
             self._parts.jobs,
@@ -183,9 +184,10 @@ class Worker:
         self._chainer.ended(done.parents)
         self._reporter.jobs_ended([*done.jobs, *done.retold])
 
-    def _swept(self, swept: Swept) -> None:
-        self._ticker.swept(swept.next_tick)
-        self._seeder.swept(swept.youngest)
+    def _swept(self, swept: Swept, sweeping: bool) -> None:
+        self._ticker.swept(swept.next_tick, anew=sweeping)
+        if sweeping:
+            self._seeder.swept(swept.youngest)
 
     def _ticked(self, changes: Sequence[Changed]) -> None:
         """What is queued up waits for another, which may have ended meanwhile."""
@@ -196,6 +198,8 @@ class Worker:
     def _woken(self, wakes: Sequence[Wake]) -> None:
         """Without particulars, it may be anything."""
         others = self._ticker.woken(wakes)
+        if not wakes:
+            self._sweeper.ask()
         if others or not wakes:
             self._claimer.woken(others)
 
@@ -271,14 +275,12 @@ class Worker:
         self._claimer.stopping = True
         for first in (self._claimer, self._ticker, self._seeder):
             first.service.stop()
-        # Before the grace time is over, and again, for nothing, if this was interrupted.
-        stopping = (companion.stop() for companion in self._companions)
-        await asyncio.gather(claim, tick, seed, *stopping)
+        await asyncio.gather(claim, tick, seed)
         for held in self._starter.unstarted(self._pools):
             self._release(held)
         self._sweeper.service.stop()
         self._pruner.service.stop()
-        await self._drain()
+        await asyncio.gather(self._drain(), self._part())
         await asyncio.gather(sweep, prune)
         for last in (self._completer, self._chainer):
             last.service.stop()
@@ -316,6 +318,18 @@ class Worker:
         for task in late:
             task.cancel()
         if late:
+            await asyncio.wait(late, timeout=1.0)
+
+    async def _part(self) -> None:
+        """Companions have the grace time too: they may be at something that lasts."""
+        stopping = [asyncio.create_task(one.stop()) for one in self._companions]
+        if not stopping:
+            return
+        _, late = await asyncio.wait(stopping, timeout=self._settings.grace)
+        for task in late:
+            task.cancel()
+        if late:
+            log.warning("worker %s: what runs beside it did not stop in time", self.id)
             await asyncio.wait(late, timeout=1.0)
 
     async def _record(self) -> None:

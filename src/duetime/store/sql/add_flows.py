@@ -14,17 +14,13 @@ from duetime.model.key import IfExists
 from duetime.model.move import born, replaced
 from duetime.model.state import State
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Mode, Statement, Steps
+from duetime.store.flow import Flow, Mode, Statement, Steps, Together
 from duetime.store.sql import rows
 from duetime.store.sql.chain_flows import refuse_circle, require_parents
+from duetime.store.sql.table import dump
 from duetime.store.sql.wakes import wake
 
 Slot = tuple[str | None, str, str | None]
-
-# A replacement says of each of them that it is gone.
-WHEN = dict.fromkeys(
-    ("lane", "due_at", "delay", "after", "after_on", "after_at", "after_delay"), None
-)
 
 
 class AddFlows(Store, ABC):
@@ -34,13 +30,36 @@ class AddFlows(Store, ABC):
         keyed = any(one.key is not None for one in new)
         if keyed and if_exists == "replace":
             return Flow(lambda: _add_each(new), Mode.write)
-        whole = Flow(lambda: _add_all(new, if_exists), Mode.write, resend=True)
         if keyed or len(new) > 1 or any(one.after is not None for one in new):
-            return whole
-        # Nothing can be in the way but the same action, sent before: one statement.
-        return Flow(
-            lambda: _add_all(new, "return", alone=True), Mode.single, resend=True, resent=whole
-        )
+            return Flow(lambda: _add_all(new, if_exists), Mode.write, resend=True)
+        return _add_alone(new, Together(new, _add_together))
+
+
+def _add_alone(
+    new: Sequence[NewAction], together: Together[list[Added]] | None = None
+) -> Flow[list[Added]]:
+    """Nothing can be in their way but the same actions, sent before: one statement."""
+    return Flow(
+        lambda: _add_all(new, "return", alone=True),
+        Mode.single,
+        resend=True,
+        resent=Flow(lambda: _add_all(new, "return"), Mode.write, resend=True),
+        together=together,
+    )
+
+
+def _add_together(asked: Sequence[Sequence[NewAction]]) -> Flow[Sequence[list[Added]]]:
+    """The same for several calls, each with its answer."""
+    alone = _add_alone([one for new in asked for one in new])
+
+    def answers(flow: Flow[list[Added]]) -> Flow[Sequence[list[Added]]]:
+        def steps() -> Steps[Sequence[list[Added]]]:
+            added = iter((yield from flow.start()))
+            return [[next(added) for _ in new] for new in asked]
+
+        return Flow(steps, flow.mode, resend=True)
+
+    return replace(answers(alone), resent=answers(cast("Flow[list[Added]]", alone.resent)))
 
 
 def _add_all(
@@ -78,24 +97,24 @@ def _insert(new: Sequence[NewAction], *, alone: bool = False) -> Steps[dict[UUID
     """Store those whose id and key are free, and that have not finished before: `alone`, as
     far as one statement can tell."""
     found = yield Statement("add", {"rows": rows.new_rows(new), "alone": alone or None})
-    asked = {one.id: one for one in new}
-    created: dict[UUID, Record] = {}
+    asked = {one.id.int: one for one in new}
+    made: dict[int, tuple[NewAction, Record]] = {}
     for action_id, due_at, created_at in cast("Any", found):
-        one = asked[UUID(action_id)]
-        created[one.id] = born(one, due_at, created_at)
-    if created and not alone:
-        yield from _withdraw(created)
-    lanes = ((asked[record.id].lane, record.due_at) for record in created.values())
-    yield from wake(lanes, next((record.created_at for record in created.values()), 0))
-    return created
+        one = asked[rows.uuid(action_id).int]
+        made[one.id.int] = (one, born(one, due_at, created_at))
+    if made and not alone:
+        yield from _withdraw(made)
+    lanes = ((one.lane, record.due_at) for one, record in made.values())
+    yield from wake(lanes, next((record.created_at for _, record in made.values()), 0))
+    return {record.id: record for _, record in made.values()}
 
 
-def _withdraw(created: dict[UUID, Record]) -> Steps[None]:
+def _withdraw(made: dict[int, tuple[NewAction, Record]]) -> Steps[None]:
     """Whoever finishes the first sending while the insert waits for it leaves no conflict, and
     a history that the insert was too early to see. The next statement sees it."""
-    ids = rows.dump(str(one) for one in created)
+    ids = dump([record.id for _, record in made.values()])
     for (action_id,) in cast("Any", (yield Statement("withdraw", {"ids": ids}))):
-        del created[UUID(action_id)]
+        del made[UUID(action_id).int]
 
 
 def _look_up(new: Sequence[NewAction], if_exists: IfExists) -> Steps[dict[UUID, Added]]:
@@ -162,6 +181,6 @@ def _replacement(holder: UUID, new: NewAction) -> dict[str, object]:
         "priority": new.priority,
         "correlation_id": new.correlation_id,
         "by": new.by,
-        **WHEN,
-        **rows.when(new),
+        **rows.when(new)._asdict(),
+        "after": None if new.after is None else str(new.after),
     }

@@ -32,6 +32,10 @@ _OFF = {
     Mode.claim: (*_HOT, "synchronous_commit"),
 }
 _SEVERAL_MESSAGES = (Mode.write, Mode.pinned)
+_KEPT = (Mode.hot, Mode.claim)
+
+# One plan whatever the values, so that it can be kept; and the process that answers.
+ASKED_BY_KEEPERS = ("set_config('plan_cache_mode', 'force_generic_plan', true)", "pg_backend_pid()")
 
 Notify = Callable[[Sequence[Wake]], Statement | None]
 
@@ -52,14 +56,20 @@ def settings(timeout: float) -> Mapping[Mode, Command]:
     """What each mode sets for its transaction; the others need nothing. A call must end within
     `timeout`, so it waits for locks for a quarter of that; and a transaction that hears nothing
     from us for so long is ended, lest a client that vanished keeps its rows locked."""
-    wait = _set("lock_timeout", _milliseconds(timeout / 4))
     vanished = _set("idle_in_transaction_session_timeout", _milliseconds(timeout))
-    found = {}
-    for mode, names in _OFF.items():
-        several = [vanished] if mode in _SEVERAL_MESSAGES else []
-        told = [wait, *several, *(_set(name, "off") for name in names)]
-        found[mode] = Command(f"SELECT {', '.join(told)}")
-    return found
+    several = dict.fromkeys(_SEVERAL_MESSAGES, (vanished,))
+    one = dict.fromkeys(_KEPT, ASKED_BY_KEEPERS)
+    return {mode: _select(timeout, names, *(several | one)[mode]) for mode, names in _OFF.items()}
+
+
+def pins(timeout: float) -> Command:
+    """The same in a transaction of a caller's, whose session is not ours to keep plans in."""
+    return _select(timeout, _HOT)
+
+
+def _select(timeout: float, off: Sequence[str], *more: str) -> Command:
+    wait = _set("lock_timeout", _milliseconds(timeout / 4))
+    return Command(f"SELECT {', '.join((wait, *(_set(name, 'off') for name in off), *more))}")
 
 
 def _set(name: str, value: str) -> str:
@@ -88,7 +98,7 @@ class Attempt(Generic[T]):
         if self._settings is None:
             self._uncertain = self.flow.mode is not Mode.read
             value, wakes = yield from statements(self.flow.start())
-        elif self.flow.mode in (Mode.hot, Mode.claim):
+        elif self.flow.mode in _KEPT:
             self._uncertain = True
             value, wakes = yield from self._pinned(self._settings)
         else:

@@ -15,6 +15,7 @@ from duetime.model.state import State
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Row, Statement, Steps, flow
 from duetime.store.sql import rows
+from duetime.store.sql.table import dump
 from duetime.store.sql.wakes import wake
 
 
@@ -23,7 +24,7 @@ class ChainFlows(Store, ABC):
 
     @flow(Mode.pinned, resend=True)
     def settle(self, parents: Sequence[UUID], limit: int) -> Steps[list[Record]]:
-        params = {"ids": rows.dump(parents), "limit": limit}
+        params = {"ids": dump(parents), "limit": limit}
         found = cast("Any", (yield Statement("waiting", params)))
         if not found:
             return []
@@ -32,7 +33,7 @@ class ChainFlows(Store, ABC):
         yield settle_rows(after)
         unmet = [str(one.id) for one in after if one.state is State.cancelled]
         if unmet:
-            params = {"ids": rows.dump(unmet)}
+            params = {"ids": dump(unmet)}
             yield Statement("cancel_history", params | {"by": SYSTEM, "now": now})
             yield Statement("cancel", params)
         yield from wake([(_lane(one), one.due_at) for one in after], now)
@@ -51,7 +52,7 @@ def _lane(child: Record) -> str | None:
 
 def settle_rows(children: Sequence[Record]) -> Statement:
     """When they are due from now on, or for whom they wait."""
-    return Statement("settle", {"rows": rows.dump(map(_settlement, children))})
+    return Statement("settle", {"rows": dump(map(_settlement, children))})
 
 
 def _settlement(child: Record) -> dict[str, object]:
@@ -71,7 +72,7 @@ def require_parents(new: Sequence[NewAction]) -> Steps[None]:
     if not children:
         return
     asked = {one for child in children for one in (child.id, child.after)}
-    found = cast("Any", (yield Statement("stored", {"ids": rows.dump(asked)})))
+    found = cast("Any", (yield Statement("stored", {"ids": dump(asked)})))
     tenants = {UUID(action_id): tenant for action_id, tenant in found}
     for child in children:
         parent = cast("UUID", child.after)
@@ -94,5 +95,5 @@ def refuse_circle(action_id: UUID, new: NewAction) -> Steps[None]:
         if line <= held:
             return
         held |= line
-        ids = rows.dump(sorted({str(action_id), *line}))
+        ids = dump(sorted({str(action_id), *line}))
         yield Statement("hold", {"id": str(action_id), "ids": ids})

@@ -21,6 +21,7 @@ from duetime.store.base import Store
 from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
 from duetime.store.sql.chain_flows import settle_rows
+from duetime.store.sql.table import Table, dump
 from duetime.store.sql.wakes import wake
 
 
@@ -94,7 +95,7 @@ class ClientFlows(Store, ABC):
         if not found:
             return []
         now = found[0].now
-        ids = rows.dump(str(one.record.id) for one in found)
+        ids = dump(str(one.record.id) for one in found)
         yield Statement("cancel_history", {"ids": ids, "by": by, "now": now})
         yield Statement("cancel", {"ids": ids})
         changes = [(one.record, cancelled(one.record, by, now)) for one in found]
@@ -153,9 +154,9 @@ class ClientFlows(Store, ABC):
         after = yield from self._in_turn([revived(one.record, by, now) for one in found])
         lanes = {one.record.id: home_of(one.record) for one in found}
         homes = [{"action_id": str(one), "new_lane": lane} for one, lane in lanes.items()]
-        back = yield Statement("retry", {"rows": rows.dump(homes), "by": by, "now": now})
+        back = yield Statement("retry", {"rows": dump(homes), "by": by, "now": now})
         retried = {UUID(cast("str", row[0])) for row in back}
-        ids = rows.dump(str(one) for one in retried)
+        ids = dump(str(one) for one in retried)
         if retried:
             yield Statement("retry_runs", {"ids": ids})
             yield Statement("retry_history", {"ids": ids})
@@ -243,14 +244,8 @@ def _filter(wanted: Filter) -> dict[str, object]:
 
 def _refuse_key(record: Record) -> Steps[None]:
     """Say who holds its key; if nobody does any more, it can be retried after all."""
-    asked = {
-        "id": str(record.id),
-        "kind": record.kind,
-        "tenant": record.tenant,
-        "key": record.key,
-        "position": 0,
-    }
-    found = yield Statement("holders", {"rows": rows.dump([asked])})
+    asked = Table(id=[record.id], kind=[record.kind], tenant=[record.tenant], key=[record.key])
+    found = yield Statement("holders", {"rows": asked})
     for holder in map(rows.record, found):
         if holder.id != record.id:
             raise DuplicateKey(str(record.key), record.kind, holder.id)
@@ -260,4 +255,4 @@ def audit_add(
     verb: str, by: str, now: int, entries: Sequence[Mapping[str, object]], subject: str = "action"
 ) -> Statement:
     params = {"verb": verb, "by": by, "now": now, "subject": subject}
-    return Statement("audit_add", params | {"rows": rows.dump(entries)})
+    return Statement("audit_add", params | {"rows": dump(entries)})

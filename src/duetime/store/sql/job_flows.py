@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 from uuid import UUID
 
+from duetime.errors import UnreadableJob
 from duetime.model.action import Record
 from duetime.model.ending import Finish
 from duetime.model.ids import NewId
@@ -26,7 +27,16 @@ from duetime.model.job import (
     told,
 )
 from duetime.model.job_edit import ended
-from duetime.model.job_filter import Due, JobFilter, Named, Orphaned, Which
+from duetime.model.job_filter import (
+    Ahead,
+    Due,
+    JobFilter,
+    Named,
+    Orphaned,
+    Returned,
+    Seeding,
+    Which,
+)
 from duetime.model.move import cancelled
 from duetime.model.occurrence import due_of, in_turn, relinked
 from duetime.store.base import Store
@@ -34,6 +44,7 @@ from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import job_rows, rows
 from duetime.store.sql.client_flows import audit_add
 from duetime.store.sql.job_rows import HeldJobs
+from duetime.store.sql.table import dump
 from duetime.store.sql.wakes import wake, wake_jobs
 from duetime.store.sql.worker_flows import clock
 
@@ -46,6 +57,21 @@ class Step:
     change: Change
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Jobs that were left alone: others hold them, or nobody here can read them."""
+
+    busy: frozenset[str]
+    unread: frozenset[str]
+
+    def __or__(self, other: Left) -> Left:
+        return Left(self.busy | other.busy, self.unread | other.unread)
+
+
+# The store's clock, what was decided, and about what nothing could be.
+Decided = tuple[int, list[Step], Left]
+
+
 class JobFlows(Store, ABC):
     _ids: NewId
 
@@ -55,6 +81,8 @@ class JobFlows(Store, ABC):
     def jobs(self, wanted: JobFilter) -> Steps[list[JobView]]:
         found = yield Statement("jobs_page", _page(wanted))
         jobs = job_rows.jobs(found)
+        if found and wanted.name is not None and wanted.name not in jobs:
+            raise UnreadableJob(wanted.name)
         unfinished = yield from _unfinished(jobs)
         dead = {}
         if jobs:
@@ -85,12 +113,12 @@ class JobFlows(Store, ABC):
         return Flow(lambda: self._edit(which, decide), Mode.write, resend=resend)
 
     def _edit(self, which: Which, decide: Decide) -> Steps[Edited]:
-        now, steps = yield from self._decided(which, decide)
+        now, steps, left = yield from self._decided(which, decide)
         while lost := (yield from _add_jobs(steps)):
             # Somebody else made these meanwhile: decide again, with them there.
             kept = [one for one in steps if one.found.name not in lost]
-            now, again = yield from self._decided(Named(tuple(sorted(lost))), decide)
-            steps = [*kept, *again]
+            now, again, more = yield from self._decided(_among(which, lost), decide)
+            steps, left = [*kept, *again], left | more
         known = [one.change.job for one in steps if one.found.job is not None]
         if known:
             yield Statement("jobs_set", {"rows": job_rows.job_rows(known)})
@@ -100,22 +128,30 @@ class JobFlows(Store, ABC):
         changes = [_changed(one, made, gone) for one in steps]
         if isinstance(which, Due):
             # Every worker knows when ticks come; whoever dealt with one tells nobody.
-            ((following, now),) = cast("Any", (yield Statement("next_tick", {"app": which.app})))
-            return Edited(changes, following, now)
+            ((following, now),) = cast("Any", (yield Statement("next_tick", _but(which))))
+            return Edited(changes, following, now, unread=left.unread)
         yield from wake_jobs((one.after for one in changes), now)
-        return Edited(changes, None, now)
+        return Edited(changes, None, now, left.busy, left.unread)
 
-    def _decided(self, which: Which, decide: Decide) -> Steps[tuple[int, list[Step]]]:
+    def _decided(self, which: Which, decide: Decide) -> Steps[Decided]:
         found = yield _select(which)
         jobs: dict[str, JobRecord | None] = dict(job_rows.jobs(found))
-        if isinstance(which, Named):
-            unread = job_rows.names(found) - jobs.keys()
-            jobs = {name: jobs.get(name) for name in sorted({*which.names} - unread)}
+        unread, busy = frozenset(job_rows.names(found) - jobs.keys()), frozenset[str]()
+        if isinstance(which, Named | Seeding):
+            names = {*which.names} - job_rows.names(found)
+            busy = (yield from _busy(names)) if isinstance(which, Seeding) else busy
+            jobs |= dict.fromkeys(sorted(names - busy))
         unfinished = yield from _unfinished(jobs)
         now = cast("int", found[0][1]) if found else (yield from clock())
-        there = [Found(name, job, unfinished[name], now) for name, job in jobs.items()]
+        youngest = yield from _is_youngest(which)
+        left = yield from _left(which, jobs)
+        there = [
+            Found(name, jobs[name], unfinished[name], now, youngest, name in left)
+            for name in sorted(jobs)
+        ]
         decided = ((one, decide(one)) for one in there)
-        return now, [Step(one, change) for one, change in decided if change is not None]
+        steps = [Step(one, change) for one, change in decided if change is not None]
+        return now, steps, Left(busy, unread)
 
     # -- being told of ends ----------------------------------------------------------
 
@@ -126,9 +162,9 @@ class JobFlows(Store, ABC):
             return HeldJobs({}, 0, frozenset())
         found = yield Statement("jobs_free" if impatient else "jobs_named", _names(names))
         rest = {*names} - job_rows.names(found)
-        busy = (yield Statement("jobs_there", _names(rest))) if rest and impatient else ()
+        busy = (yield from _busy(rest)) if impatient else frozenset()
         now = cast("int", found[0][1]) if found else 0
-        return HeldJobs(job_rows.jobs(found), now, frozenset(cast("str", row[0]) for row in busy))
+        return HeldJobs(job_rows.jobs(found), now, busy)
 
     def _end_jobs(self, finishes: Sequence[Finish], jobs: HeldJobs) -> Steps[list[JobEnd]]:
         """What the ends of their occurrences make of jobs, one by one."""
@@ -185,10 +221,53 @@ def _select(which: Which) -> Statement:
     match which:
         case Named(names):
             return Statement("jobs_named", _names(names))
-        case Due(app, limit):
-            return Statement("jobs_due", {"app": app, "limit": limit})
+        case Seeding(names):
+            return Statement("jobs_free", _names(names))
+        case Due(_, limit):
+            return Statement("jobs_due", _but(which) | {"limit": limit})
         case Orphaned(app, alive, limit):
             return Statement("jobs_orphaned", {"app": app, "alive": alive, "limit": limit})
+        case Returned(app, worker, _, limit):
+            return Statement("jobs_returned", {"app": app, "worker": worker, "limit": limit})
+
+        case Ahead(app, ahead, after, limit):
+            params = {"app": app, "ahead": ahead, "beyond_name": after, "limit": limit}
+            return Statement("jobs_ahead", params)
+
+
+def _but(due: Due) -> dict[str, object]:
+    return {"app": due.app, "names": dump(sorted(due.but)) if due.but else None}
+
+
+def _among(which: Which, names: Iterable[str]) -> Named | Seeding:
+    """Some of those that were asked for by name."""
+    some = tuple(sorted(names))
+    return replace(which, names=some) if isinstance(which, Seeding) else Named(some)
+
+
+def _is_youngest(which: Which) -> Steps[bool]:
+    """Asked when the jobs are held: whoever seeds later will see what is seeded now."""
+    if not isinstance(which, Seeding | Returned):
+        return True
+    return not (yield Statement("younger", {"worker": which.worker, "alive": which.alive}))
+
+
+def _left(which: Which, jobs: Mapping[str, JobRecord | None]) -> Steps[set[str]]:
+    """Those of other apps, of which no worker lives any more."""
+    if not isinstance(which, Seeding):
+        return set()
+    others = {name: job.app for name, job in jobs.items() if job and job.app != which.app}
+    if not others:
+        return set()
+    alive = {row[0] for row in (yield Statement("apps_alive", {"alive": which.alive}))}
+    return {name for name, app in others.items() if app not in alive}
+
+
+def _busy(names: Iterable[str]) -> Steps[frozenset[str]]:
+    """Of those that were not to be had, the ones that are there."""
+    some = set(names)
+    there = (yield Statement("jobs_there", _names(some))) if some else ()
+    return frozenset(cast("str", row[0]) for row in there)
 
 
 def _page(wanted: JobFilter) -> dict[str, object]:
@@ -203,7 +282,7 @@ def _page(wanted: JobFilter) -> dict[str, object]:
 
 
 def _names(names: Iterable[str]) -> dict[str, object]:
-    return {"names": rows.dump(names)}
+    return {"names": dump(names)}
 
 
 def _unfinished(names: Iterable[str]) -> Steps[dict[str, tuple[Unfinished, ...]]]:
@@ -255,11 +334,11 @@ def _cancel(steps: Sequence[Step], now: int) -> Steps[dict[UUID, Record]]:
     gone: dict[UUID, Record] = {}
     for one in steps:
         if one.change.cancel:
-            params = {"ids": rows.dump(map(str, one.change.cancel))}
+            params = {"ids": dump(map(str, one.change.cancel))}
             found = map(rows.record, (yield Statement("lock_waiting", params)))
             records = [cancelled(record, one.change.by, now) for record in found]
             if records:
-                params = {"ids": rows.dump(str(record.id) for record in records)}
+                params = {"ids": dump(str(record.id) for record in records)}
                 yield Statement("cancel_history", params | {"by": one.change.by, "now": now})
                 yield Statement("cancel", params)
             gone |= {record.id: record for record in records}

@@ -15,6 +15,7 @@ from duetime.model.job_edit import retold
 from duetime.model.job_text import of_text, to_text
 from duetime.store.flow import Row, Rows
 from duetime.store.sql import rows
+from duetime.store.sql.table import Table, dump
 
 log = logging.getLogger("duetime.store")
 
@@ -51,7 +52,7 @@ def names(found: Rows) -> set[str]:
 
 def job_rows(jobs: Iterable[JobRecord]) -> str:
     """The `:rows` of `_job_rows.sql`."""
-    return rows.dump(
+    return dump(
         {
             "job_name": job.name,
             "app": job.app,
@@ -74,28 +75,20 @@ def unfinished(row: Row) -> tuple[str, Unfinished]:
 
 def tick_rows(occurrences: Iterable[NewOccurrence]) -> str:
     """The `:rows` of `_tick_rows.sql`."""
-    return rows.dump(
+    return dump(
         {"job_name": one.job, "job_tick": one.tick} for one in occurrences if one.tick is not None
     )
 
 
-def occurrence_rows(occurrences: Iterable[NewOccurrence]) -> str:
+def occurrence_rows(occurrences: Iterable[NewOccurrence]) -> Table:
     """The `:rows` of `_occurrence_rows.sql`."""
-    return rows.dump(
-        {
-            "id": one.action.id,
-            "kind": one.action.kind,
-            "version": one.action.version,
-            "payload": one.action.payload,
-            "queue": one.action.queue,
-            "priority": one.action.priority,
-            "tenant": one.action.tenant,
-            "created_by": one.action.by,
-            "job_name": one.job,
-            "job_tick": one.tick,
-            "triggered_by": one.triggered_by,
-            "skipped": one.skipped,
-            **rows.when(one.action),
-        }
-        for one in occurrences
+    made = list(occurrences)
+    new = rows.new_columns([one.action for one in made])
+    del new["correlation_id"], new["key"]
+    return Table(
+        **new,
+        job_name=[one.job for one in made],
+        job_tick=[one.tick for one in made],
+        triggered_by=[one.triggered_by for one in made],
+        skipped=[one.skipped for one in made],
     )

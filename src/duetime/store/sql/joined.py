@@ -99,12 +99,7 @@ class SqlJoined(Joined):
         def render(step: Step) -> tuple[str, Params]:
             if isinstance(step, Command):
                 return step.text, None
-            style = self._caller.style
-            compiled = self._host.loader_for(style).compiled(step)
-            given = {"now": now, **step.params}
-            if style == "dollar":
-                return compiled.text, tuple(given[name] for name in compiled.names)
-            return compiled.text, given
+            return self._host.loader_for(self._caller.style).bound(step, now)
 
         return render
 

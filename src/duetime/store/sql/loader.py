@@ -21,6 +21,7 @@ from typing import Literal
 
 from duetime.store.flow import Statement
 from duetime.store.sql.names import WRITTEN, Names
+from duetime.store.sql.table import COLUMN_TYPES, Table
 from duetime.store.sql.tokens import Token, tokenize
 
 Dialect = Literal["sqlite", "postgres"]
@@ -38,7 +39,7 @@ POSTGRES_NOW = (
 # NULL nor a driver's idea of the type can change the plan.
 PARAM_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("id", "token", "before", "after", "beyond", "lowest", "highest"), "uuid"),
-    **dict.fromkeys(("rows", "ids", "leases", "names"), "json"),
+    **dict.fromkeys(("rows", "ids", "leases", "names", "apart"), "json"),
     **dict.fromkeys(
         (
             *("due_at", "delay", "lease", "ahead", "since", "limit", "keep", "keep_failed"),
@@ -49,10 +50,13 @@ PARAM_TYPES: Mapping[str, str] = {
     ),
     **dict.fromkeys(("priority", "version", "pid", "concurrency"), "integer"),
     "rescuing": "boolean",
+    **{f"rows_{name}": f"{type_}[]" for name, type_ in COLUMN_TYPES.items()},
 }
 
 # Other drivers, or their users, may have ideas of their own about these; all agree on text.
 _FOREIGN = frozenset({"uuid", "json", "boolean"})
+
+Bound = tuple[str, Mapping[str, object] | tuple[object, ...]]
 
 _CONDITION = re.compile(r"--\s*if\s+:(\w+)\s*$")
 _HERE = files("duetime.store.sql")
@@ -100,9 +104,24 @@ class Loader:
 
     def sql(self, statement: Statement) -> str:
         """The text for this statement with the parameters that it gives."""
-        return self.compiled(statement).text
+        return self._compiled_of(statement).text
 
-    def compiled(self, statement: Statement) -> Compiled:
+    def bound(self, statement: Statement, now: int | None) -> Bound:
+        """The text, and its parameters as a driver takes them: by name, or by their order."""
+        compiled = self._compiled_of(statement)
+        given: dict[str, object] = {"now": now}
+        for name, value in statement.params.items():
+            if not isinstance(value, Table):
+                given[name] = value
+            elif self.dialect == "sqlite":
+                given[name] = value.json()
+            else:
+                given |= value.arrays(name)
+        if self._style == "dollar":
+            return compiled.text, tuple(given.get(name) for name in compiled.names)
+        return compiled.text, {name: given.get(name) for name in compiled.names}
+
+    def _compiled_of(self, statement: Statement) -> Compiled:
         template = template_of(self.dialect, statement.name)
         given = frozenset(
             name for name in template.optional if statement.params.get(name) is not None
@@ -156,8 +175,8 @@ class Loader:
             return written
         if name == "now":
             return POSTGRES_NOW.format(written)
-        type_ = PARAM_TYPES.get(name, "text")
-        if self._foreign and type_ in _FOREIGN:
+        type_ = PARAM_TYPES.get(name, "text[]" if name.startswith("rows_") else "text")
+        if self._foreign and (type_ in _FOREIGN or type_.endswith("[]")):
             return f"CAST(CAST({written} AS text) AS {type_})"
         return f"CAST({written} AS {type_})"
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any, TypeVar
 from uuid import uuid4
+from weakref import WeakKeyDictionary
 
 from duetime.errors import ConfigError
 from duetime.model.clock import Clock, SettableClock, SystemClock, to_micros
@@ -22,6 +23,7 @@ from duetime.store.sql.bell import Bell, told_quietly
 from duetime.store.sql.callers.recognise import recognise
 from duetime.store.sql.drive import Command, adrive, drive
 from duetime.store.sql.flows import SqlFlows
+from duetime.store.sql.gathering import Gathering
 from duetime.store.sql.joined import SqlJoined
 from duetime.store.sql.loader import Loader, Migration
 from duetime.store.sql.names import WRITTEN, Names
@@ -33,8 +35,9 @@ except ImportError as missing:
         "a postgresql:// URL needs psycopg: pip install 'duetime[postgres]'"
     ) from missing
 
-from duetime.store.sql.attempt import Attempt, Pinned, Sent, settings
+from duetime.store.sql.attempt import Attempt, Pinned, Sent, pins, settings
 from duetime.store.sql.deadline import loop_deadline, thread_deadline
+from duetime.store.sql.keeping import notice_session
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
 from duetime.store.sql.pipelines import unflushed
@@ -51,7 +54,8 @@ T = TypeVar("T")
 
 
 class PostgresStore(SqlFlows):
-    """Keeps no state in a session, so that a pooler in transaction mode may stand between."""
+    """Keeps nothing in a session but plans, and those not behind a pooler: one in transaction
+    mode may stand between."""
 
     def __init__(
         self,
@@ -82,6 +86,9 @@ class PostgresStore(SqlFlows):
         self._lent = Pools(self._server.connect, self._server.aconnect, pool_size, None)
         self._listeners = Listeners()
         self._bell = Bell(self._send)
+        self._gatherings: WeakKeyDictionary[asyncio.AbstractEventLoop, Gathering] = (
+            WeakKeyDictionary()
+        )
         self._remote: list[PostgresListener] = []
         self._sender = uuid4().hex
         self._pings = count(1)
@@ -91,7 +98,7 @@ class PostgresStore(SqlFlows):
             self,
             self._loader,
             self._clock,
-            pins=self._settings[Mode.hot],
+            pins=pins(timeout),
             soon=self._soon,
             wake=self._wake_after_caller,
         )
@@ -101,6 +108,8 @@ class PostgresStore(SqlFlows):
     async def perform(self, flow: Flow[T]) -> T:
         if not self._ready:
             await self._prepare()
+        if flow.together is not None:
+            return await self._gathering().perform(flow.together)
         return await self._perform(flow)
 
     def perform_blocking(self, flow: Flow[T]) -> T:
@@ -115,6 +124,13 @@ class PostgresStore(SqlFlows):
     def close(self) -> None:
         self._pools.close()
         self._lent.close()
+
+    def _gathering(self) -> Gathering:
+        loop = asyncio.get_running_loop()
+        found = self._gatherings.get(loop)
+        if found is None:
+            found = self._gatherings[loop] = Gathering(self._perform)
+        return found
 
     async def _perform(self, flow: Flow[T]) -> T:
         for tries in count(1):
@@ -141,15 +157,19 @@ class PostgresStore(SqlFlows):
     async def _try(self, attempt: Attempt[T]) -> T:
         async with self._pools.of_loop().connection() as connection:
 
-            async def execute(step: Statement | Command) -> AsyncCursor:
-                return await connection.execute(*self._message(step), binary=_is_binary(step))
+            async def execute(step: Statement | Command, *, kept: bool = False) -> AsyncCursor:
+                text, params = self._message(step)
+                binary = _is_binary(step)
+                return await connection.execute(text, params, prepare=kept, binary=binary)
 
             async def fetch(step: Sent) -> Rows:
                 if isinstance(step, Pinned):
                     async with connection.pipeline() as pipeline:
                         unflushed(pipeline)
-                        await execute(step.settings)
-                        cursor = await execute(step.statement)
+                        told = await execute(step.settings, kept=True)
+                        cursor = await execute(step.statement, kept=True)
+                    [(*_, process)] = await told.fetchall()
+                    notice_session(connection, process)
                 else:
                     cursor = await execute(step)
                 return await cursor.fetchall() if cursor.description else ()
@@ -160,15 +180,19 @@ class PostgresStore(SqlFlows):
     def _try_blocking(self, attempt: Attempt[T]) -> T:
         with self._pools.of_threads().connection() as connection:
 
-            def execute(step: Statement | Command) -> Cursor:
-                return connection.execute(*self._message(step), binary=_is_binary(step))
+            def execute(step: Statement | Command, *, kept: bool = False) -> Cursor:
+                text, params = self._message(step)
+                binary = _is_binary(step)
+                return connection.execute(text, params, prepare=kept, binary=binary)
 
             def fetch(step: Sent) -> Rows:
                 if isinstance(step, Pinned):
                     with connection.pipeline() as pipeline:
                         unflushed(pipeline)
-                        execute(step.settings)
-                        cursor = execute(step.statement)
+                        told = execute(step.settings, kept=True)
+                        cursor = execute(step.statement, kept=True)
+                    [(*_, process)] = told.fetchall()
+                    notice_session(connection, process)
                 else:
                     cursor = execute(step)
                 return cursor.fetchall() if cursor.description else ()
@@ -189,11 +213,12 @@ class PostgresStore(SqlFlows):
     def _attempt(self, flow: Flow[T]) -> Attempt[T]:
         return Attempt(flow, self._settings.get(flow.mode), self._tell)
 
-    def _message(self, step: Statement | Command) -> tuple[bytes, Mapping[str, object] | None]:
+    def _message(self, step: Statement | Command) -> tuple[bytes, Any]:
         if isinstance(step, Command):
             return step.text.encode(), None
         now = None if self._clock is None else to_micros(self._clock.now())
-        return self._loader.sql(step).encode(), {"now": now, **step.params}
+        text, params = self._loader.bound(step, now)
+        return text.encode(), params
 
     def join(self, connection: object) -> Joined:
         return SqlJoined(self._host, recognise(connection))

@@ -6,20 +6,17 @@ Rows are positional: the order of columns here is the order in the `.sql` files.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from pydantic_core import PydanticSerializationError, to_json
-
-from duetime.errors import InvalidArgument
 from duetime.model.action import NewAction, Record, StoredRun
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claim, Expired, LaneHead, Lease, Swept
-from duetime.model.ending import Ending, Finish
-from duetime.model.name import UNSTORABLE, is_storable
+from duetime.model.ending import Again, Ending, Finish
 from duetime.model.state import Outcome, State
 from duetime.store.flow import Row
+from duetime.store.sql.table import Table, columns, dump
 
 RECORD_WIDTH = 35
 
@@ -73,95 +70,74 @@ def expired(row: Row) -> Expired:
     return Expired(uuid(value[0]), uuid(value[1]), *value[2:])
 
 
-def new_rows(new: Iterable[NewAction]) -> str:
+def new_rows(new: Sequence[NewAction]) -> Table:
     """The `:rows` of `_new_rows.sql`."""
-    return dump(
-        {
-            "position": position,
-            "id": one.id,
-            "kind": one.kind,
-            "version": one.version,
-            "payload": one.payload,
-            "queue": one.queue,
-            "priority": one.priority,
-            "tenant": one.tenant,
-            "correlation_id": one.correlation_id,
-            "key": one.key,
-            "created_by": one.by,
-            **when(one),
-        }
-        for position, one in enumerate(new)
+    return Table(**new_columns(new))
+
+
+def new_columns(new: Sequence[NewAction]) -> dict[str, Sequence[Any]]:
+    return dict(
+        id=[one.id for one in new],
+        kind=[one.kind for one in new],
+        version=[one.version for one in new],
+        payload=[one.payload for one in new],
+        queue=[one.queue for one in new],
+        priority=[one.priority for one in new],
+        tenant=[one.tenant for one in new],
+        correlation_id=[one.correlation_id for one in new],
+        key=[one.key for one in new],
+        created_by=[one.by for one in new],
+        **columns([when(one) for one in new]),
     )
 
 
-def when(new: NewAction) -> dict[str, object]:
+class When(NamedTuple):
     """Its place and time, or what it waits for: the time of a child counts from then."""
+
+    lane: str | None = None
+    due_at: int | None = None
+    delay: int | None = None
+    after: UUID | None = None
+    after_on: str | None = None
+    after_at: int | None = None
+    after_delay: int | None = None
+
+
+def when(new: NewAction) -> When:
     if new.after is None:
-        return {"lane": new.lane, "due_at": new.due_at, "delay": new.delay or 0}
-    return {
-        "after": str(new.after),
-        "after_on": new.on,
-        "after_at": new.due_at,
-        "after_delay": new.delay,
-    }
+        return When(new.lane, new.due_at, new.delay or 0)
+    return When(after=new.after, after_on=new.on, after_at=new.due_at, after_delay=new.delay)
 
 
-def ending_params(endings: Iterable[Ending]) -> dict[str, object]:
+def ending_params(endings: Sequence[Finish] | Sequence[Again]) -> dict[str, object]:
     """The `:rows` of `_endings.sql`, in the order of ids: all lock rows in that order; and
-    between which ids they are.
+    between which ids they are."""
+    ordered: list[Any] = sorted(endings, key=lambda one: one.id.int)
+    table = columns(ordered)
+    for name in ("job", "triggered_by", "retried"):
+        table.pop(name, None)  # the row knows
+    if "refund" in table:
+        table["refund"] = [int(one) for one in table["refund"]]
+    if not any(table["lost"]):
+        del table["lost"]
+    lowest, highest = str(ordered[0].id), str(ordered[-1].id)
+    return {"rows": Table(**table), "lowest": lowest, "highest": highest}
 
-    What is not there is NULL or 0. Most endings are plain, and the database spends more on
-    reading this text than on anything else but the rows themselves.
-    """
-    ordered = sorted(endings, key=lambda one: one.id.int)
-    text = dump([_ending(one) for one in ordered])
-    return {"rows": text, "lowest": str(ordered[0].id), "highest": str(ordered[-1].id)}
 
-
-def _ending(one: Ending) -> dict[str, object]:
-    row: dict[str, object] = {"id": one.id, "token": one.token, "outcome": one.outcome}
-    if isinstance(one, Finish):
-        row["state"] = one.state
-        if one.cancelled_by is not None:
-            row["cancelled_by"] = one.cancelled_by
-    else:
-        row |= {"lane": one.lane, "delay": one.delay, "refund": int(one.refund)}
-    if one.result is not None:
-        row["result"] = one.result
-    if one.error is not None:
-        row["error"] = one.error
-    if one.started_at is not None:
-        row["started_at"] = one.started_at
-    if one.lost:
-        row["lost"] = one.lost
-    return row
+def ended_params(endings: Sequence[Ending]) -> dict[str, object]:
+    """The same for `ended.sql`, of all kinds, which asks for no more."""
+    return {
+        "rows": Table(
+            id=[one.id for one in endings],
+            token=[one.token for one in endings],
+            outcome=[one.outcome for one in endings],
+        )
+    }
 
 
 def lease_rows(leases: Iterable[Lease]) -> str:
     ordered = sorted(leases, key=lambda held: held.id.int)
     return dump({"held_id": held.id, "held_token": held.token} for held in ordered)
-
-
-def dump(values: Iterable[object]) -> str:
-    """One JSON parameter for many rows."""
-    listed = list(values)
-    try:
-        text = to_json(listed).decode()
-    except PydanticSerializationError:
-        _refuse(listed)
-        raise
-    if "\\u0000" in text:
-        _refuse(listed)
-    return text
-
-
-def _refuse(values: Iterable[object]) -> None:
-    """Texts that no store can keep: PostgreSQL has errors of its own for them, SQLite cuts
-    a text at a NUL."""
-    for value in values:
-        for name, field in value.items() if isinstance(value, Mapping) else (("value", value),):
-            if isinstance(field, str) and not is_storable(field):
-                raise InvalidArgument(str(name), field, UNSTORABLE)
 
 
 def uuid(value: UUID | str) -> UUID:

@@ -192,8 +192,7 @@ class SqliteStore(SqliteFlows):
         now = to_micros(self._clock.now())
 
         def fetch(statement: Statement) -> Rows:
-            params = {"now": now, **statement.params}
-            return connection.execute(self._loader.sql(statement), params).fetchall()
+            return connection.execute(*self._loader.bound(statement, now)).fetchall()
 
         return drive(statements(flow.start()), fetch)
 

@@ -8,10 +8,11 @@ from typing import Any, cast
 from uuid import UUID
 
 from duetime.model.claim import Claim, Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
-from duetime.model.ending import Ending
+from duetime.model.ending import Again, Finish
 from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
 from duetime.store.sql.flows import SqlFlows
+from duetime.store.sql.table import dump
 from duetime.store.sql.worker_flows import KEEP_WORKER, clock, order_params, presence_params
 
 
@@ -32,7 +33,9 @@ class SqliteFlows(SqlFlows, ABC):
             claims += sorted(taken, key=lambda one: one.due_at)
         return Claimed(now, claims)
 
-    def _end(self, name: str, endings: Sequence[Ending], rescuing: bool) -> Steps[Rows]:
+    def _end(
+        self, name: str, endings: Sequence[Finish] | Sequence[Again], rescuing: bool
+    ) -> Steps[Rows]:
         now = yield from clock()
         params = rows.ending_params(endings) | {"rescuing": rescuing or None, "now": now}
         yield Statement({"finish": "finish_history", "again": "again_runs"}[name], params)
@@ -61,7 +64,7 @@ class SqliteFlows(SqlFlows, ABC):
         params = {"keep": keep, "keep_failed": keep_failed, "limit": limit}
         gone = yield Statement("prune", params)
         if gone:
-            yield Statement("prune_runs", {"ids": rows.dump(row[0] for row in gone)})
+            yield Statement("prune_runs", {"ids": dump(row[0] for row in gone)})
         yield Statement("prune_workers", {"keep_worker": KEEP_WORKER})
         yield Statement("prune_ticks", params)
         return len(gone)

@@ -28,6 +28,7 @@ from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Row, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
 from duetime.store.sql.job_rows import HeldJobs
+from duetime.store.sql.table import dump
 from duetime.store.sql.wakes import wake
 
 # So many actions at the front of each lane are asked for their lease in every sweep. The
@@ -63,7 +64,7 @@ class WorkerFlows(Store, ABC):
             {"turn": turn, "lane": span.lane, "since": span.since, "ahead": span.ahead}
             for turn, span in enumerate(order.spans)
         ]
-        params = order_params(order) | {"rows": rows.dump(spans), "tokens": token_prefix()}
+        params = order_params(order) | {"rows": dump(spans), "tokens": token_prefix()}
         found = yield Statement("claim", params)
         # UPDATE gives its rows in an order of its own; turn and due time stand in the row.
         taken: list[Any] = sorted(found, key=TURN_AND_DUE)
@@ -75,9 +76,9 @@ class WorkerFlows(Store, ABC):
         self, endings: Sequence[Ending], *, rescuing: bool = False, impatient: bool = False
     ) -> Flow[Completed]:
         # The first ending of a run counts, also within one call.
-        by_token: dict[UUID, Ending] = {}
+        by_token: dict[int, Ending] = {}
         for one in endings:
-            by_token.setdefault(one.token, one)
+            by_token.setdefault(one.token.int, one)
         first = by_token.values()
         finishes = [one for one in first if isinstance(one, Finish)]
         agains = [one for one in first if isinstance(one, Again)]
@@ -122,7 +123,9 @@ class WorkerFlows(Store, ABC):
     @abstractmethod
     def _end_jobs(self, finishes: Sequence[Finish], jobs: HeldJobs) -> Steps[list[JobEnd]]: ...
 
-    def _end(self, name: str, endings: Sequence[Ending], rescuing: bool) -> Steps[Rows]:
+    def _end(
+        self, name: str, endings: Sequence[Finish] | Sequence[Again], rescuing: bool
+    ) -> Steps[Rows]:
         params = rows.ending_params(endings) | {"rescuing": rescuing or None}
         return (yield Statement(name, params))
 
@@ -150,9 +153,10 @@ class WorkerFlows(Store, ABC):
             raise LeaseLost(held.id)
 
     @flow(Mode.read)
-    def look(self) -> Steps[Swept]:
-        (row,) = yield Statement("look", {})
-        return rows.swept(row)
+    def look(self, app: str | None = None) -> Steps[Swept]:
+        (row,) = yield Statement("look", {"app": app})
+        next_tick = None if app is None else cast("int | None", row[6])
+        return replace(rows.swept(row), next_tick=next_tick)
 
     @flow(Mode.single, resend=True)
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:
@@ -214,14 +218,20 @@ def token_prefix() -> str:
 
 
 def order_params(order: ClaimOrder) -> dict[str, object]:
-    return {"worker": order.worker, "limit": order.limit, "lease": order.lease}
+    apart = dump(sorted(order.apart)) if order.apart else None
+    return {
+        "worker": order.worker,
+        "limit": order.limit,
+        "lease": order.lease,
+        "apart": apart,
+    }
 
 
 def _look_up(missing: Sequence[Ending]) -> Steps[set[UUID]]:
     """Those of them that took effect earlier."""
     if not missing:
         return set()
-    return _ids((yield Statement("ended", rows.ending_params(missing))))
+    return _ids((yield Statement("ended", rows.ended_params(missing))))
 
 
 def _accepted(sent: Sequence[Ending], moved: Rows) -> set[UUID]:

@@ -134,6 +134,15 @@ class Claiming(Suite):
             ("a", 4),
         ]
 
+    async def test_tenants_that_are_left_apart_are_passed_over(self, probe: Probe) -> None:
+        tenants = ["acme", "it's", "acme", None, "bolt", "acme", 'ev"il']
+        for due_at, tenant in enumerate(tenants):
+            await probe.add(lane="a", due_at=due_at, tenant=tenant)
+        claims = await probe.claim("a", apart={"acme", "it's", 'ev"il'}, limit=5)
+        assert [claim.tenant for claim in claims] == [None, "bolt"]
+        rest = await probe.claim("a")
+        assert [claim.due_at for claim in rest] == [0, 1, 2, 5, 6]
+
     async def test_the_limit_holds_over_all_spans(self, probe: Probe) -> None:
         for lane in ("a", "b"):
             for due_at in (1, 2, 3):

@@ -9,7 +9,7 @@ import pytest
 from duetime.errors import IllegalState
 from duetime.model.claim import Presence
 from duetime.model.job import Change, Found, JobRecord, Overlap
-from duetime.model.job_filter import Orphaned
+from duetime.model.job_filter import Ahead, Due, Orphaned, Returned, Seeding, Which
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.testing.conformance.probe import LATER, SECOND, WORKER, Probe, finish
@@ -75,7 +75,7 @@ class Editing(Suite):
     async def test_what_is_decided_is_stored_and_told(self, probe: Probe) -> None:
         before, new = probe.job("x-1"), probe.job("x-2")
         await probe.put(before)
-        after = replace(before, version=2, next_due_at=None, removed_at=9)
+        after = replace(before, version=2, next_due_at=None, removed_at=9, app="bank")
         edited = await probe.edit(
             "x-1", "x-2", "x-3", decide=lambda found: _chosen(found, {"x-1": after, "x-2": new})
         )
@@ -132,6 +132,15 @@ class Editing(Suite):
         assert sorted(one.after.name for one in edited.changes) == ["x-3", "x-4"]
         assert edited.next_tick == probe.now - 2
 
+    async def test_due_but_for_some(self, probe: Probe) -> None:
+        await probe.put(
+            probe.job("x-1", next_due_at=probe.now - 2), probe.job("x-2", next_due_at=probe.now - 1)
+        )
+        due = Due(WORKER.app, 1, frozenset({"x-1"}))
+        assert await _found(probe, due) == ["x-2"]
+        edited = await probe.do(probe.store.edit_jobs(due, lambda _: None))
+        assert edited.next_tick == probe.now - 1
+
     async def test_orphaned_are_those_that_no_live_worker_declares(self, probe: Probe) -> None:
         await probe.put(
             probe.job("mail"),
@@ -150,6 +159,66 @@ class Editing(Suite):
         assert await _orphans(probe, alive=SECOND) == ["mail", "x-lost"]
         probe.pass_time(2 * SECOND)
         assert await _orphans(probe, alive=SECOND) == ["mail", "shop-mail", "x-lost"]
+
+    async def test_ahead_are_those_that_are_armed_for_long_after_now(self, probe: Probe) -> None:
+        await probe.put(
+            probe.job("x-1", next_due_at=probe.now + 9),
+            probe.job("x-2", next_due_at=probe.now + 5),
+            probe.job("x-3", next_due_at=None),
+            probe.job("x-4", next_due_at=probe.now + 9, app="bank"),
+            probe.job("x-5", next_due_at=probe.now + 9),
+        )
+        assert await _found(probe, Ahead(WORKER.app, 5, "", 9)) == ["x-1", "x-5"]
+        assert await _found(probe, Ahead(WORKER.app, 5, "", 1)) == ["x-1"]
+        assert await _found(probe, Ahead(WORKER.app, 5, "x-1", 9)) == ["x-5"]
+
+    async def test_returned_are_the_retired_ones_that_a_worker_declares(self, probe: Probe) -> None:
+        await probe.put(
+            probe.job("shop-mail", retired_at=1),
+            probe.job("x-retired", retired_at=1),
+            probe.job("x-there"),
+            probe.job("x-removed", retired_at=1, removed_at=1),
+            probe.job("x-other", retired_at=1, app="bank"),
+        )
+        names = ["shop-mail", "x-there", "x-removed", "x-other"]
+        assert await _found(probe, _returned()) == []
+        await probe.do(probe.store.sweep(replace(WORKER, jobs=names), 0, 1))
+        assert await _found(probe, _returned()) == ["shop-mail"]
+
+    async def test_who_seeds_is_told_whether_it_is_the_youngest(self, probe: Probe) -> None:
+        await probe.put(probe.job("shop-mail", retired_at=1))
+        seen: list[bool] = []
+
+        async def ask() -> list[bool]:
+            seen.clear()
+            for which in (_seeding("shop-mail", "x-new"), _returned()):
+                flow = probe.store.edit_jobs(which, lambda found: seen.append(found.youngest))
+                assert not (await probe.do(flow)).busy
+            return seen
+
+        await probe.sweep()
+        assert await ask() == [True, True, True]
+        probe.pass_time(1)
+        await probe.do(probe.store.sweep(replace(WORKER, id="w2"), 0, 1))
+        assert await ask() == [False, False, False]
+        probe.pass_time(2 * SECOND)
+        await probe.sweep()
+        assert await ask() == [True, True, True]
+
+    async def test_who_seeds_is_told_what_another_app_has_left(self, probe: Probe) -> None:
+        await probe.put(probe.job("x-1", app="bank"), probe.job("x-2"))
+        seen: list[bool] = []
+
+        async def ask() -> list[bool]:
+            seen.clear()
+            flow = probe.store.edit_jobs(_seeding("x-1", "x-2"), lambda f: seen.append(f.left))
+            await probe.do(flow)
+            return seen
+
+        await probe.do(probe.store.sweep(replace(WORKER, id="w2", app="bank"), 0, 1))
+        assert await ask() == [False, False]
+        probe.pass_time(2 * SECOND)
+        assert await ask() == [True, False]
 
     async def test_a_worker_that_is_known_need_not_say_what_it_declares(self, probe: Probe) -> None:
         await probe.put(probe.job("shop-mail"))
@@ -183,7 +252,7 @@ class Editing(Suite):
 
     # -- waking ----------------------------------------------------------------------
 
-    async def test_a_sweep_tells_the_next_tick_of_its_app(self, probe: Probe) -> None:
+    async def test_the_next_tick_of_an_app_is_told(self, probe: Probe) -> None:
         assert (await probe.sweep()).next_tick is None
         await probe.put(
             probe.job("x-1", next_due_at=probe.now + 7),
@@ -191,6 +260,8 @@ class Editing(Suite):
             probe.job("x-3", next_due_at=probe.now + 1, app="bank"),
         )
         assert (await probe.sweep()).next_tick == probe.now + 3
+        assert (await probe.do(probe.store.look(WORKER.app))).next_tick == probe.now + 3
+        assert (await probe.do(probe.store.look())).next_tick is None
 
     # -- ends ------------------------------------------------------------------------
 
@@ -230,8 +301,19 @@ class Editing(Suite):
 
 
 async def _orphans(probe: Probe, alive: int) -> list[str]:
+    return await _found(probe, Orphaned(WORKER.app, alive, 100))
+
+
+def _seeding(*names: str) -> Seeding:
+    return Seeding(names, WORKER.app, WORKER.id, SECOND)
+
+
+def _returned() -> Returned:
+    return Returned(WORKER.app, WORKER.id, SECOND, 100)
+
+
+async def _found(probe: Probe, which: Which) -> list[str]:
     seen: list[str] = []
-    which = Orphaned(WORKER.app, alive, 100)
     await probe.do(probe.store.edit_jobs(which, lambda found: seen.append(found.name)))
     return seen
 

@@ -3,7 +3,7 @@ does not care about."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
@@ -215,12 +215,13 @@ class Probe:
         ahead: int = 0,
         lease: int = LEASE,
         worker: str = WORKER.id,
+        apart: Iterable[str] = (),
     ) -> ClaimOrder:
         spans = [
             lane if isinstance(lane, Span) else Span(lane, since, ahead)
             for lane in lanes or (LANE,)
         ]
-        return ClaimOrder(worker, spans, limit, lease)
+        return ClaimOrder(worker, spans, limit, lease, frozenset(apart))
 
     async def claim(self, *lanes: str | Span, **order: Any) -> list[Claim]:
         return list((await self.do(self.store.claim(self.order(*lanes, **order)))).claims)

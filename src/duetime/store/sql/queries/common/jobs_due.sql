@@ -1,8 +1,10 @@
--- Jobs of an app whose tick has come, held until we commit, except what others hold.
+-- Jobs of an app whose tick has come, but for some, held until we commit, except what others hold.
 -- Index: jobs_due.
 SELECT CAST(a.record AS text), :now, CAST(a.name AS text)
 FROM duetime_jobs AS a
-WHERE a.app = :app AND a.next_due_at <= :now
+WHERE
+    a.app = :app AND a.next_due_at <= :now
+    AND a.name NOT IN ({{names}}) -- if :names
 ORDER BY a.next_due_at
 LIMIT :limit
 {{skip_locked}}

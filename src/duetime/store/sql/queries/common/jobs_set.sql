@@ -1,6 +1,7 @@
 -- Jobs as they are from now on. They are ours by their locks. Index: primary key of jobs.
 UPDATE duetime_jobs
 SET
+    app = n.app,
     tenant = n.tenant,
     next_due_at = n.next_due_at,
     retired_at = n.retired_at,

@@ -1,4 +1,6 @@
--- When the next tick of an app comes. Index: jobs_due.
+-- When the next tick of an app comes, but for some jobs. Index: jobs_due.
 SELECT CAST(min(j.next_due_at) AS bigint), :now
 FROM duetime_jobs AS j
-WHERE j.app = :app AND j.next_due_at IS NOT NULL
+WHERE
+    j.app = :app AND j.next_due_at IS NOT NULL
+    AND j.name NOT IN ({{names}}) -- if :names

@@ -5,9 +5,11 @@
         x.started_at AS ending_started_at, x.cancelled_by AS ending_cancelled_by,
         coalesce(x.lost, 0) AS ending_lost, x.lane AS ending_lane, x.delay AS ending_delay,
         coalesce(x.refund, 0) AS ending_refund
-    FROM json_to_recordset(:rows) AS x (
-        id uuid, token uuid, state text, outcome text, result text, error text,
-        started_at bigint, cancelled_by text, lost smallint, lane text, delay bigint,
-        refund integer
+    FROM unnest(
+        :rows_id, :rows_token, :rows_state, :rows_outcome, :rows_result, :rows_error,
+        :rows_started_at, :rows_cancelled_by, :rows_lost, :rows_lane, :rows_delay, :rows_refund
+    ) AS x (
+        id, token, state, outcome, result, error, started_at, cancelled_by, lost, lane, delay,
+        refund
     )
 ) AS e

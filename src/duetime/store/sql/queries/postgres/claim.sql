@@ -16,6 +16,7 @@ picked AS MATERIALIZED (
         WHERE
             a.lane = s.lane AND a.due_at >= s.since AND a.due_at <= s.until
             AND a.token IS NULL
+            AND coalesce(a.tenant, '') NOT IN ({{apart}}) -- if :apart
         ORDER BY a.due_at
         LIMIT :limit
         FOR UPDATE SKIP LOCKED

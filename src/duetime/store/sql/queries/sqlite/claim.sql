@@ -15,6 +15,7 @@ WHERE id IN (
     WHERE
         a.lane = :lane AND a.due_at >= :since AND a.due_at <= :now + :ahead
         AND a.token IS NULL
+        AND coalesce(a.tenant, '') NOT IN ({{apart}}) -- if :apart
     ORDER BY a.due_at
     LIMIT :limit
 )

@@ -1,0 +1,25 @@
+"""Plans that a session keeps: to parse and plan a claim takes the server as long as to claim fifty.
+
+Behind a pooler that lends sessions by the transaction nothing can be kept, because the next
+transaction may meet another session. Such a pooler tells its clients a process of its own making.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import psycopg
+
+# psycopg prepares on its own what it saw so often; we say ourselves what is worth it.
+ONLY_WHEN_ASKED = sys.maxsize
+
+
+def notice_session(
+    connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], process: object
+) -> None:
+    """`process` answered: is it the one that we are connected to?
+
+    Until this is known, and wherever it is not so, psycopg takes no `prepare=True`."""
+    if connection.prepare_threshold is None and process == connection.info.backend_pid:
+        connection.prepare_threshold = ONLY_WHEN_ASKED

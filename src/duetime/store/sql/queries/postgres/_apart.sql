@@ -1,0 +1,1 @@
+SELECT value FROM json_array_elements_text(:apart)

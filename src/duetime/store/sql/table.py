@@ -1,0 +1,116 @@
+"""Many rows as one parameter of a statement: columns by name, read as a dialect reads fastest.
+
+PostgreSQL takes an array for each column, SQLite a JSON text of all rows. To read JSON took
+PostgreSQL a third of the time that a completion takes, and more to write it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from pydantic_core import PydanticSerializationError, to_json
+
+from duetime.errors import InvalidArgument
+from duetime.model.name import UNSTORABLE, is_storable
+
+# What PostgreSQL shall take each column for; the others are text.
+COLUMN_TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("id", "token", "after"), "uuid"),
+    **dict.fromkeys(
+        ("due_at", "delay", "started_at", "after_at", "after_delay", "job_tick"), "bigint"
+    ),
+    **dict.fromkeys(("version", "refund"), "integer"),
+    **dict.fromkeys(("priority", "lost"), "smallint"),
+}
+
+
+class Table:
+    """Columns of equal length. One in which nothing stands is left out: it is NULL in all rows."""
+
+    def __init__(self, **columns: Sequence[Any]) -> None:
+        self._columns = {
+            name: values
+            for name, values in columns.items()
+            if any(value is not None for value in values)
+        }
+
+    def arrays(self, parameter: str) -> dict[str, str]:
+        """A parameter for each column, as PostgreSQL writes arrays."""
+        return {
+            f"{parameter}_{name}": self._array(name, values)
+            for name, values in self._columns.items()
+        }
+
+    def json(self) -> str:
+        """All rows as one JSON text."""
+        rows = zip(*self._columns.values(), strict=True)
+        return dump(dict(zip(self._columns, row, strict=True)) for row in rows)
+
+    def _array(self, name: str, values: Sequence[Any]) -> str:
+        text = f"{{{WRITERS[COLUMN_TYPES.get(name, 'text')](values)}}}"
+        if not is_storable(text):
+            refuse([{name: value} for value in values])
+        return text
+
+
+def columns(values: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
+    """The columns of named tuples, all of one type."""
+    if not values:
+        return {}
+    names: Sequence[str] = type(values[0])._fields  # type: ignore[attr-defined]
+    return dict(zip(names, zip(*values, strict=True), strict=True))
+
+
+def _numbers(values: Sequence[int | None]) -> str:
+    return str(list(values))[1:-1].replace("None", "NULL")
+
+
+def _uuids(values: Sequence[UUID | None]) -> str:
+    """Their digits all at once, which takes a sixth of the time of one after the other."""
+    if any(value is None for value in values):
+        return ",".join("NULL" if value is None else value.hex for value in values)
+    numbers = [value.int.to_bytes(16) for value in values if value is not None]
+    return b"".join(numbers).hex(",", 16)
+
+
+def _texts(values: Sequence[str | None]) -> str:
+    return ",".join(["NULL" if value is None else _quoted(value) for value in values])
+
+
+def _quoted(value: str) -> str:
+    if "\\" in value or '"' in value:
+        value = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + value + '"'
+
+
+WRITERS: Mapping[str, Callable[[Sequence[Any]], str]] = {
+    "uuid": _uuids,
+    "bigint": _numbers,
+    "integer": _numbers,
+    "smallint": _numbers,
+    "text": _texts,
+}
+
+
+def dump(values: Iterable[object]) -> str:
+    """One JSON parameter for many rows."""
+    listed = list(values)
+    try:
+        text = to_json(listed).decode()
+    except PydanticSerializationError:
+        refuse(listed)
+        raise
+    if "\\u0000" in text:
+        refuse(listed)
+    return text
+
+
+def refuse(values: Iterable[object]) -> None:
+    """Texts that no store can keep: PostgreSQL has errors of its own for them, SQLite cuts
+    a text at a NUL."""
+    for value in values:
+        for name, field in value.items() if isinstance(value, Mapping) else (("value", value),):
+            if isinstance(field, str) and not is_storable(field):
+                raise InvalidArgument(str(name), field, UNSTORABLE)

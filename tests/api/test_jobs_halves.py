@@ -1,0 +1,93 @@
+"""`app.jobs` reads and writes; code that needs one half says so by its type."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from api.apps import Note
+from api.hours import MIDNIGHT, NAME, at, clock, nothing, ticks
+from duetime import Duetime, Instants, JobPaused, JobReader, JobResumed, JobWriter
+from duetime.errors import InvalidRecurrence, JobNotFound
+from duetime.testing import FakeClock
+
+__all__ = ["clock", "ticks"]
+
+
+async def names(reader: JobReader) -> list[str]:
+    return [job.name for job in await reader.list()]
+
+
+async def stop(writer: JobWriter, name: str) -> bool:
+    return (await writer.pause(name, by="ann")).enabled
+
+
+async def test_it_satisfies_both(memory_app: Duetime) -> None:
+    memory_app.job("0 * * * *", name=NAME)(nothing)
+    await memory_app.testing.drain()
+    assert await names(memory_app.jobs) == [NAME]
+    assert not await stop(memory_app.jobs, NAME)
+
+
+@pytest.mark.parametrize("half", [JobReader, JobWriter])
+def test_each_verb_is_the_same_in_both(half: Any) -> None:
+    verbs = [name for name in vars(half) if not name.startswith("_")]
+    assert verbs
+    for verb in verbs:
+        mine = inspect.signature(getattr(half, verb)).parameters
+        given = inspect.signature(getattr(Duetime("memory://").jobs, verb)).parameters
+        assert [(p.name, p.default) for p in mine.values()][1:] == [
+            (p.name, p.default) for p in given.values()
+        ]
+
+
+async def test_a_put_and_a_backfill_are_audited(app: Duetime, clock: FakeClock) -> None:
+    app.handler(kind="note")(lambda_note)
+    await app.jobs.put(NAME, "0 * * * *", payload=Note("one"), by="ann")
+    await app.jobs.put(NAME, "0 * * * *", payload=Note("two"), overlap="allow", by="bob")
+    start = MIDNIGHT.replace(year=2029)
+    await app.jobs.backfill(NAME, start, start.replace(hour=2), dry_run=False, by="eve")
+    entries = await app.store.perform(app.store.audit(NAME, 10))
+    told = {(one.verb, one.by): (one.before, one.after) for one in entries}
+    assert told.keys() == {("put", "ann"), ("put", "bob"), ("backfill", "eve")}
+    before, after = told["put", "bob"]
+    assert ("one" in str(before["payload"]), "two" in str(after["payload"])) == (True, True)
+    assert (before["overlap"], after["overlap"]) == ("skip", "allow")
+
+
+def lambda_note(payload: Note) -> None: ...
+
+
+async def test_a_backfill_of_one_that_is_not_there(app: Duetime) -> None:
+    start = MIDNIGHT.replace(year=2029)
+    with pytest.raises(JobNotFound, match="shop-nothing"):
+        await app.jobs.backfill("shop-nothing", start, start.replace(hour=2))
+
+
+async def test_a_list_that_has_passed_is_refused_by_put(app: Duetime) -> None:
+    app.handler(kind="note")(lambda_note)
+    with pytest.raises(InvalidRecurrence, match="passed"):
+        await app.jobs.put(NAME, Instants([at(-1)]), payload=Note())
+
+
+async def test_one_that_is_declared_is_told_of(
+    memory_app: Duetime, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory_app.job(Instants([at(-1)]), name=NAME)(nothing)
+    await memory_app.testing.drain()
+    assert "shop-report will never tick" in caplog.text
+
+
+async def test_a_pause_that_ended_by_itself_is_told_though_another_follows(
+    app: Duetime, ticks: list[Any], clock: FakeClock
+) -> None:
+    told: list[str] = []
+    for event in (JobPaused, JobResumed):
+        app.on(event, lambda one: told.append(type(one).__name__))
+    await app.testing.drain()
+    await app.jobs.pause(NAME, until=at(0.5))
+    clock.set(at(0.6))
+    await app.jobs.pause(NAME)
+    assert told == ["JobPaused", "JobResumed", "JobPaused"]

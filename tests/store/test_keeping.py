@@ -1,0 +1,99 @@
+"""Plans that a session keeps: sent once, still right when tables change, and never to a pooler."""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+import pytest
+
+from duetime.model.claim import Claim, Lease
+from duetime.store.sql.postgres import PostgresStore
+from faults.proxy import Proxy
+from store.sql_kit import add, another, claim, finish
+
+ROUNDS = 5
+
+
+@pytest.fixture
+def proxy(postgres_url: str) -> Iterator[Proxy]:
+    made = Proxy(postgres_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def store(proxy: Proxy) -> Iterator[PostgresStore]:
+    made = PostgresStore(proxy.url, listen=False)
+    yield made
+    made.close()
+
+
+async def end(store: PostgresStore, claims: Sequence[Claim]) -> set[UUID]:
+    leases = [Lease(one.id, one.token) for one in claims]
+    await store.perform(store.renew(leases, 60_000_000))
+    done = await store.perform(store.complete([finish(one) for one in claims]))
+    return set(done.ended)
+
+
+async def work(store: PostgresStore) -> None:
+    """One of each that workers repeat."""
+    added = await add(store, 3)
+    claims = await claim(store)
+    assert {one.id for one in claims} == set(added)
+    assert await end(store, claims) == set(added)
+
+
+async def parsed(store: PostgresStore, proxy: Proxy) -> int:
+    """How many statements are taken apart by the server for a claim, a renewal and an end."""
+    await add(store, 3)
+    before = proxy.seen["P"]
+    await end(store, await claim(store))
+    return proxy.seen["P"] - before
+
+
+async def test_a_statement_of_the_hot_path_is_sent_once(store: PostgresStore, proxy: Proxy) -> None:
+    # The first message asks who answers, and can name nothing yet.
+    assert await parsed(store, proxy) == 5
+    assert await parsed(store, proxy) == 2
+    for _ in range(ROUNDS):
+        assert await parsed(store, proxy) == 0
+
+
+async def test_a_pooler_is_asked_to_keep_nothing(store: PostgresStore, proxy: Proxy) -> None:
+    """It says that it is another process than the one that answers."""
+    proxy.pose_as_pooler()
+    for _ in range(ROUNDS):
+        assert await parsed(store, proxy) == 6
+    assert proxy.named == 0
+
+
+async def test_what_is_kept_survives_a_change_of_the_tables(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    await work(store)
+    await work(store)
+    with another(postgres_url) as admin:
+        for table in ("duetime_actions", "duetime_history"):
+            admin.execute(f"ALTER TABLE {table} ADD COLUMN more text DEFAULT 'x'")
+    await work(store)
+
+
+async def test_what_is_kept_survives_an_index_that_is_made_anew(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    await work(store)
+    await work(store)
+    with another(postgres_url) as admin:
+        admin.execute("REINDEX TABLE duetime_actions")
+        admin.execute("ANALYZE")
+    await work(store)
+
+
+async def test_a_blocking_call_keeps_its_plan_too(store: PostgresStore, proxy: Proxy) -> None:
+    await add(store)
+    [one] = await claim(store)
+    renewal = [Lease(one.id, one.token)]
+    for _ in range(3):
+        store.perform_blocking(store.renew(renewal, 60_000_000))
+    before = proxy.seen["P"]
+    store.perform_blocking(store.renew(renewal, 60_000_000))
+    assert proxy.seen["P"] == before
