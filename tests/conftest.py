@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from databases import Databases
 from servers import GIVEN, NoServer, OwnServer, Server, open_own_server, open_server
 
 
@@ -26,12 +27,24 @@ def postgres_server() -> Iterator[Server]:
     server.close()
 
 
+@pytest.fixture(scope="session")
+def databases(postgres_server: Server) -> Databases:
+    return Databases(postgres_server)
+
+
+# Where tests look at an app, not at what a database without our tables makes of it.
+READY = {"api", "joining", "transitions", "worker"}
+
+
 @pytest.fixture
-def postgres_url(postgres_server: Server) -> Iterator[str]:
-    """The URL of an empty database."""
-    name = postgres_server.create_database()
+def postgres_url(
+    request: pytest.FixtureRequest, postgres_server: Server, databases: Databases
+) -> Iterator[str]:
+    """The URL of a database in which there is nothing; in some folders, nothing but our tables."""
+    ready = request.path.parent.name in READY
+    name = databases.take_ready() if ready else databases.take_empty()
     yield postgres_server.database_url(name)
-    postgres_server.drop_database(name)
+    databases.give_back(name)
 
 
 @pytest.fixture

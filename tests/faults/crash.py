@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 from duetime.model.claim import Claimed
+from duetime.model.job_filter import Due, Seeding
 from duetime.model.state import Outcome
 from duetime.store.base import Store
 from duetime.store.flow import Flow
@@ -27,13 +28,16 @@ from duetime.store.transaction import Hop, Opener
 
 PHASES = ("before", "during", "after")
 # What a worker asks its store. A completion that rescues or releases has a name of its own.
-VERBS = ("claim", "complete", "renew", "sweep", "prune", "leave", "add")
+VERBS = ("claim", "complete", "renew", "sweep", "prune", "leave", "add", "edit_jobs")
 NAMES = ("claim", "complete", "rescue", "release", "renew", "sweep", "prune", "leave")
 HANDLER = ("start", "handler", "handled")
 POINTS = [f"{name}:{phase}" for name in NAMES for phase in PHASES] + list(HANDLER)
 CLIENT_POINTS = [f"add:{phase}" for phase in PHASES]
 # Of a transaction that a handler works in.
 TRANSACTION_POINTS = [f"commit:{phase}" for phase in PHASES]
+# Of a worker whose app has jobs.
+EDITS = {Due: "tick", Seeding: "seed"}
+JOB_POINTS = [f"{name}:{phase}" for name in EDITS.values() for phase in PHASES]
 # Between the last statement and the COMMIT that SQLite is told: by the writer, or for a handler.
 SQLITE_POINTS = ["COMMIT"]
 # Those that a worker comes by only while it stops.
@@ -167,6 +171,8 @@ class Watch:
 
 
 def _name(verb: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    if verb == "edit_jobs":
+        return EDITS.get(type(args[0]), verb)
     if verb != "complete":
         return verb
     if kwargs.get("rescuing"):

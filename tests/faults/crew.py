@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from faults.ledger import connect, is_sqlite
+from faults.stacks import ASKED, THREADS
 from faults.work import Order
 
 WORKER, CUSTOMER = "faults.process", "faults.customer"
@@ -121,6 +122,13 @@ class Crew:
         for hand in self.living():
             if not hand.is_worker:
                 self.kill(hand)
+
+    def ask_where_they_wait(self) -> None:
+        """Into their logs, before they are told to stop."""
+        for hand in self.living():
+            if hand.is_worker:
+                hand.send(ASKED)
+                hand.send(THREADS)
 
     def dismiss(self) -> list[Hand]:
         """SIGTERM to all; those that do not stop in order and in time are returned."""

@@ -5,7 +5,14 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from faults.crash import CLIENT_POINTS, POINTS, SQLITE_POINTS, STOPPING, TRANSACTION_POINTS
+from faults.crash import (
+    CLIENT_POINTS,
+    JOB_POINTS,
+    POINTS,
+    SQLITE_POINTS,
+    STOPPING,
+    TRANSACTION_POINTS,
+)
 from faults.crew import CUSTOMER, Hand
 from faults.ledger import is_sqlite
 from faults.oracle import Law, Verdict
@@ -31,6 +38,7 @@ FREQUENT = (
     "COMMIT",
     "sweep",
     "renew",
+    "tick",
 )
 
 
@@ -70,6 +78,7 @@ class Points:
         named = POINTS + CLIENT_POINTS
         named += SQLITE_POINTS if is_sqlite(place.url) else []
         named += TRANSACTION_POINTS if place.exactly_once else []
+        named += JOB_POINTS if place.ticking else []
         self.named = dice.sample(named, len(named))
         self.struck: Counter[str] = Counter()
         self._tried: Counter[str] = Counter()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
 
 from duetime import Duetime, State
 from duetime.model.action import Action, Run
@@ -12,6 +14,7 @@ from duetime.model.claim import FATAL_LOSSES
 from duetime.model.state import Outcome
 from faults.customer import Receipts
 from faults.ledger import ENDED, STARTED, Line, by_action
+from faults.ticking import PERIOD
 
 # How a run may end that another one follows.
 REPEATABLE = {Outcome.lost, Outcome.released, Outcome.retried, Outcome.snoozed}
@@ -96,7 +99,8 @@ def every_action(app: Duetime) -> Iterable[Action]:
 
 def judge(found: Sequence[Case], receipts: Receipts, silences: Silences, law: Law) -> Verdict:
     verdict = Verdict()
-    _check_receipts(found, receipts, verdict)
+    _check_receipts([case for case in found if case.action.job is None], receipts, verdict)
+    _check_ticks(found, verdict)
     for case in found:
         _check_end(case, verdict)
         _check_times(case, verdict)
@@ -123,6 +127,20 @@ def _check_receipts(found: Sequence[Case], receipts: Receipts, verdict: Verdict)
     verdict.figures["acknowledged"] = len(receipts.acked)
     verdict.figures["never acknowledged, stored"] = len(ids.keys() - receipts.acked.keys())
     verdict.figures["never acknowledged, not stored"] = len(receipts.tried - ids.keys())
+
+
+def _check_ticks(found: Sequence[Case], verdict: Verdict) -> None:
+    """Each tick of a job became one action, and between the first and the last none is missing."""
+    jobs: dict[str, Counter[datetime]] = {}
+    for case in found:
+        if case.action.job is not None and case.action.tick is not None:
+            jobs.setdefault(case.action.job, Counter())[case.action.tick] += 1
+    for name, ticks in jobs.items():
+        verdict.wrong += [f"{name}: {n} actions for {tick}" for tick, n in ticks.items() if n > 1]
+        for earlier, later in pairwise(sorted(ticks)):
+            if later - earlier != PERIOD:
+                verdict.wrong.append(f"{name}: no tick between {earlier} and {later}")
+        verdict.figures["ticks"] += len(ticks)
 
 
 def _check_end(case: Case, verdict: Verdict) -> None:

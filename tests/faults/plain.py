@@ -14,8 +14,11 @@ from faults.work import Book, Order, Work
 
 def make(order: Order) -> Duetime:
     app = Duetime(order.url, **order.settings)
-    book = Book(order, app)
+    declare(app, Book(order, app))
+    return app
 
+
+def declare(app: Duetime, book: Book) -> None:
     @app.handler(kind="work")
     async def work(payload: Work, ctx: Context) -> int:
         token = book.token()
@@ -26,5 +29,3 @@ def make(order: Order) -> Duetime:
         await book.write(ctx, token, ENDED)
         book.crash.hit("handled")
         return payload.number
-
-    return app

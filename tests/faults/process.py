@@ -10,6 +10,7 @@ import resource
 import sys
 
 from duetime import Duetime
+from faults.stacks import tell_when_asked
 from faults.work import Order
 
 
@@ -19,7 +20,12 @@ def main(text: str) -> None:
     # Some of what it runs takes it down; nobody looks at what is left.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     app: Duetime = importlib.import_module(order.module).make(order)
-    asyncio.run(app.run())
+    asyncio.run(_run(app))
+
+
+async def _run(app: Duetime) -> None:
+    tell_when_asked()
+    await app.run()
 
 
 if __name__ == "__main__":

@@ -32,12 +32,17 @@ class Row:
     # The app of its workers, and whether each of its actions must have exactly one effect.
     module: str = "faults.plain"
     exactly_once: bool = False
+    # Whether that app has jobs.
+    ticking: bool = False
 
     def place(self, place: Place) -> Place:
-        return replace(place, module=self.module, exactly_once=self.exactly_once)
+        return replace(
+            place, module=self.module, exactly_once=self.exactly_once, ticking=self.ticking
+        )
 
 
 EXACTLY_ONCE: Any = {"module": "faults.transactional", "exactly_once": True}
+TICKING: Any = {"module": "faults.ticking", "ticking": True}
 
 ROWS = {
     "kill": Row(kill, 1_000),
@@ -53,4 +58,8 @@ ROWS = {
     "lost-reply-transactional": Row(lost_reply, 500, (POSTGRES,), proxied=True, **EXACTLY_ONCE),
     "restart-transactional": Row(restart, 50, (POSTGRES,), **EXACTLY_ONCE),
     "network-transactional": Row(network, 20, (POSTGRES,), proxied=True, **EXACTLY_ONCE),
+    "kill-jobs": Row(kill, 300, **TICKING),
+    "halt-jobs": Row(halt, 100, **TICKING),
+    "restart-jobs": Row(restart, 30, (POSTGRES,), **TICKING),
+    "network-jobs": Row(network, 10, (POSTGRES,), proxied=True, **TICKING),
 }

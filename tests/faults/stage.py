@@ -45,6 +45,8 @@ class Place:
     module: str = "faults.plain"
     planted: str = ""
     exactly_once: bool = False
+    # Whether its app has jobs.
+    ticking: bool = False
     settings: dict[str, Any] = field(default_factory=lambda: dict(SETTINGS))
     server: OwnServer | None = None
     proxy: Proxy | None = None
@@ -80,13 +82,18 @@ class Stage:
             told.read(hand.said.read_text())
         return told
 
+    def pause_jobs(self) -> None:
+        """What has come comes to its end, and no more comes."""
+        for job in self.observer.sync.jobs.list(limit=200):
+            self.observer.sync.jobs.pause(job.name)
+
     def has_started(self, hand: Hand) -> int:
         """How much a process has written into the ledger."""
         return written(self.place.direct, hand.pid)
 
-    def settle(self, within: float) -> None:
+    def settle(self, within: float) -> bool:
         """Until nothing is left to do, or the time is over: then the oracle names what is left."""
-        wait_until(lambda: not self.unfinished(), within)
+        return wait_until(lambda: not self.unfinished(), within)
 
     def unfinished(self) -> bool:
         # Asked twice: between two questions one may pass from either state to the other.
@@ -120,8 +127,10 @@ def conclude(stage: Stage, law: Law, within: float = 60) -> Verdict:
     stage.customer.stop()
     stage.crew.send_customers_away()
     strays = stage.crew.strays()
+    stage.pause_jobs()
     # There may be nobody left who would do the rest.
-    stage.settle(0 if strays else within)
+    if not stage.settle(0 if strays else within):
+        stage.crew.ask_where_they_wait()
     stubborn = stage.crew.dismiss()
     law = replace(law, exactly_once=law.exactly_once or stage.place.exactly_once)
     lines = stage.ledger.lines()

@@ -121,6 +121,22 @@ def test_a_second_effect_is_told_where_there_must_be_one() -> None:
     assert any("2 effects" in one for one in wrongs(double, Law(exactly_once=True)))
 
 
+def ticks(*seconds: float) -> list[str]:
+    """What is said of a job whose ticks came so."""
+    case = good()
+    made = [DUE + timedelta(seconds=one) for one in seconds]
+    occurrences = [
+        replace(case, action=replace(case.action, job="shop-tick", tick=tick)) for tick in made
+    ]
+    return judge(occurrences, Receipts(), {6: [DUE.timestamp()]}, Law()).wrong
+
+
+def test_a_tick_that_is_missing_or_came_twice_is_told() -> None:
+    assert ticks(0, 1, 2) == []
+    assert any("no tick between" in one for one in ticks(0, 1, 3))
+    assert any("2 actions for" in one for one in ticks(0, 1, 1, 2))
+
+
 def test_a_late_rescue_is_told() -> None:
     assert any("rescued 2.0 s after" in one for one in wrongs(good(), Law(recovery=1.5)))
 

@@ -146,12 +146,8 @@ async def test_what_we_ask_of_a_handlers_transaction_is_given_up_in_time(
     proxy: Proxy, postgres_url: str, kind: Kind, text: str
 ) -> None:
     """Nobody hears of its beginning, its completion or its commit: it has not happened, and costs
-    no attempt."""
+    no attempt. The server too hears nothing more, not even of our end."""
     make_notes(postgres_url)
-    with another(postgres_url) as admin:
-        # The server too hears nothing more, not even of our end.
-        settings = "SET idle_in_transaction_session_timeout = '1s'"
-        admin.execute(f"ALTER DATABASE {admin.info.dbname} {settings}".encode())
     runs: list[str] = []
 
     async def work(hand: Hand) -> None:

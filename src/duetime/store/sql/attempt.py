@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from duetime.errors import StoreUnavailable
 from duetime.store.flow import Flow, Mode, Statement, Wake
@@ -49,6 +49,13 @@ class Pinned:
     statement: Statement
 
 
+class Pins(NamedTuple):
+    """Settings in a transaction that is not the store's own."""
+
+    any: Command
+    last: Command
+
+
 Sent = Statement | Command | Pinned
 
 
@@ -56,15 +63,20 @@ def settings(timeout: float) -> Mapping[Mode, Command]:
     """What each mode sets for its transaction; the others need nothing. A call must end within
     `timeout`, so it waits for locks for a quarter of that; and a transaction that hears nothing
     from us for so long is ended, lest a client that vanished keeps its rows locked."""
-    vanished = _set("idle_in_transaction_session_timeout", _milliseconds(timeout))
-    several = dict.fromkeys(_SEVERAL_MESSAGES, (vanished,))
+    several = dict.fromkeys(_SEVERAL_MESSAGES, (_vanished(timeout),))
     one = dict.fromkeys(_KEPT, ASKED_BY_KEEPERS)
     return {mode: _select(timeout, names, *(several | one)[mode]) for mode, names in _OFF.items()}
 
 
-def pins(timeout: float) -> Command:
-    """The same in a transaction of a caller's, whose session is not ours to keep plans in."""
-    return _select(timeout, _HOT)
+def pins(timeout: float) -> Pins:
+    """The same in a transaction of a caller's, whose session is not ours to keep plans in; and
+    before the last statement of a handler's. The handler may have been silent for long, but what
+    follows now is a commit: if the server does not hear of it, nobody may hear of the action."""
+    return Pins(_select(timeout, _HOT), _select(timeout, _HOT, _vanished(timeout)))
+
+
+def _vanished(timeout: float) -> str:
+    return _set("idle_in_transaction_session_timeout", _milliseconds(timeout))
 
 
 def _select(timeout: float, off: Sequence[str], *more: str) -> Command:

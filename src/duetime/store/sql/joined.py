@@ -47,6 +47,9 @@ class Host(Protocol):
     """What to set before a flow whose plans are pinned, so that none can go wrong; its answer ends
     with the transaction's mark."""
 
+    last_pins: Command | None
+    """The same before the last flow of a transaction of ours, which only its commit may follow."""
+
     wake: Callable[[Sequence[Wake]], None]
     """They are committed: tell whoever sleeps, here and elsewhere."""
 
@@ -80,8 +83,9 @@ class SqlJoined(Joined):
     def _steps(self, flow: Flow[T]) -> Driven[Step, T]:
         yield from self._host.admit(self._caller)
         self._standing = self._caller.standing()
-        if flow.mode in (Mode.hot, Mode.pinned) and self._host.pins is not None:
-            ((*_, mark),) = cast("Any", (yield self._host.pins))
+        pins = self._pins(flow)
+        if flow.mode in (Mode.hot, Mode.pinned) and pins is not None:
+            ((*_, mark),) = cast("Any", (yield pins))
             self._pinned(mark)
         value, wakes = yield from bracketed(flow, self._standing, self._caller.dialect)
         if wakes and not self.after_commit(lambda: self._host.wake(wakes)):
@@ -89,6 +93,9 @@ class SqlJoined(Joined):
             if notice is not None:
                 yield notice
         return value
+
+    def _pins(self, flow: Flow[T]) -> Command | None:
+        return self._host.pins
 
     def _pinned(self, mark: object) -> None:
         """What a transaction of ours was marked with comes with the answer."""

@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 from duetime.model.clock import Clock, to_micros
 from duetime.store.flow import Flow, Mode, Statement, Steps, Wake
+from duetime.store.sql.attempt import Pins
 from duetime.store.sql.callers.base import Caller, Step, another_database
 from duetime.store.sql.drive import Command, Driven, statements
 from duetime.store.sql.joined import Host
@@ -44,7 +45,7 @@ class PostgresHost(Host):
         loader: Loader,
         clock: Clock | None,
         *,
-        pins: Command,
+        pins: Pins,
         soon: Callable[[Sequence[Wake]], Sequence[Wake]],
         wake: Callable[[Sequence[Wake]], None],
     ) -> None:
@@ -52,7 +53,7 @@ class PostgresHost(Host):
         self._store = store
         self._loader = loader
         self._clock = clock
-        self.pins = Command(f"{pins.text}, current_setting('duetime.transaction', true)")
+        self.pins, self.last_pins = map(_with_mark, pins)
         self._soon = soon
         self.wake = wake
         self._identity: Identity | None = None
@@ -101,6 +102,10 @@ class PostgresHost(Host):
             return None
         message = json.dumps({"from": "a caller's transaction", "due": None})
         return Statement("notify", {"channel": self._loader.names.channel, "message": message})
+
+
+def _with_mark(pins: Command) -> Command:
+    return Command(f"{pins.text}, current_setting('duetime.transaction', true)")
 
 
 def _identify() -> Steps[Identity]:

@@ -22,7 +22,7 @@ class SqliteHost(Host):
     """`ready` tells whether our tables are known to be there; `refuse` raises if any of these
     migrations are missing and may not be made."""
 
-    pins = None
+    pins = last_pins = None
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from duetime.errors import ConfigError
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.callers.base import Caller, Standing, Step
 from duetime.store.sql.conflicts import is_conflict
-from duetime.store.sql.drive import Driven
+from duetime.store.sql.drive import Command, Driven
 from duetime.store.sql.joined import Host, SqlJoined
 from duetime.store.transaction import Hop, LastJoined, OwnCommit, Transaction
 
@@ -81,6 +81,9 @@ class OwnJoined(SqlJoined, LastJoined):
         if self._last is flow and self._caller.standing() is not Standing.open:
             raise OwnCommit
         return (yield from super()._steps(flow))
+
+    def _pins(self, flow: Flow[T]) -> Command | None:
+        return self._host.last_pins if self._last is flow else super()._pins(flow)
 
     def _pinned(self, mark: object) -> None:
         if self._last is not None and mark != self._mark:

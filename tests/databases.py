@@ -1,0 +1,110 @@
+"""Databases for tests, used one after the other: to clear one takes a fifth of the time that it
+takes to make one, and to make our tables takes as long again."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from duetime.store.sql.postgres import PostgresStore
+from servers import Server
+
+OURS = "nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'"
+SCHEMAS = f"SELECT nspname FROM pg_namespace WHERE {OURS}"
+# As a server makes it in a new database.
+PUBLIC = (
+    "CREATE SCHEMA public AUTHORIZATION pg_database_owner; GRANT USAGE ON SCHEMA public TO PUBLIC"
+)
+END_OTHERS = (
+    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
+# All that tests could leave behind, row by row.
+OBJECTS = f"""
+    SELECT nspname, relkind, relname, attname, atttypid::text FROM pg_namespace
+    JOIN pg_class ON relnamespace = pg_namespace.oid
+    JOIN pg_attribute ON attrelid = pg_class.oid AND NOT attisdropped WHERE {OURS}
+    UNION ALL SELECT nspname, 'schema', '', '', '' FROM pg_namespace WHERE {OURS}
+    UNION ALL SELECT nspname, 'function', proname, '', '' FROM pg_namespace
+    JOIN pg_proc ON pronamespace = pg_namespace.oid WHERE {OURS}
+    UNION ALL SELECT '', 'trigger', tgname, '', '' FROM pg_trigger WHERE NOT tgisinternal
+    UNION ALL SELECT '', 'setting', setconfig::text, '', '' FROM pg_db_role_setting
+"""
+# What says that the tables are there stays.
+KEPT = {"duetime_migrations", "duetime_store"}
+
+
+class Databases:
+    """Those of one server. Whoever takes one finds it empty, or with our tables and nothing in
+    them."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._empty: list[str] = []
+        self._ready: list[str] = []
+        self._objects: set[Any] = set()
+
+    def take_empty(self) -> str:
+        return self._empty.pop() if self._empty else self._server.create_database()
+
+    def take_ready(self) -> str:
+        if self._ready:
+            return self._ready.pop()
+        name = self.take_empty()
+        store = PostgresStore(self._server.database_url(name))
+        store.migrate_blocking()
+        store.close()
+        with self._connect(name) as connection:
+            self._objects = _objects(connection)
+        return name
+
+    def give_back(self, name: str) -> None:
+        """What cannot be cleared is thrown away."""
+        try:
+            with self._connect(name) as connection:
+                connection.execute(END_OTHERS)
+                _drop_tables(connection, _objects(connection) - self._objects)
+                if _objects(connection) == self._objects:
+                    _delete_all(connection)
+                    self._ready.append(name)
+                else:
+                    _drop_all(connection)
+                    self._empty.append(name)
+        except psycopg.Error:
+            self._server.drop_database(name)
+
+    def _connect(self, name: str) -> closing[psycopg.Connection]:
+        url = self._server.database_url(name)
+        return closing(psycopg.connect(url, autocommit=True, connect_timeout=10))
+
+
+def _objects(connection: psycopg.Connection) -> set[Any]:
+    return set(connection.execute(OBJECTS))
+
+
+def _drop_tables(connection: psycopg.Connection, objects: set[Any]) -> None:
+    """Those that tests have added, which makes the rest as it was."""
+    tables = {(schema, name) for schema, kind, name, *_ in objects if kind == "r"}
+    for table in tables:
+        connection.execute(
+            sql.SQL("DROP TABLE IF EXISTS {} CASCADE").format(sql.Identifier(*table))
+        )
+
+
+def _delete_all(connection: psycopg.Connection) -> None:
+    tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    names = [sql.Identifier(name) for (name,) in tables if name not in KEPT]
+    connection.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(names)))
+
+
+def _drop_all(connection: psycopg.Connection) -> None:
+    schemas = [sql.Identifier(schema) for (schema,) in connection.execute(SCHEMAS)]
+    here = sql.Identifier(connection.info.dbname)
+    with connection.transaction():
+        connection.execute(sql.SQL("ALTER DATABASE {} RESET ALL").format(here))
+        for schema in schemas:
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(schema))
+        connection.execute(PUBLIC)
