@@ -125,9 +125,9 @@ class FaultyStore(Store):
     def ticks(self, name: str, since: int, before: int) -> Flow[list[int]]:
         return named("ticks", self._truth.ticks(name, since, before))
 
-    def edit_jobs(self, which: Which, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
+    def edit_jobs(self, which: Which, decide: Decide) -> Flow[Edited]:
         verb = type(which).__name__.lower()
-        return named(verb, self._truth.edit_jobs(which, decide, resend=resend), which)
+        return named(verb, self._truth.edit_jobs(which, decide), which)
 
     # -- the worker's verbs ----------------------------------------------------------
 

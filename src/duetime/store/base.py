@@ -198,7 +198,7 @@ class Store(ABC):
         """Those ticks of a job, since <= tick < before, that were dealt with, in order."""
 
     @abstractmethod
-    def edit_jobs(self, which: Which, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
+    def edit_jobs(self, which: Which, decide: Decide) -> Flow[Edited]:
         """Change jobs under their locks, all in one transaction. Each of those meant is given
         to `decide` with its unfinished occurrences, oldest first by the store's clock; what it
         returns is written.
