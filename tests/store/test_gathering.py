@@ -1,13 +1,19 @@
 """Calls that are made at the same time share a transaction, and nothing else."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 import pytest
 
-from duetime import Duetime
+from awaiting import until
+from duetime import Duetime, State
 from duetime.errors import DuetimeError
-from store.sql_kit import another, until, waiting
+from duetime.model.action import Added
+from duetime.model.tenant import ANY
+from duetime.store.flow import Steps, continued
+from store.sql_kit import another, new, waiting
 
 REFUSE = """
     CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -57,6 +63,21 @@ async def test_what_the_server_refuses_is_refused_to_nobody_else(postgres_url: s
     assert isinstance(made[6], DuetimeError)
     assert "not this one" in str(made[6])
     assert stored == {Note(n) for n in range(10) if n != 7}
+
+
+async def test_a_call_with_more_after_it_shares_with_nobody(postgres_url: str) -> None:
+    """Those that it would be sent with know nothing of what comes after it."""
+    async with app_of(postgres_url) as app:
+        first = await app.schedule(Note(0), delay=60)
+        store, one = app.store, new()
+
+        def more(added: Sequence[Added]) -> Steps[tuple[UUID, State]]:
+            done = yield from store.cancel(first.id, ANY, "ann", running=False).start()
+            return added[0].record.id, done.state
+
+        flow = continued(store.add([one], "return"), more)
+        assert await store.perform(flow) == (one.id, State.cancelled)
+        assert (await app.get(first.id)).state is State.cancelled
 
 
 async def test_whoever_is_cancelled_before_its_turn_asked_for_nothing(postgres_url: str) -> None:
