@@ -43,7 +43,7 @@ class Transitions:
         self._store = store
         self._job = job
         self._sweepers: list[Sweeper] = []
-        self._known: list_[tuple[object, list_[Target]]] = []
+        self._registered: list_[tuple[object, list_[Target]]] = []
         self._counted = 0
         self._by_job = False
 
@@ -72,7 +72,7 @@ class Transitions:
         targets = checked_targets(models, log)
         self._refuse_elsewhere(targets, bind, self._ports.durable())
         given = clock or self._clock
-        known = Registration(
+        registration = Registration(
             bind=bind,
             targets=targets,
             hooks=Hooks(on_delete, on_set_field),
@@ -83,14 +83,15 @@ class Transitions:
             log=log,
             retry=retry,
         )
-        self._known.append((models, targets))
+        self._registered.append((models, targets))
         if targets:
-            self._sweepers.append(Sweeper(known, self._ports))
+            self._sweepers.append(Sweeper(registration, self._ports))
 
     def refuse_durable(self) -> None:
         """ConfigError if a durable subscriber could not be told of what is registered."""
         for one in self._sweepers:
-            self._refuse_elsewhere(one.known.targets, one.known.bind, durable=True)
+            registration = one.registration
+            self._refuse_elsewhere(registration.targets, registration.bind, durable=True)
 
     def _refuse_elsewhere(self, targets: list_[Target], bind: Bind, durable: bool) -> None:
         if self._store is not None:
@@ -118,7 +119,7 @@ class Transitions:
         """Whatever is mapped after it is registered would be silently left out."""
         if self._counted == COUNTED.total():
             return
-        for models, targets in self._known:
+        for models, targets in self._registered:
             for name in late(models, [one.column for one in targets]):
                 raise ConfigError(
                     f"transition of {name} was mapped after register({shown(models)}, ...), and "
@@ -129,7 +130,7 @@ class Transitions:
     def list(self) -> list_[TransitionView]:
         """Every transition that was registered."""
         self._refuse_late()
-        return [target.view() for one in self._sweepers for target in one.known.targets]
+        return [target.view() for one in self._sweepers for target in one.registration.targets]
 
     async def pending(self) -> list_[Pending]:
         """How much waits, for each transition."""
@@ -138,20 +139,21 @@ class Transitions:
 
     async def next_due(self) -> datetime | None:
         """When there is something to do again, if nothing is changed until then."""
-        known = [one.next_due for one in await self.pending() if one.next_due is not None]
-        return min(known, default=None)
+        dues = [one.next_due for one in await self.pending() if one.next_due is not None]
+        return min(dues, default=None)
 
     async def aclose(self) -> None:
         """Close the pools of the engines, for a program that ends."""
         for one in self._sweepers:
-            await one.known.bind.aclose()
+            await one.registration.bind.aclose()
 
     def refuse_async(self) -> None:
         """Connections of an async engine belong to the loop that opened them."""
         for one in self._sweepers:
-            if one.known.bind.is_async:
+            bind = one.registration.bind
+            if bind.is_async:
                 raise ConfigError(
-                    f"{one.known.bind.engine.url!r} is an async engine, and app.sync is blocking: "
+                    f"{bind.engine.url!r} is an async engine, and app.sync is blocking: "
                     "use `await app.transitions.…`, or register a blocking engine"
                 )
 
