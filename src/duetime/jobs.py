@@ -18,7 +18,6 @@ from duetime.job_arguments import (
     ALERT_AFTER,
     JobArguments,
     RecurrenceArgument,
-    to_count,
     to_definition,
     to_range,
 )
@@ -26,6 +25,7 @@ from duetime.model.action import Action, Page, Record
 from duetime.model.backfill import missed
 from duetime.model.chain import SYSTEM
 from duetime.model.clock import from_micros, to_micros
+from duetime.model.count import check_count
 from duetime.model.duration import instant
 from duetime.model.filter import page_limit
 from duetime.model.ids import NewId
@@ -116,7 +116,7 @@ class JobClient:
         connection: object = None,
     ) -> Plan[Occurrences]:
         """One entry for each tick or trigger, skipped ones included, the newest first."""
-        most, scope = to_count("limit", limit, MOST_RUNS), to_scope(tenant)
+        most, scope = check_count("limit", limit, MOST_RUNS), to_scope(tenant)
 
         def steps() -> Steps[Records]:
             yield from self._found(name, scope, removed=True)
@@ -137,7 +137,7 @@ class JobClient:
         connection: object = None,
     ) -> Plan[Instants]:
         """The next ticks, as if it were neither paused nor retired."""
-        wanted, scope = to_count("count", count, MOST_PREVIEW), to_scope(tenant)
+        wanted, scope = check_count("count", count, MOST_PREVIEW), to_scope(tenant)
 
         def ticks(view: JobView) -> Instants:
             return rule_of(view.job).between(from_micros(view.now), END_OF_TIME, wanted)

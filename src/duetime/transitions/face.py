@@ -7,8 +7,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from duetime.errors import ConfigError, InvalidArgument, shown
+from duetime.errors import ConfigError, shown
 from duetime.model.clock import Clock, SystemClock
+from duetime.model.count import check_count
 from duetime.model.duration import positive_seconds
 from duetime.model.retry import Retry
 from duetime.model.transition import RETRY, Pending, Report, TransitionView
@@ -77,7 +78,7 @@ class Transitions:
             targets=targets,
             hooks=Hooks(on_delete, on_set_field),
             interval=positive_seconds("interval", interval),
-            batch=_batch(batch),
+            batch=check_count("batch", batch, MOST_BATCH),
             bulk=bulk,
             clock=None if isinstance(given, SystemClock) else given,
             log=log,
@@ -178,10 +179,3 @@ class Transitions:
 
         self._job(recurrence, name=name, **options)(sweep)
         self._by_job = True
-
-
-def _batch(batch: int) -> int:
-    is_whole = isinstance(batch, int) and not isinstance(batch, bool)
-    if not is_whole or not 1 <= batch <= MOST_BATCH:
-        raise InvalidArgument("batch", batch, f"give a whole number from 1 to {MOST_BATCH}")
-    return batch
