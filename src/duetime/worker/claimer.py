@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from duetime.model.claim import Claim, Claimed, ClaimOrder, LaneHead, Span
+from duetime.model.clock import SECOND, micros_of
 from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
@@ -17,7 +18,6 @@ from duetime.worker.slots import Pool
 from duetime.worker.storetime import StoreTime
 from duetime.worker.withheld import Withheld
 
-SECOND = 1_000_000
 FIRST = -(2**62)
 # A row may become visible after a later one: the cursor stays this far behind the store.
 CURSOR_LAG = SECOND
@@ -64,7 +64,7 @@ class Claimer:
         self._holdings = holdings
         self._lease = settings.lease
         self._preclaim = settings.preclaim
-        self._ahead = int(settings.preclaim * SECOND)
+        self._ahead = micros_of(settings.preclaim)
         self._batch = settings.batch
         self._start = start
         self._spare = spare
@@ -238,7 +238,7 @@ class Claimer:
         self._turn += 1
         visited = [lane.text for lane in visit_order(lanes, self._turn)]
         spans = [Span(lane, self._cursors.get(lane, FIRST), ahead) for lane in visited]
-        order = ClaimOrder(self._worker, spans, limit, int(self._lease * SECOND), apart)
+        order = ClaimOrder(self._worker, spans, limit, micros_of(self._lease), apart)
         sent = self._time.monotonic()
         claimed = await self._store.perform(self._store.claim(order))
         self._time.heard(claimed.now)

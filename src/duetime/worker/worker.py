@@ -12,7 +12,7 @@ from types import TracebackType
 
 from duetime.errors import ConfigError, DuetimeError, LeaseLost
 from duetime.model.claim import Presence, Swept, alive_for
-from duetime.model.clock import SettableClock
+from duetime.model.clock import SettableClock, micros_of
 from duetime.model.ending import Completed, Ending
 from duetime.model.job import Changed, JobEnd
 from duetime.model.outcome import Released, decide
@@ -355,7 +355,7 @@ class Worker:
         try:
             left = [h for h in self._holdings if h.task is not None]
             if left:
-                short = int(min(PARTING_LEASE, self._settings.lease) * 1_000_000)
+                short = micros_of(min(PARTING_LEASE, self._settings.lease))
                 await self._store.perform(self._store.renew(leases_of(left), short))
             await self._store.perform(self._store.leave(self.id))
         except DuetimeError as error:
