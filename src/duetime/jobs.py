@@ -29,7 +29,8 @@ from duetime.model.count import check_count
 from duetime.model.duration import instant
 from duetime.model.filter import page_limit
 from duetime.model.ids import NewId
-from duetime.model.job import Change, Decide, Edited, Found, Job, JobView, Overlap, as_job, rule_of
+from duetime.model.job import Overlap, rule_of
+from duetime.model.job_change import Change, Decide, Edited, Found
 from duetime.model.job_edit import (
     backfilled,
     paused,
@@ -40,6 +41,7 @@ from duetime.model.job_edit import (
     triggered,
 )
 from duetime.model.job_filter import JobFilter, Named
+from duetime.model.job_view import Job, JobView, as_job
 from duetime.model.lane import Priority
 from duetime.model.misfire import Misfire
 from duetime.model.name import check_name, check_optional

@@ -17,7 +17,8 @@ from duetime.model.clock import (
 )
 from duetime.model.ids import NewId
 from duetime.model.jitter import jitter_of
-from duetime.model.job import Change, Found, JobRecord, NewOccurrence, Overlap, rule_of
+from duetime.model.job import JobRecord, Overlap, rule_of
+from duetime.model.job_change import Change, Found, NewOccurrence
 from duetime.model.misfire import Misfire, Misfired, MisfirePolicy, decide
 from duetime.model.occurrence import occurrence
 

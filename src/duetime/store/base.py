@@ -35,8 +35,9 @@ from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, S
 from duetime.model.diagnosis import Diagnosis
 from duetime.model.ending import Completed, Ending
 from duetime.model.filter import Filter
-from duetime.model.job import Decide, Edited, JobView
+from duetime.model.job_change import Decide, Edited
 from duetime.model.job_filter import JobFilter, Which
+from duetime.model.job_view import JobView
 from duetime.model.key import IfExists
 from duetime.model.stats import Counted
 from duetime.model.tenant import Scope

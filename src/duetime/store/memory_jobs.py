@@ -7,18 +7,16 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 
 from duetime.model.action import Record
 from duetime.model.ending import Ending, Finish
-from duetime.model.job import (
+from duetime.model.job import JobRecord, told
+from duetime.model.job_change import (
     Change,
     Changed,
     Decide,
     Edited,
     Found,
     JobEnd,
-    JobRecord,
-    JobView,
     NewOccurrence,
     Unfinished,
-    told,
 )
 from duetime.model.job_edit import ended, retold
 from duetime.model.job_filter import (
@@ -31,6 +29,7 @@ from duetime.model.job_filter import (
     Seeding,
     Which,
 )
+from duetime.model.job_view import JobView
 from duetime.model.lane import job_lane
 from duetime.model.move import cancelled
 from duetime.model.occurrence import happened, in_turn, relinked

@@ -15,7 +15,7 @@ from duetime.model.clock import from_micros, micros_of, monotonic, to_micros
 from duetime.model.duration import instant
 from duetime.model.ending import Ending
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.job import Changed, JobEnd
+from duetime.model.job_change import Changed, JobEnd
 from duetime.model.job_filter import JobFilter
 from duetime.model.lane import readable_lane
 from duetime.model.state import State

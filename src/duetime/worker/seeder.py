@@ -11,7 +11,7 @@ from duetime.errors import DuetimeError, InvalidArgument
 from duetime.model.claim import alive_for
 from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
-from duetime.model.job import Change, Decide, Edited, Found
+from duetime.model.job_change import Change, Decide, Edited, Found
 from duetime.model.job_edit import ASTRAY, realigned, retired, seeded
 from duetime.model.job_filter import Ahead, Orphaned, Returned, Seeding, Which
 from duetime.model.tick import ticked

@@ -21,7 +21,7 @@ from duetime.events import (
 )
 from duetime.model.claim import Claim
 from duetime.model.ending import Completed, Ending, Finish
-from duetime.model.job import Decide, Edited
+from duetime.model.job_change import Decide, Edited
 from duetime.model.job_filter import Which
 from duetime.model.tenant import ANY
 from duetime.outbox import Outbox

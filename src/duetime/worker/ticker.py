@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from duetime.errors import StoreUnavailable
 from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
-from duetime.model.job import Change, Changed, Edited, Found, JobRecord
+from duetime.model.job import JobRecord
+from duetime.model.job_change import Change, Changed, Edited, Found
 from duetime.model.job_filter import Due
 from duetime.model.lane import job_lane
 from duetime.model.tick import ticked

@@ -14,7 +14,7 @@ from duetime.errors import ConfigError, DuetimeError, LeaseLost
 from duetime.model.claim import Presence, Swept, alive_for
 from duetime.model.clock import SettableClock, micros_of
 from duetime.model.ending import Completed, Ending
-from duetime.model.job import Changed, JobEnd
+from duetime.model.job_change import Changed, JobEnd
 from duetime.model.outcome import Released, decide
 from duetime.model.retry import Retry
 from duetime.store.flow import Wake

@@ -13,18 +13,16 @@ from duetime.errors import UnreadableJob
 from duetime.model.action import Record
 from duetime.model.ending import Finish
 from duetime.model.ids import NewId
-from duetime.model.job import (
+from duetime.model.job import JobRecord, told
+from duetime.model.job_change import (
     Change,
     Changed,
     Decide,
     Edited,
     Found,
     JobEnd,
-    JobRecord,
-    JobView,
     NewOccurrence,
     Unfinished,
-    told,
 )
 from duetime.model.job_edit import ended
 from duetime.model.job_filter import (
@@ -37,6 +35,7 @@ from duetime.model.job_filter import (
     Seeding,
     Which,
 )
+from duetime.model.job_view import JobView
 from duetime.model.move import cancelled
 from duetime.model.occurrence import due_of, in_turn, relinked
 from duetime.store.base import Store
