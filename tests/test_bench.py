@@ -16,6 +16,7 @@ from servers import Server
 BENCH = ROOT / "bench"
 # Of those that share what they do with another, one; a few seconds in all.
 TRIED = ["single", "sqlite", "transactional", "sharing", "steady", "future", "memory"]
+TRIED += ["rows", "rows-idle", "rows-late"]
 
 
 @pytest.fixture(scope="module")
