@@ -1,32 +1,27 @@
-"""Row transitions on PostgreSQL: `python bench/rows.py --help`.
-
-Two million rows, a million of them long past and applied. What is measured is compared with what
-one would write by hand, on the same rows, in the same run.
-"""
+"""Trials of row transitions, in a table of two million rows, a million of them long past and
+applied. They are compared with what one would write by hand, on the same rows."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import logging
 import statistics
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, create_engine, event, func, select, text, update
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from trial import Goal, Spot, Take, Trial
 
-from duetime import Duetime
+from duetime.app import Duetime
+from duetime.bench.figures import Taken, lateness_figures
 from duetime.transitions import transition
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-from servers import NoServer, open_server
-
+ROWS, DUE = 2_000_000, 100_000
 BATCH = 500
+PATIENCE = 60.0
 HAND_WRITTEN = text(
     "UPDATE posts SET status = 'published' WHERE id IN (SELECT id FROM posts WHERE publish_at <= "
     "now() AND status = 'draft' ORDER BY publish_at LIMIT :batch FOR UPDATE SKIP LOCKED)"
@@ -45,6 +40,16 @@ class Post(Base):
     publish_at: Mapped[datetime | None] = transition(
         set_field="status", from_="draft", to="published"
     )
+
+
+@contextmanager
+def filled(spot: Spot) -> Iterator[Engine]:
+    engine = create_engine(spot.url.replace("postgresql:", "postgresql+psycopg:", 1))
+    try:
+        fill(engine, spot.count(ROWS))
+        yield engine
+    finally:
+        engine.dispose()
 
 
 def fill(engine: Engine, rows: int) -> None:
@@ -117,25 +122,78 @@ def by_hand_with_the_orm(engine: Engine) -> int:
         done += len(posts)
 
 
-def by_us(engine: Engine, bulk: bool) -> int:
-    app = Duetime("memory://")
-    app.transitions.register(Base, engine, batch=BATCH, bulk=bulk)
-    return asyncio.run(app.transitions.drain()).updated
+# -- how many a second ---------------------------------------------------------------
 
 
-def rate(engine: Engine, rows: int, due: int, work: Callable[[Engine], int]) -> float:
-    arm(engine, rows, due)
+async def rates(spot: Spot) -> Taken:
+    """Many due at once: by us, and by hand, which knows no ledger, hook or bad row."""
+    found: dict[str, float] = {}
+    with filled(spot) as engine:
+        for name, (ours, hand) in WAYS.items():
+            theirs, mine = await rate(engine, spot, hand), await rate(engine, spot, ours)
+            found |= {f"{name} /s": mine, f"{name} by hand /s": theirs, f"{name} x": mine / theirs}
+    return found
+
+
+async def rate(engine: Engine, spot: Spot, work: Work) -> float:
+    due = spot.count(DUE)
+    arm(engine, spot.count(ROWS), due)
     began = time.perf_counter()
-    done = work(engine)
+    done = await work(engine)
     took = time.perf_counter() - began
     assert done == due, f"{done} of {due}"
     return done / took
 
 
-def idle(engine: Engine, count: int = 200) -> tuple[float, float]:
-    """With nothing due: time in the database, and in all, of one sweep; milliseconds."""
-    app = Duetime("memory://")
-    app.transitions.register(Base, engine)
+def by_us(bulk: bool) -> Work:
+    async def work(engine: Engine) -> int:
+        async with Duetime("memory://") as app:
+            app.transitions.register(Base, engine, batch=BATCH, bulk=bulk)
+            return (await app.transitions.drain()).updated
+
+    return work
+
+
+def by_hand(work: Callable[[Engine], int]) -> Work:
+    """In a thread, as we work on a blocking engine, too."""
+    return lambda engine: asyncio.to_thread(work, engine)
+
+
+Work = Callable[[Engine], Awaitable[int]]
+WAYS: Mapping[str, tuple[Work, Work]] = {
+    "bulk": (by_us(True), by_hand(by_hand_in_bulk)),
+    "ORM": (by_us(False), by_hand(by_hand_with_the_orm)),
+}
+
+# -- nothing due ---------------------------------------------------------------------
+
+
+async def idle(spot: Spot) -> Taken:
+    """One sweep: the time in the database, and in all."""
+    times = max(5, spot.count(200))
+    with filled(spot) as engine:
+        async with Duetime("memory://") as app:
+            app.transitions.register(Base, engine)
+            await app.transitions.sweep()
+            with timed(engine) as spent:
+                taken = [await swept(app, spent) for _ in range(times)]
+    inside, whole = zip(*taken, strict=True)
+    return {
+        "database ms": 1000 * statistics.median(inside),
+        "whole ms": 1000 * statistics.median(whole),
+    }
+
+
+async def swept(app: Duetime, spent: list[float]) -> tuple[float, float]:
+    spent.clear()
+    began = time.perf_counter()
+    await app.transitions.sweep()
+    return sum(spent), time.perf_counter() - began
+
+
+@contextmanager
+def timed(engine: Engine) -> Iterator[list[float]]:
+    """How long each statement takes."""
     spent: list[float] = []
 
     def before(connection: Any, *_: object) -> None:
@@ -144,106 +202,87 @@ def idle(engine: Engine, count: int = 200) -> tuple[float, float]:
     def after(connection: Any, *_: object) -> None:
         spent.append(time.perf_counter() - connection.info["began"])
 
-    async def sweeps() -> list[tuple[float, float]]:
-        await app.transitions.sweep()
-        event.listen(engine, "before_cursor_execute", before)
-        event.listen(engine, "after_cursor_execute", after)
-        taken = []
-        for _ in range(count):
-            spent.clear()
-            began = time.perf_counter()
-            await app.transitions.sweep()
-            taken.append((sum(spent), time.perf_counter() - began))
-        return taken
-
+    hooks = [("before_cursor_execute", before), ("after_cursor_execute", after)]
+    for name, hook in hooks:
+        event.listen(engine, name, hook)
     try:
-        taken = asyncio.run(sweeps())
+        yield spent
     finally:
-        event.remove(engine, "before_cursor_execute", before)
-        event.remove(engine, "after_cursor_execute", after)
-    inside, whole = zip(*taken, strict=True)
-    return 1000 * statistics.median(inside), 1000 * statistics.median(whole)
+        for name, hook in hooks:
+            event.remove(engine, name, hook)
 
 
-async def lateness(engine: Engine, count: int, *, known: bool) -> list[float]:
+# -- on time -------------------------------------------------------------------------
+
+
+def lateness(known: bool) -> Take:
     """Values spread over ten seconds, known at the last sweep or committed one by one while the
-    runner runs; milliseconds until the change is committed."""
-    app, late = Duetime("memory://"), list[float]()
-    done = asyncio.Event()
+    runner runs: how long until the change is committed."""
+
+    async def take(spot: Spot) -> Taken:
+        with filled(spot) as engine:
+            return lateness_figures(await late(engine, spot, known))
+
+    return take
+
+
+async def late(engine: Engine, spot: Spot, known: bool) -> list[float]:
+    count = spot.count(200)
+    gap = spot.seconds(10) / count
     dues: dict[int, float] = {}
+    found: list[float] = []
+    done = asyncio.Event()
 
     async def published(model: object, id: int, field: str, to: str) -> None:
-        late.append(1000 * (time.time() - dues[id]))
-        if len(late) == count:
+        found.append(time.time() - dues[id])
+        if len(found) == count:
             done.set()
 
-    app.transitions.register(Base, engine, on_set_field=published)
-
-    def set_value(id: int, after: float) -> None:
+    def wish(id: int, after: float) -> None:
         at = datetime.now(UTC) + timedelta(seconds=after)
         dues[id] = at.timestamp()
         with engine.begin() as connection:
             change = update(Post).where(Post.id == id)
             connection.execute(change.values(status="draft", publish_at=at))
 
-    gap = 10 / count
     if known:
         for id in range(1, count + 1):
-            set_value(id, 2 + gap * id)
-    async with app.transitions.runner():
-        for id in range(1, 0 if known else count + 1):
-            await asyncio.to_thread(set_value, id, 0.5)
-            await asyncio.sleep(gap)
-        await done.wait()
-    return sorted(late)
+            wish(id, 2 + gap * id)
+    async with Duetime("memory://") as app:
+        app.transitions.register(Base, engine, on_set_field=published)
+        async with app.transitions.runner(), asyncio.timeout(PATIENCE):
+            for id in range(1, 0 if known else count + 1):
+                await asyncio.to_thread(wish, id, 0.5)
+                await asyncio.sleep(gap)
+            await done.wait()
+    return found
 
 
-def shown(late: list[float]) -> str:
-    p99 = late[int(len(late) * 0.99) - 1]
-    return f"p50 {statistics.median(late):.1f} ms    p99 {p99:.1f} ms    max {late[-1]:.1f} ms"
-
-
-def measure(url: str, rows: int, due: int) -> None:
-    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
-    fill(engine, rows)
-    inside, whole = idle(engine)
-    say(f"nothing due, {rows // 2:,} applied: {inside:.2f} ms in the database, {whole:.2f} in all")
-    pairs: list[tuple[str, Callable[[Engine], int], Callable[[Engine], int]]] = [
-        ("bulk", by_hand_in_bulk, lambda engine: by_us(engine, True)),
-        ("ORM", by_hand_with_the_orm, lambda engine: by_us(engine, False)),
-    ]
-    for name, hand, ours in pairs:
-        theirs, mine = rate(engine, rows, due, hand), rate(engine, rows, due, ours)
-        say(f"{name}: {mine:,.0f}/s, by hand {theirs:,.0f}/s: {mine / theirs:.2f} x")
-    for name, known in (("known at the last sweep", True), ("committed here", False)):
-        say(f"lateness, {name}: {shown(asyncio.run(lateness(engine, 200, known=known)))}")
-    engine.dispose()
-
-
-def say(line: str) -> None:
-    print(f"transitions {line}", flush=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", help="a PostgreSQL database; its tables are left behind")
-    parser.add_argument("--rows", type=int, default=2_000_000, help="in the table")
-    parser.add_argument("--due", type=int, default=100_000, help="of them")
-    options = parser.parse_args()
-    logging.disable(logging.CRITICAL)
-    if options.url:
-        measure(options.url, options.rows, options.due)
-        return
-    try:
-        server = open_server()
-    except NoServer as missing:
-        print(f"transitions: skipped, {missing}")
-        return
-    try:
-        measure(server.database_url(server.create_database()), options.rows, options.due)
-    finally:
-        server.close()
-
-
-if __name__ == "__main__":
-    main()
+P99 = "p99 ms"
+RATES = Trial(
+    "rows",
+    "row transitions: 100,000 due among 2 million rows",
+    {"duetime": rates},
+    [
+        Goal("bulk 0.35 x a batched UPDATE by hand", ("duetime", "bulk x"), 0.35),
+        Goal("ORM 0.5 x a loop of the ORM by hand", ("duetime", "ORM x"), 0.5),
+    ],
+)
+IDLE = Trial(
+    "rows-idle",
+    "a sweep of row transitions, nothing due among 2 million rows",
+    {"duetime": idle},
+    [Goal("2 ms in the database", ("duetime", "database ms"), 2.0, most=True)],
+    rounds=1,
+)
+LATENESS = Trial(
+    "rows-late",
+    "200 row transitions over 10 s: how late they are committed",
+    {"known before": lateness(True), "just committed": lateness(False)},
+    [
+        Goal("known before: p99 50 ms", ("known before", P99), 50.0, most=True),
+        Goal("just committed: p99 50 ms", ("just committed", P99), 50.0, most=True),
+    ],
+    rounds=1,
+)
+TRIALS = [RATES, IDLE, LATENESS]

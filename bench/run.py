@@ -22,6 +22,7 @@ import costs
 import peer
 import precision
 import psycopg
+import rows
 import steady
 import throughput
 import ticks
@@ -34,7 +35,7 @@ from servers import GivenServer, NoServer, Server, open_own_server
 
 TRIALS: Mapping[str, Trial] = {
     trial.name: trial
-    for module in (throughput, precision, steady, ballast, costs, ticks)
+    for module in (throughput, precision, steady, ballast, costs, ticks, rows)
     for trial in module.TRIALS
 }
 # As a server with a little memory is run: every commit on the disk, no checkpoint in between.

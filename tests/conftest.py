@@ -32,6 +32,14 @@ def databases(postgres_server: Server) -> Databases:
     return Databases(postgres_server)
 
 
+@pytest.fixture
+def empty_postgres_url(postgres_server: Server, databases: Databases) -> Iterator[str]:
+    """The URL of a database in which there is nothing."""
+    name = databases.take_empty()
+    yield postgres_server.database_url(name)
+    databases.give_back(name)
+
+
 # Where tests look at an app, not at what a database without our tables makes of it.
 READY = {"api", "joining", "transitions", "worker"}
 
@@ -41,8 +49,10 @@ def postgres_url(
     request: pytest.FixtureRequest, postgres_server: Server, databases: Databases
 ) -> Iterator[str]:
     """The URL of a database in which there is nothing; in some folders, nothing but our tables."""
-    ready = request.path.parent.name in READY
-    name = databases.take_ready() if ready else databases.take_empty()
+    if request.path.parent.name not in READY:
+        yield request.getfixturevalue("empty_postgres_url")
+        return
+    name = databases.take_ready()
     yield postgres_server.database_url(name)
     databases.give_back(name)
 

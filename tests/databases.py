@@ -46,6 +46,7 @@ class Databases:
         self._empty: list[str] = []
         self._ready: list[str] = []
         self._objects: set[Any] = set()
+        self._versions: set[Any] = set()
 
     def take_empty(self) -> str:
         return self._empty.pop() if self._empty else self._server.create_database()
@@ -58,7 +59,7 @@ class Databases:
         store.migrate_blocking()
         store.close()
         with self._connect(name) as connection:
-            self._objects = _objects(connection)
+            self._objects, self._versions = _objects(connection), _versions(connection)
         return name
 
     def give_back(self, name: str) -> None:
@@ -67,7 +68,10 @@ class Databases:
             with self._connect(name) as connection:
                 connection.execute(END_OTHERS)
                 _drop_tables(connection, _objects(connection) - self._objects)
-                if _objects(connection) == self._objects:
+                if (
+                    _objects(connection) == self._objects
+                    and _versions(connection) == self._versions
+                ):
                     _delete_all(connection)
                     self._ready.append(name)
                 else:
@@ -83,6 +87,10 @@ class Databases:
 
 def _objects(connection: psycopg.Connection) -> set[Any]:
     return set(connection.execute(OBJECTS))
+
+
+def _versions(connection: psycopg.Connection) -> set[Any]:
+    return set(connection.execute("SELECT version FROM duetime_migrations"))
 
 
 def _drop_tables(connection: psycopg.Connection, objects: set[Any]) -> None:

@@ -19,7 +19,8 @@ from duetime.model.clock import Clock
 from duetime.model.cron import Cron
 from duetime.model.every import Every
 from duetime.model.instants import Instants
-from duetime.model.job import Job, JobState, Overlap
+from duetime.model.job import Overlap
+from duetime.model.job_view import Job, JobState
 from duetime.model.lane import Priority
 from duetime.model.misfire import Misfire
 from duetime.model.occurrence import Occurrence

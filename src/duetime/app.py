@@ -186,7 +186,7 @@ class Duetime(Declaring):
         ports = Ports(
             events=self.parts.events,
             meters=self.parts.meters,
-            outbox=self._write_along,
+            write_along=self._write_along,
             admit=self._admit,
             chance=random.random,
             durable=lambda: self.parts.outbox.wants(TransitionApplied),

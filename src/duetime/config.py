@@ -44,30 +44,6 @@ class Settings:
     pool_size: int = 10
 
 
-DESCRIPTIONS: Mapping[str, str] = {
-    "url": "where actions live: memory://, sqlite:///file.db or postgresql://host/db",
-    "name": "this app's name, noted with its workers",
-    "lease": "how long a claim holds without being renewed; renewed at a third of it",
-    "sweep": "how often a worker looks for expired leases and overdue work",
-    "poll": "longest sleep while wakes from other processes arrive",
-    "poll_unheard": "longest sleep while they do not (no LISTEN)",
-    "grace": "how long a stopping worker lets running handlers finish",
-    "preclaim": "how long before its due time an action may be claimed",
-    "concurrency": "slots shared by all queues that have none of their own",
-    "batch": "most actions in one claim or completion",
-    "retention": "how long finished actions are kept",
-    "retention_failed": "how long failed actions are kept",
-    "misfire_after": "how late a tick of a job may be found and still just run late",
-    "prefix": "what table names begin with",
-    "schema": "PostgreSQL schema of the tables; default: the connection's own",
-    "max_payload": "most bytes of JSON in a payload or a result",
-    "listen": "use LISTEN on PostgreSQL; off behind PgBouncer in transaction mode",
-    "migrate": "create and upgrade tables on first use",
-    "timeout": "how long one call to the store may take",
-    "pool_size": "most PostgreSQL connections at once, per event loop and for `app.sync`",
-}
-
-
 def load(
     arguments: Mapping[str, object],
     environ: Mapping[str, str] = os.environ,

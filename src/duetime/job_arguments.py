@@ -8,6 +8,7 @@ from typing import Any
 
 from duetime.arguments import NAME, to_priority
 from duetime.errors import InvalidArgument, InvalidRecurrence, did_you_mean
+from duetime.model.count import check_count
 from duetime.model.declared import recurrence as rule_given
 from duetime.model.duration import instant, micros
 from duetime.model.job import Definition, Overlap
@@ -24,6 +25,7 @@ from duetime.model.retry import Retry
 RecurrenceArgument = str | Recurrence | list[Any] | tuple[Any, ...]
 MOST_JITTER = 86_400_000_000
 ALERT_AFTER = 3
+MOST_FAILURES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ def to_definition(
         misfire=Misfire.of(given.misfire).to_text(),
         overlap=to_overlap(given.overlap),
         jitter=_jitter(given.jitter),
-        alert_after=_alert_after(given.alert_after),
+        alert_after=check_count("alert_after", given.alert_after, MOST_FAILURES),
         retry=None if retry is None else repr(retry),
         tenant=check_optional("tenant", given.tenant, NAME),
     )
@@ -83,18 +85,8 @@ def to_range(start: datetime, end: datetime) -> tuple[datetime, datetime]:
     return first, last
 
 
-def to_count(name: str, value: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidArgument(name, value, f"give a whole number from 1 to {most}")
-    return value
-
-
 def _jitter(jitter: float | timedelta) -> int:
     length = micros("jitter", jitter)
     if length > MOST_JITTER:
         raise InvalidArgument("jitter", jitter, "give at most a day")
     return length
-
-
-def _alert_after(count: int) -> int:
-    return to_count("alert_after", count, 1_000_000)

@@ -8,7 +8,8 @@ from typing import Protocol
 from duetime.arguments import TenantArgument
 from duetime.job_arguments import ALERT_AFTER, RecurrenceArgument
 from duetime.model.action import Action, Page
-from duetime.model.job import Job, Overlap
+from duetime.model.job import Overlap
+from duetime.model.job_view import Job
 from duetime.model.lane import Priority
 from duetime.model.misfire import Misfire
 from duetime.model.occurrence import Occurrence

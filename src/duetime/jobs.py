@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from uuid import UUID
 
 from duetime.arguments import QUEUE, TenantArgument, to_actor, to_scope
 from duetime.config import Settings
@@ -18,7 +18,6 @@ from duetime.job_arguments import (
     ALERT_AFTER,
     JobArguments,
     RecurrenceArgument,
-    to_count,
     to_definition,
     to_range,
 )
@@ -26,10 +25,12 @@ from duetime.model.action import Action, Page, Record
 from duetime.model.backfill import missed
 from duetime.model.chain import SYSTEM
 from duetime.model.clock import from_micros, to_micros
+from duetime.model.count import check_count
 from duetime.model.duration import instant
 from duetime.model.filter import page_limit
 from duetime.model.ids import NewId
-from duetime.model.job import Change, Decide, Edited, Found, Job, JobView, Overlap, as_job, rule_of
+from duetime.model.job import Overlap, rule_of
+from duetime.model.job_change import Change, Decide, Edited, Found
 from duetime.model.job_edit import (
     backfilled,
     paused,
@@ -40,6 +41,7 @@ from duetime.model.job_edit import (
     triggered,
 )
 from duetime.model.job_filter import JobFilter, Named
+from duetime.model.job_view import Job, JobView, as_job
 from duetime.model.lane import Priority
 from duetime.model.misfire import Misfire
 from duetime.model.name import check_name, check_optional
@@ -48,17 +50,20 @@ from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope, current_tenant
 from duetime.model.tick import ticked
 from duetime.plan import Plan
 from duetime.store.cascade import Cascade, cascade
-from duetime.store.flow import Flow, Mode, Steps, followed
+from duetime.store.flow import Flow, Mode, Steps
 from duetime.worker.parts import Parts
 
 Ticks = list[int]
 Instants = list[datetime]
 Records = list[Record]
 Occurrences = list[Occurrence]
+# An edit, and what it settled.
+Done = tuple[Edited, Cascade]
 
 NOTE = 500
 MOST_RUNS = 200
 MOST_PREVIEW = 1000
+NOTHING: Done = Edited([], None, 0), Cascade([], [])
 END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
 
@@ -113,7 +118,7 @@ class JobClient:
         connection: object = None,
     ) -> Plan[Occurrences]:
         """One entry for each tick or trigger, skipped ones included, the newest first."""
-        most, scope = to_count("limit", limit, MOST_RUNS), to_scope(tenant)
+        most, scope = check_count("limit", limit, MOST_RUNS), to_scope(tenant)
 
         def steps() -> Steps[Records]:
             yield from self._found(name, scope, removed=True)
@@ -134,7 +139,7 @@ class JobClient:
         connection: object = None,
     ) -> Plan[Instants]:
         """The next ticks, as if it were neither paused nor retired."""
-        wanted, scope = to_count("count", count, MOST_PREVIEW), to_scope(tenant)
+        wanted, scope = check_count("count", count, MOST_PREVIEW), to_scope(tenant)
 
         def ticks(view: JobView) -> Instants:
             return rule_of(view.job).between(from_micros(view.now), END_OF_TIME, wanted)
@@ -233,17 +238,22 @@ class JobClient:
         """Run it once now, also while it is paused; if an occurrence is unfinished, and they
         must not overlap, as soon as that has ended. Returns the action."""
         actor, scope = to_actor(by), to_scope(tenant)
-        flow = self._editing(
-            name, lambda found: triggered(found, scope, actor, self._new_id), resend=False
-        )
 
-        def action(done: tuple[Edited, Cascade]) -> Action:
+        def decide(found: Found) -> Change | None:
+            return triggered(found, scope, actor, self._new_id)
+
+        def action(done: Done) -> Action:
             [made] = done[0].changes[0].occurrences
             record = happened(made, done[0].now)
             settled = {one.id: one for one in done[1].settled}
             return self._payloads.action(settled.get(record.id, record))
 
-        return Plan(followed(flow, self._settling), action, connection=connection)
+        return Plan(
+            Flow(lambda: self._change(name, decide), Mode.write),
+            action,
+            tell=_told,
+            connection=connection,
+        )
 
     def remove(
         self,
@@ -256,13 +266,14 @@ class JobClient:
         """Take it away: what waits is cancelled, what runs comes to its end, history stays. One
         that code declares stays removed until it is restored."""
         actor, scope = to_actor(by), to_scope(tenant)
-        flow = self._editing(
-            name, lambda found: removed(found, scope, actor, self._tick), resend=False
-        )
+
+        def decide(found: Found) -> Change | None:
+            return removed(found, scope, actor, self._tick)
+
         return Plan(
-            followed(flow, self._settling),
+            Flow(lambda: self._change(name, decide), Mode.write),
             lambda _: None,
-            tell=lambda done: _told(*done),
+            tell=_told,
             connection=connection,
         )
 
@@ -294,22 +305,23 @@ class JobClient:
         actor, scope = to_actor(by), to_scope(tenant)
         first, last = to_range(start, end)
 
-        def steps() -> Steps[Ticks]:
+        def steps() -> Steps[tuple[Ticks, Done]]:
             view = yield from self._found(name, scope)
             known = yield from self._store.ticks(name, to_micros(first), to_micros(last)).start()
             ticks = {to_micros(tick) for tick in missed(view, first, last)}
             missing = sorted(ticks - {*known})
-            if not dry_run:
-                edit = self._store.edit_jobs(
-                    _named(name),
-                    lambda found: backfilled(found, scope, missing, actor, self._new_id),
-                )
-                yield from edit.start()
-            return missing
+            if dry_run:
+                return missing, NOTHING
+
+            def decide(found: Found) -> Change | None:
+                return backfilled(found, scope, missing, actor, self._new_id)
+
+            return missing, (yield from self._change(name, decide))
 
         return Plan(
             Flow(steps, Mode.read if dry_run else Mode.write),
-            lambda ticks: [from_micros(tick) for tick in ticks],
+            lambda done: [from_micros(tick) for tick in done[0]],
+            tell=None if dry_run else lambda done: _told(done[1]),
             connection=connection,
         )
 
@@ -319,43 +331,26 @@ class JobClient:
         self, name: str, decide: Decide, connection: object, *, resend: bool = True
     ) -> Plan[Job]:
         """Change one job, and show how it is then."""
-        edit = self._editing(name, decide)
 
-        def steps() -> Steps[tuple[Edited, Cascade, JobView]]:
-            edited = yield from edit.start()
-            done = yield from self._settling(edited).start()
+        def steps() -> Steps[tuple[Done, JobView]]:
+            done = yield from self._change(name, decide)
             (view,) = yield from self._store.jobs(_anywhere(name)).start()
-            return edited, done, view
+            return done, view
 
         return Plan(
             Flow(steps, Mode.write, resend=resend),
-            lambda done: self._shown(done[2]),
-            tell=lambda done: _told(done[0], done[1]),
+            lambda done: self._shown(done[1]),
+            tell=lambda done: _told(done[0]),
             connection=connection,
         )
 
-    def _editing(self, name: str, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
-        """One that cannot be read is told to be so, rather than left as it is."""
-        edit = self._store.edit_jobs(_named(name), decide, resend=resend)
-
-        def steps() -> Steps[Edited]:
-            edited = yield from edit.start()
-            if edited.unread:
-                raise UnreadableJob(name)
-            return edited
-
-        return replace(edit, start=steps)
-
-    def _settling(self, edited: Edited) -> Flow[Cascade]:
-        """What waited for an occurrence that was cancelled, or has just ended."""
-        gone = [record.id for one in edited.changes for record in one.cancelled]
-        awaited = [
-            new.action.after
-            for one in edited.changes
-            for new in one.occurrences
-            if new.action.after is not None
-        ]
-        return cascade(self._store, [*gone, *awaited])
+    def _change(self, name: str, decide: Decide) -> Steps[Done]:
+        """What it was, and what follows for others. One that cannot be read is told to be so,
+        rather than left as it is."""
+        edited = yield from self._store.edit_jobs(_named(name), decide).start()
+        if edited.unread:
+            raise UnreadableJob(name)
+        return edited, (yield from cascade(self._store, _parents(edited)).start())
 
     def _found(self, name: str, tenant: Scope, *, removed: bool = False) -> Steps[JobView]:
         wanted = JobFilter(tenant=tenant, name=name, removed=removed)
@@ -386,9 +381,18 @@ def _anywhere(name: str) -> JobFilter:
     return JobFilter(tenant=ANY, name=name, removed=True)
 
 
-def _told(edited: Edited, done: Cascade) -> Sequence[Event]:
+def _parents(edited: Edited) -> Sequence[UUID]:
+    """Occurrences that were cancelled, or that new ones wait for, and that may just have ended."""
+    gone = [record.id for one in edited.changes for record in one.cancelled]
+    made = {new.action.id: new.action for one in edited.changes for new in one.occurrences}
+    awaited = [one.after for one in made.values() if one.after and one.after not in made]
+    return [*gone, *awaited]
+
+
+def _told(done: Done) -> Sequence[Event]:
+    edited, settling = done
     told: list[Event] = []
     for one in edited.changes:
         told += job_events(one.before, one.after, one.after.modified_by or SYSTEM)
         told += cancellations(one.cancelled)
-    return told + cancellations([], done.settled)
+    return told + cancellations([], settling.settled)

@@ -17,7 +17,7 @@ from duetime.model.lane import Priority, lane_of
 from duetime.model.name import check_name
 from duetime.model.payload import Payloads, PayloadType
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Steps, extended
+from duetime.store.flow import Flow, Steps, continued
 
 T = TypeVar("T")
 
@@ -66,13 +66,11 @@ class Outbox:
         if not self._kinds:
             return flow
 
-        def steps() -> Steps[T]:
-            value = yield from flow.start()
+        def kept(value: T) -> Steps[T]:
             yield from self.keep(tell(value))
             return value
 
-        resent = None if flow.resent is None else self.telling(flow.resent, tell)
-        return replace(flow, start=steps, mode=extended(flow.mode), resent=resent)
+        return continued(flow, kept)
 
     def keep(self, events: Iterable[Event]) -> Steps[None]:
         """An action for each subscriber of each."""

@@ -22,6 +22,12 @@ from duetime import Duetime
 from duetime.errors import ConfigError, DuetimeError, StoreUnavailable
 
 
+@pytest.fixture
+def postgres_url(empty_postgres_url: str) -> str:
+    """Here it counts that there is nothing of ours."""
+    return empty_postgres_url
+
+
 def app_on(url: str, **options: Any) -> Duetime:
     return knowing(Duetime(url, **options))
 

@@ -11,6 +11,7 @@ import pytest
 
 from api.apps import Note
 from api.hours import NAME, at, clock, nothing, ticks
+from awaiting import until
 from duetime import (
     ANY,
     Duetime,
@@ -127,13 +128,14 @@ async def test_a_put_job_that_a_wrong_clock_armed_comes_back(
         def note(payload: Note) -> None:
             ran.set()
 
+        async def rearmed() -> bool:
+            return (await app.jobs.get(NAME)).next_due_at == at(1)
+
         clock.advance(days=3650)
         await app.jobs.put(NAME, "0 * * * *", payload=Note())
         clock.set(at(0))
         async with app.worker():
-            async with asyncio.timeout(20):
-                while (await app.jobs.get(NAME)).next_due_at != at(1):
-                    await asyncio.to_thread(lambda: None)
+            await until(rearmed)
             clock.set(at(1))
             await asyncio.wait_for(ran.wait(), 20)
 

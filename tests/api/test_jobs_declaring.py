@@ -340,7 +340,11 @@ class TestUnreadable:
                     await asyncio.wait_for(ran.wait(), 20)
 
     @pytest.mark.parametrize(
-        "verb", ["get", "runs", "preview", "pause", "resume", "trigger", "remove", "restore", "put"]
+        "verb",
+        [
+            *("get", "runs", "preview", "pause", "resume", "trigger", "remove", "restore", "put"),
+            "backfill",
+        ],
     )
     async def test_each_verb_says_so(self, sqlite_path: Path, clock: FakeClock, verb: str) -> None:
         async with Duetime(f"sqlite:///{sqlite_path}", clock=clock) as app:
@@ -350,7 +354,10 @@ class TestUnreadable:
                 other.execute(
                     "UPDATE duetime_jobs SET record = replace(record, '\"skip\"', '\"newer\"')"
                 )
-            more = {"recurrence": "1 * * * *", "payload": Note()} if verb == "put" else {}
+            more: dict[str, Any] = {
+                "put": {"recurrence": "1 * * * *", "payload": Note()},
+                "backfill": {"start": at(-1), "end": at(0), "dry_run": False},
+            }.get(verb, {})
             with pytest.raises(UnreadableJob, match="upgrade this process"):
                 await getattr(app.jobs, verb)(NAME, **more)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from duetime import Duetime
-from duetime.config import DESCRIPTIONS, Settings
+from duetime.config import Settings
 from duetime.errors import ConfigError
 from duetime.store.sql.remedy import masked
 
@@ -90,10 +90,6 @@ def test_each_type_is_understood_from_the_environment(monkeypatch: pytest.Monkey
 
 def test_times_may_be_timedeltas() -> None:
     assert Duetime("memory://", lease=timedelta(minutes=1)).settings.lease == 60
-
-
-def test_every_setting_is_described() -> None:
-    assert set(DESCRIPTIONS) == set(Settings.__slots__)
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [

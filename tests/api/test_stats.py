@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from api.apps import Note, Other
+from awaiting import until
 from duetime import ANY, Duetime, Parked
 from duetime.model.stats import clock_offset
 from duetime.testing import FakeClock
@@ -43,12 +44,14 @@ async def test_living_workers_and_what_they_do_not_know(real_app: Duetime) -> No
     @real_app.handler(kind="other", queue="q")
     async def other(payload: Other) -> None: ...
 
+    async def is_parked() -> bool:
+        return (await real_app.get(note.id)).error is not None
+
     note = await real_app.schedule(Note())
     async with real_app.worker(concurrency=7, queues=["default", "q"]) as worker:
         done = await real_app.schedule(Other())
         await real_app.wait(done.id, timeout=20)
-        while not (await real_app.get(note.id)).error:
-            continue
+        await until(is_parked)
         found = await real_app.stats()
     [seen] = found.workers
     assert (seen.id, seen.app, seen.kinds) == (worker.id, "duetime", ("other",))

@@ -102,8 +102,8 @@ def test_a_list_is_narrowed_by_each_filter(ask: Any) -> None:
 
 
 def test_a_list_for_people(duetime: Duetimes, ask: Any, url: str) -> None:
-    made = ask("schedule", "mail", '{"to": "ada"}', "--delay", "2h")
-    ask("schedule", "mail", '{"to": "bob"}', "--delay", "2h")
+    made = ask("schedule", "mail", '{"to": "ada"}', "--delay", "150m")
+    ask("schedule", "mail", '{"to": "bob"}', "--delay", "150m")
     table = duetime.ok("actions", "list", "--url", url)
     (line,) = [line for line in table.splitlines() if made["id"] in line]
     assert re.search(r"scheduled +mail +.*\d\d:\d\d:\d\d \w+, in 2 h +0", line)

@@ -1,9 +1,9 @@
-"""The table of settings in the documentation is the one in the code."""
+"""The table of settings in the documentation names those of the code, and their defaults."""
 
 from dataclasses import fields
 from pathlib import Path
 
-from duetime.config import DESCRIPTIONS, Settings
+from duetime.config import Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 HEAD = ["| name | default | meaning |", "|---|---|---|"]
@@ -24,20 +24,11 @@ def shown(value: object) -> str:
             return f"`{value}`"
 
 
-def settings_table() -> list[str]:
-    rows = [
-        f"| `{one.name}` | {shown(one.default)} | {DESCRIPTIONS[one.name]} |"
-        for one in fields(Settings)
-    ]
-    return [*HEAD, *rows]
-
-
 def test_the_documented_settings_are_those_of_the_code() -> None:
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     first = lines.index(HEAD[0])
-    documented = lines[first : lines.index("", first)]
-    assert documented == settings_table()
-
-
-def test_every_setting_is_described() -> None:
-    assert set(DESCRIPTIONS) == {one.name for one in fields(Settings)}
+    assert lines[first + 1] == HEAD[1]
+    rows = [line.strip("| ").split(" | ") for line in lines[first + 2 : lines.index("", first)]]
+    wanted = [(f"`{one.name}`", shown(one.default)) for one in fields(Settings)]
+    assert [(name, default) for name, default, _ in rows] == wanted
+    assert all(meaning.strip() for *_, meaning in rows)

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from api.apps import Note, Other
+from awaiting import until
 from duetime import Duetime, State
 from duetime.errors import ActionNotFound
 from duetime.model.claim import Lease
@@ -16,7 +17,7 @@ from duetime.store.sql import listener
 from duetime.store.sql.postgres import PostgresStore
 from faults.pooler import NoPooler, Pooler
 from servers import Server
-from store.sql_kit import add, another, claim, find, until
+from store.sql_kit import add, another, claim, find
 
 Pooled = Callable[[int], str]
 

@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from api.apps import Note
+from awaiting import until
 from duetime import Duetime, Retry
 from duetime.errors import StoreUnavailable
 from duetime.model.claim import Lease
@@ -17,7 +18,7 @@ from faults.drop import Drop
 from faults.proxy import CLEAR, STALL, SWALLOW, Proxy, Way
 from faults.wire import FLUSH
 from joining.kinds import INSERT, ON_POSTGRES, Hand, Kind, count_notes, make_notes
-from store.sql_kit import add, another, claim, count_sessions, find, until
+from store.sql_kit import add, another, claim, count_sessions, find
 
 
 @pytest.fixture

@@ -16,14 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duetime.model.clock import to_micros
-from duetime.model.job import (
-    Change,
-    Definition,
-    Found,
-    JobRecord,
-    Overlap,
-    Unfinished,
-)
+from duetime.model.job import Definition, JobRecord, Overlap
+from duetime.model.job_change import Change, Found, Unfinished
 from duetime.model.job_edit import armed, paused, removed, resumed, retired, seeded
 from duetime.model.job_text import of_text, to_text
 from duetime.model.tick import ticked

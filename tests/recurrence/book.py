@@ -11,7 +11,7 @@ from uuid import UUID
 from duetime.model.action import Record
 from duetime.model.clock import from_micros, maybe_from_micros
 from duetime.model.ending import Finish
-from duetime.model.job import Changed
+from duetime.model.job_change import Changed
 from duetime.model.state import Outcome, State
 from recurrence.account import Account, How
 from recurrence.acts import Acts

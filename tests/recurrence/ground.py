@@ -8,7 +8,8 @@ from random import Random
 from uuid import UUID
 
 from duetime.model.action import Record
-from duetime.model.job import Change, Changed, Found, JobRecord
+from duetime.model.job import JobRecord
+from duetime.model.job_change import Change, Changed, Found
 from duetime.store.flow import immediate
 from simulation.clocks import START, LoopClock
 from simulation.loop import SimLoop

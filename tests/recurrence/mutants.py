@@ -13,9 +13,11 @@ from uuid import UUID
 
 from duetime import jobs
 from duetime.model.clock import MICROSECOND, maybe_micros
-from duetime.model.job import Change, Changed, Found, JobView, rule_of
+from duetime.model.job import rule_of
+from duetime.model.job_change import Change, Changed, Found
 from duetime.model.job_edit import armed, paused, resumed, retired, seeded
 from duetime.model.job_filter import Due, Named
+from duetime.model.job_view import JobView
 from duetime.model.misfire import Misfire
 from duetime.model.tick import Making, ticked
 from duetime.store.memory import MemoryStore

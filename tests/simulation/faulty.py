@@ -13,8 +13,9 @@ from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
 from duetime.model.ending import Completed, Ending
 from duetime.model.filter import Filter
-from duetime.model.job import Decide, Edited, JobView
+from duetime.model.job_change import Decide, Edited
 from duetime.model.job_filter import JobFilter, Which
+from duetime.model.job_view import JobView
 from duetime.model.key import IfExists
 from duetime.model.stats import Counted
 from duetime.model.tenant import Scope
@@ -125,9 +126,9 @@ class FaultyStore(Store):
     def ticks(self, name: str, since: int, before: int) -> Flow[list[int]]:
         return named("ticks", self._truth.ticks(name, since, before))
 
-    def edit_jobs(self, which: Which, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
+    def edit_jobs(self, which: Which, decide: Decide) -> Flow[Edited]:
         verb = type(which).__name__.lower()
-        return named(verb, self._truth.edit_jobs(which, decide, resend=resend), which)
+        return named(verb, self._truth.edit_jobs(which, decide), which)
 
     # -- the worker's verbs ----------------------------------------------------------
 

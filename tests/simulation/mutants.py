@@ -12,7 +12,7 @@ from uuid import UUID
 
 from duetime.errors import StoreUnavailable
 from duetime.model import chain, ending
-from duetime.model.clock import to_micros
+from duetime.model.clock import SECOND, to_micros
 from duetime.model.ending import Again, Ending, decide_loss
 from duetime.model.lane import parse_lane
 from duetime.model.state import FINISHED
@@ -209,7 +209,7 @@ MUTANTS: Mapping[str, list[Patch]] = {
     "rescues without looking at the lease again": [(MemoryStore, "_end", end_without_expiry)],
     "schedules again after a lost reply": [(MemoryStore, "_add_one", add_again)],
     "lets the cursor run ahead": [
-        (claimer, "CURSOR_LAG", -3600 * claimer.SECOND),
+        (claimer, "CURSOR_LAG", -3600 * SECOND),
         (Claimer, "_lower", lower_nothing),
     ],
     "burns an attempt when a neighbour crashes": [(sweeper, "decide_loss", lose_without_refund)],

@@ -1,9 +1,8 @@
 """What the tests of the PostgreSQL store share: actions, strangers, accidents."""
 
-import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from uuid import UUID
 
@@ -99,13 +98,6 @@ def sessions(url: str) -> int:
 
 def waiting(url: str) -> int:
     return count_sessions(url, "wait_event_type = 'Lock'")
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Yield to the loop until it holds; the test's own time limit is the deadline."""
-    async with asyncio.timeout(15):
-        while not condition():  # noqa: ASYNC110 - it waits for the server
-            await asyncio.sleep(0)
 
 
 @contextmanager

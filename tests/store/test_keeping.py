@@ -5,7 +5,10 @@ from uuid import UUID
 
 import pytest
 
+from duetime.errors import StoreUnavailable
 from duetime.model.claim import Claim, Lease
+from duetime.model.ending import Again
+from duetime.model.state import Outcome
 from duetime.store.sql.postgres import PostgresStore
 from faults.proxy import Proxy
 from store.sql_kit import add, another, claim, finish
@@ -22,7 +25,7 @@ def proxy(postgres_url: str) -> Iterator[Proxy]:
 
 @pytest.fixture
 def store(proxy: Proxy) -> Iterator[PostgresStore]:
-    made = PostgresStore(proxy.url, listen=False)
+    made = PostgresStore(proxy.url, listen=False, timeout=4)
     yield made
     made.close()
 
@@ -40,6 +43,12 @@ async def work(store: PostgresStore) -> None:
     claims = await claim(store)
     assert {one.id for one in claims} == set(added)
     assert await end(store, claims) == set(added)
+
+
+async def only(store: PostgresStore) -> Claim:
+    await add(store)
+    [one] = await claim(store)
+    return one
 
 
 async def parsed(store: PostgresStore, proxy: Proxy) -> int:
@@ -75,6 +84,33 @@ async def test_what_is_kept_survives_a_change_of_the_tables(
         for table in ("duetime_actions", "duetime_history"):
             admin.execute(f"ALTER TABLE {table} ADD COLUMN more text DEFAULT 'x'")
     await work(store)
+
+
+async def test_what_is_kept_survives_a_column_of_another_type(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    """As a newer version may do while this one goes on."""
+    await work(store)
+    await work(store)
+    with another(postgres_url) as admin:
+        admin.execute("ALTER TABLE duetime_actions ALTER COLUMN losses TYPE integer")
+    await work(store)
+
+
+async def test_a_statement_that_the_session_does_not_know_costs_its_connection_only(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    """psycopg believes in one that was refused, if it had sent it before by other means."""
+    await work(store)
+    [one, other] = [await only(store), await only(store)]
+    again = Again(id=other.id, token=other.token, outcome=Outcome.retried, delay=0)
+    await store.perform(store.complete([finish(one), again]))
+    with another(postgres_url) as admin, admin.transaction():
+        admin.execute("LOCK TABLE duetime_history IN SHARE MODE")
+        [third] = await claim(store, 1)
+        with pytest.raises(StoreUnavailable):
+            await store.perform(store.complete([finish(third)]))
+    assert (await store.perform(store.complete([finish(third)]))).ended == {third.id}
 
 
 async def test_what_is_kept_survives_an_index_that_is_made_anew(

@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from api.apps import Note, Other
+from awaiting import until
 from duetime import Duetime, State
 from duetime.errors import InvalidArgument
 from duetime.model.action import Action
 from duetime.model.claim import ClaimOrder, Span
 from duetime.model.ending import Finish
 from duetime.model.state import Outcome
-from store.sql_kit import another, lock, until, waiting
+from store.sql_kit import another, lock, waiting
 from store.test_sql_resending import FINISH
 
 HOLD_KEY = """

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from awaiting import until
 from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable
 from duetime.model.claim import Lease
 from duetime.model.filter import Filter
@@ -27,7 +28,6 @@ from store.sql_kit import (
     lock,
     new,
     sessions,
-    until,
     waiting,
 )
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 import pytest_asyncio
 
+from awaiting import until
 from duetime.model.claim import Presence
 from duetime.model.filter import Filter
 from duetime.store.flow import Wake
@@ -14,7 +15,7 @@ from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
 from duetime.store.sql.pools import AsyncConnection
 from duetime.store.sql.postgres import PostgresStore
-from store.sql_kit import another, end_others, new, until
+from store.sql_kit import another, end_others, new
 
 Heard = tuple[asyncio.Queue[Sequence[Wake]], PostgresStore, PostgresListener]
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from awaiting import until
 from duetime.errors import StoreUnavailable
 from duetime.model.claim import ClaimOrder, Lease, Presence, Span
 from duetime.model.filter import Filter
@@ -27,7 +28,6 @@ from store.sql_kit import (
     lock,
     new,
     sessions,
-    until,
     waiting,
 )
 

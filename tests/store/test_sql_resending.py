@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
+from awaiting import until
 from duetime.model.action import Added, NewAction
 from duetime.model.state import State
 from duetime.store.flow import Flow
 from duetime.store.sql.pools import Connection
 from duetime.store.sql.postgres import PostgresStore
-from store.sql_kit import another, new, until, waiting
+from store.sql_kit import another, new, waiting
 
 FINISH = """
     WITH gone AS (DELETE FROM duetime_actions WHERE id = %s RETURNING *)

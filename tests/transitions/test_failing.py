@@ -35,6 +35,8 @@ class Draft(Base):
     def fit_to_print(self, key: str, value: str) -> str:
         if value == "out" and self.text == "bad":
             raise ValueError("not fit to print")
+        if value == "out" and self.text == "odd":
+            raise ValueError("not fit \x00 to \ud800 keep")
         return value
 
 
@@ -80,6 +82,21 @@ async def test_tried_again_with_backoff_then_parked(
     assert seen == [(1, False), (2, False), (3, True)]
     (pending,) = await drafts.transitions.pending()
     assert (pending.due, pending.retrying, pending.parked) == (0, 0, 1)
+
+
+async def test_an_error_that_no_database_keeps(
+    drafts: Duetime, place: Place, clock: FakeClock
+) -> None:
+    """Its row is told of and parked like any other, and holds up none."""
+    place.add(Draft(id=1, at=clock.now(), text="odd"), Draft(id=2, at=clock.now()))
+    seen = []
+    for _ in range(3):
+        report = await drafts.transitions.sweep()
+        seen += [(one.id, one.attempts, one.error, one.parked) for one in report.errors]
+        clock.advance(hours=1)
+    told = "ValueError: not fit \ufffd to ? keep"
+    assert seen == [(1, 1, told, False), (1, 2, told, False), (1, 3, told, True)]
+    assert out(place) == 1
 
 
 async def test_a_retry_is_the_next_thing_to_do(

@@ -20,6 +20,12 @@ from transitions.models import Base, Order, Post, Ticket
 from transitions.places import Place
 
 
+@pytest.fixture
+def postgres_url(empty_postgres_url: str) -> str:
+    """Here it counts that there is nothing of ours."""
+    return empty_postgres_url
+
+
 def predicate(place: Place, index: str) -> str:
     if place.on_postgres:
         ((text,),) = place.rows("SELECT pg_get_indexdef(to_regclass(:name))", name=index)

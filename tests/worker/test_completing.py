@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from api.apps import Note
+from awaiting import until
 from duetime import Duetime, State
 from duetime.errors import ConfigError, InvalidArgument
 from duetime.model.claim import ClaimOrder, Span
@@ -109,3 +111,55 @@ async def test_a_store_that_refuses_everything_for_a_while_changes_no_outcome(
     told = [record.getMessage() for record in caplog.records]
     assert "completion failed and goes on" in told
     assert "completion works again" in told
+
+
+@dataclass(frozen=True)
+class Spin:
+    """Comes again and again."""
+
+    number: int
+
+
+async def test_the_end_of_an_occurrence_waits_for_no_pause_among_others(postgres_url: str) -> None:
+    over = asyncio.Event()
+    app = Duetime(postgres_url)
+
+    @app.handler(kind="spin")
+    async def spin(payload: Spin) -> None:
+        await asyncio.wait({asyncio.create_task(over.wait())}, timeout=payload.number / 1000)
+        if not over.is_set():
+            await app.schedule(payload)
+
+    @app.job("0 0 1 1 *", name="shop-yearly")
+    async def yearly() -> None: ...
+
+    async with app, app.worker():
+        await app.schedule_many(app.request(Spin(number)) for number in range(20, 80))
+        try:
+            await app.wait((await app.jobs.trigger("shop-yearly")).id, timeout=20)
+        finally:
+            over.set()
+
+
+async def test_what_is_urgent_does_not_wait_for_all_that_was_claimed_ahead(url: str) -> None:
+    """Work that was fast has become slow: what was claimed ahead of it is given back."""
+    begun: list[str] = []
+    release = asyncio.Event()
+    app = Duetime(url, concurrency=4, lease=2)
+
+    @app.handler(kind="note")
+    async def work(payload: Note) -> None:
+        begun.append(payload.text)
+        if payload.text == "slow":
+            await asyncio.wait({asyncio.create_task(release.wait())}, timeout=1)
+
+    many = [Note("fast")] * 4000 + [Note("slow")] * 100
+    async with app:
+        await app.schedule_many(app.request(one) for one in many)
+        async with app.worker():
+            await until(lambda: "slow" in begun)
+            urgent = await app.schedule(Note("urgent"), priority="critical")
+            await app.wait(urgent.id, timeout=20)
+            before = begun.index("urgent")
+            release.set()
+    assert begun[:before].count("slow") < 40

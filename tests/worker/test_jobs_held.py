@@ -6,9 +6,9 @@ import asyncio
 
 import psycopg
 
-from duetime import Duetime, Outcome
+from awaiting import until
+from duetime import Duetime, Occurrence, Outcome
 from duetime.testing import FakeClock
-from duetime.worker.ticker import Ticker
 
 NAME = "shop-held"
 
@@ -30,9 +30,7 @@ async def test_a_worker_starts_and_seeds_it_later(postgres_url: str) -> None:
                     assert (await new.jobs.get(NAME)).recurrence == "0 12 * * *"
                     assert (await new.jobs.get("shop-free")).enabled
                     caller.commit()
-                    async with asyncio.timeout(20):
-                        while (await new.jobs.get(NAME)).recurrence != "30 6 * * *":
-                            await asyncio.to_thread(lambda: None)
+                    await until(lambda: seeded(new))
                     assert not (await new.jobs.get(NAME)).enabled
 
 
@@ -58,19 +56,20 @@ async def test_a_tick_that_is_late_since_it_was_held_is_no_misfire(
             with psycopg.connect(postgres_url) as caller:
                 trigger = app.sync.jobs.trigger(NAME, connection=caller)
                 clock.advance(minutes=1)
-                async with asyncio.timeout(20):
-                    while seen(worker._ticker) is None:
-                        await asyncio.to_thread(lambda: None)
+                await until(lambda: worker._ticker._held_since is not None)
                 clock.advance(seconds=14)
                 caller.commit()
             await app.wait(trigger.id, timeout=20)
-            async with asyncio.timeout(20):
-                while not (ticks := [one for one in await app.jobs.runs(NAME) if one.tick]):
-                    await asyncio.to_thread(lambda: None)
-                await app.wait(ticks[0].action_id)
-        [tick] = [one for one in await app.jobs.runs(NAME) if one.tick]
+            await until(lambda: ticks(app))
+            [tick] = await ticks(app)
+            await app.wait(tick.action_id, timeout=20)
+        [tick] = await ticks(app)
         assert tick.outcome is Outcome.succeeded
 
 
-def seen(ticker: Ticker) -> int | None:
-    return ticker._held_since
+async def seeded(app: Duetime) -> bool:
+    return (await app.jobs.get(NAME)).recurrence == "30 6 * * *"
+
+
+async def ticks(app: Duetime) -> list[Occurrence]:
+    return [one for one in await app.jobs.runs(NAME) if one.tick]

@@ -57,3 +57,10 @@ def test_claims_are_for_half_of_what_may_be_held_and_never_for_a_few() -> None:
     assert one.room(0.5, 500) == 0
     ready.pop()
     assert one.room(0.5, 500) == 500
+
+
+def test_what_ran_long_ago_says_nothing_of_what_is_run_now() -> None:
+    one = busy(10, 8000)
+    assert one.room(0.5, 500) == 500
+    one.measure(3600.0)
+    assert one.room(0.5, 500) == 0

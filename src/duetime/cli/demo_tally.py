@@ -12,7 +12,7 @@ from uuid import UUID
 from duetime.app import Duetime
 from duetime.errors import JobNotFound
 from duetime.model.action import Action, Run
-from duetime.model.job import Job
+from duetime.model.job_view import Job
 from duetime.model.state import Outcome, State
 
 NEWEST = 100

@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from duetime.app import Duetime
 from duetime.errors import UnknownKind
 from duetime.model.action import Action, Page, Run
-from duetime.model.job import Job
+from duetime.model.job_view import Job
 from duetime.model.occurrence import Occurrence
 
 

@@ -15,7 +15,7 @@ from duetime.cli.tables import COLORS, OUTCOMES, WIDE, cut, either, value_table
 from duetime.cli.times import milliseconds, shown
 from duetime.errors import DuetimeError
 from duetime.model.duration import amount
-from duetime.model.job import Job, JobState
+from duetime.model.job_view import Job, JobState
 from duetime.model.occurrence import Occurrence
 from duetime.model.recurrence import Recurrence
 from duetime.model.recurrence_text import from_text

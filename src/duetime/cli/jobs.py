@@ -37,7 +37,8 @@ from duetime.cli.times import now, parse_instant
 from duetime.job_arguments import ALERT_AFTER
 from duetime.jobs import MOST_PREVIEW, MOST_RUNS
 from duetime.model.filter import MOST
-from duetime.model.job import Job, Overlap
+from duetime.model.job import Overlap
+from duetime.model.job_view import Job
 from duetime.model.lane import Priority
 from duetime.model.misfire import MisfirePolicy
 

@@ -6,7 +6,8 @@ from datetime import datetime
 
 from duetime.errors import InvalidArgument
 from duetime.model.clock import MICROSECOND, from_micros, to_micros
-from duetime.model.job import JobView, rule_of
+from duetime.model.job import rule_of
+from duetime.model.job_view import JobView
 
 MOST_BACKFILL = 1000
 

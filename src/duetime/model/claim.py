@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
+from duetime.model.clock import micros_of
+
 # From this many losses on, an action is suspected of killing its worker: claimed alone.
 SUSPECT_LOSSES = 2
 # After this many it fails as lost.
@@ -119,7 +121,7 @@ class Expired:
 def alive_for(sweep: float) -> int:
     """Microseconds after which a worker that was not seen is taken for gone. It shows itself in
     every sweep, and some of them may come late."""
-    return round(SWEEPS_ALIVE * sweep * 1_000_000)
+    return micros_of(SWEEPS_ALIVE * sweep)
 
 
 ALIVE = alive_for(10.0)

@@ -9,6 +9,8 @@ from typing import Protocol, runtime_checkable
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+# In microseconds, as every store counts time.
+SECOND = 1_000_000
 
 
 @runtime_checkable
@@ -51,6 +53,15 @@ def maybe_from_micros(micros: int | None) -> datetime | None:
 
 def maybe_micros(instant: datetime | None) -> int | None:
     return None if instant is None else to_micros(instant)
+
+
+def micros_of(seconds: float) -> int:
+    """A length of time, to the nearest microsecond."""
+    return round(seconds * SECOND)
+
+
+def seconds_of(micros: float) -> float:
+    return micros / SECOND
 
 
 def unix_micros() -> int:

@@ -7,6 +7,7 @@ import math
 from datetime import UTC, datetime, timedelta
 
 from duetime.errors import InvalidArgument, NaiveDatetime
+from duetime.model.clock import micros_of
 
 MILLENNIUM = 365_250 * 86_400.0
 
@@ -33,7 +34,7 @@ def positive_seconds(argument: str, value: float | timedelta) -> float:
 
 
 def micros(argument: str, value: float | timedelta) -> int:
-    return round(seconds(argument, value) * 1_000_000)
+    return micros_of(seconds(argument, value))
 
 
 def instant(argument: str, value: datetime) -> datetime:

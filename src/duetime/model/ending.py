@@ -12,7 +12,7 @@ from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 
 if TYPE_CHECKING:
-    from duetime.model.job import JobEnd
+    from duetime.model.job_change import JobEnd
 
 
 class Finish(NamedTuple):

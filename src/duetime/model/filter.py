@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from duetime.errors import InvalidArgument
+from duetime.model.count import check_count
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 
@@ -31,9 +32,7 @@ class Filter:
 
 
 def page_limit(limit: int) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
-        raise InvalidArgument("limit", limit, f"give a whole number from 1 to {MOST}")
-    return limit
+    return check_count("limit", limit, MOST)
 
 
 def to_cursor(last: UUID) -> str:

@@ -10,16 +10,8 @@ from duetime.model.chain import SYSTEM
 from duetime.model.clock import from_micros, maybe_micros
 from duetime.model.ending import Finish
 from duetime.model.ids import NewId
-from duetime.model.job import (
-    Change,
-    Definition,
-    Found,
-    JobEnd,
-    JobRecord,
-    Overlap,
-    rule_in,
-    rule_of,
-)
+from duetime.model.job import Definition, JobRecord, Overlap, rule_in, rule_of
+from duetime.model.job_change import Change, Found, JobEnd
 from duetime.model.occurrence import occurrence, skipped
 from duetime.model.state import State
 from duetime.model.tenant import Scope, sees

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from duetime.errors import InvalidArgument, did_you_mean
 from duetime.model.clock import MICROSECOND
+from duetime.model.count import check_count
 from duetime.model.duration import seconds
 from duetime.model.recurrence import Recurrence
 
@@ -48,9 +49,8 @@ class Misfire:
     @classmethod
     def all(cls, *, limit: int = 100, window: float | timedelta = 86_400) -> Misfire:
         """Run those of the last `window`, the newest `limit` of them, oldest first."""
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
-            raise InvalidArgument("limit", limit, f"give a whole number from 1 to {MOST}")
-        return cls(MisfirePolicy.all, limit, seconds("window", window))
+        most = check_count("limit", limit, MOST)
+        return cls(MisfirePolicy.all, most, seconds("window", window))
 
     @classmethod
     def of(cls, value: str | Misfire) -> Misfire:

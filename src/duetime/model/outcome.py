@@ -10,6 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from duetime.errors import InvalidPayload
 from duetime.model.claim import Claim, Expired
+from duetime.model.clock import micros_of
 from duetime.model.duration import seconds
 from duetime.model.ending import Again, Ending, Finish, decide_loss
 from duetime.model.lane import parking_lane, parse_lane
@@ -123,7 +124,7 @@ def decide(
             return _retried(claim, reason, retry, chance, started_at)
         case Released(reason, delay):
             return _released(claim, reason, started_at)._replace(
-                delay=None if delay is None else round(delay * 1_000_000)
+                delay=None if delay is None else micros_of(delay)
             )
         case Broken(reason):
             ending = decide_loss(_as_expired(claim))
@@ -164,7 +165,7 @@ def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None, 
             id=claim.id,
             token=claim.token,
             outcome=Outcome.snoozed,
-            delay=round(error.delay * 1_000_000),
+            delay=micros_of(error.delay),
             refund=True,
             started_at=started_at,
         )
@@ -217,7 +218,7 @@ def _retried(
         id=claim.id,
         token=claim.token,
         outcome=Outcome.retried,
-        delay=round(pause * 1_000_000),
+        delay=micros_of(pause),
         error=reason,
         started_at=started_at,
     )

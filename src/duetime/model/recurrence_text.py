@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from duetime.errors import DuetimeError, InvalidRecurrence
-from duetime.model.clock import EPOCH, MICROSECOND
+from duetime.model.clock import EPOCH, MICROSECOND, micros_of
 from duetime.model.cron import Cron
 from duetime.model.every import Every
 from duetime.model.instants import Instants
@@ -77,7 +77,7 @@ def _read(data: Any) -> Recurrence:
         case {"cron": expr, "tz": tz, **rest} if not rest:
             return Cron(expr, tz)
         case {"every": seconds, **rest} if not rest.keys() - {"anchor"}:
-            interval = round(seconds * 1_000_000) * MICROSECOND
+            interval = micros_of(seconds) * MICROSECOND
             return Every(interval, anchor=_instant(rest["anchor"]) if rest else EPOCH)
         case {"instants": [*ticks], **rest} if not rest:
             return Instants(_instant(tick) for tick in ticks)

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from duetime.errors import InvalidArgument
+from duetime.model.count import check_count
 from duetime.model.duration import seconds
 
+MOST = 30_000
 LONGEST = 366 * 24 * 3600.0
 
 
@@ -39,8 +41,8 @@ class Retry:
                 "attempts", attempts, "give either delays= or attempts=, the delays count them"
             )
         explicit = None if delays is None else tuple(_pause("delays", d) for d in delays)
-        tries = 3 if attempts is None else attempts
-        _set(self, "attempts", len(explicit) + 1 if explicit is not None else _count(tries))
+        tries = check_count("attempts", 3 if attempts is None else attempts, MOST)
+        _set(self, "attempts", tries if explicit is None else len(explicit) + 1)
         _set(self, "delay", _pause("delay", delay))
         _set(self, "factor", _factor(factor))
         _set(self, "max_delay", _pause("max_delay", max_delay))
@@ -67,12 +69,6 @@ class Retry:
 
 def _set(retry: Retry, name: str, value: object) -> None:
     object.__setattr__(retry, name, value)
-
-
-def _count(attempts: int) -> int:
-    if isinstance(attempts, bool) or not isinstance(attempts, int) or not 1 <= attempts <= 30_000:
-        raise InvalidArgument("attempts", attempts, "give a whole number from 1 to 30000")
-    return attempts
 
 
 def _pause(argument: str, value: float | timedelta) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from duetime.model.claim import Presence
-from duetime.model.clock import from_micros
+from duetime.model.clock import from_micros, seconds_of
 from duetime.model.lane import Lane, readable_lane
 from duetime.model.state import State
 
@@ -119,7 +119,7 @@ def stats_of(counted: Counted, clock_offset: float) -> Stats:
         parked=sum(one.count for one in parked),
         running=sum(one.running for one, _ in lanes),
         overdue=sum(one.overdue for one in due),
-        oldest_overdue=None if oldest is None else (counted.now - oldest) / 1_000_000,
+        oldest_overdue=None if oldest is None else seconds_of(counted.now - oldest),
         expired_leases=sum(one.expired for one, _ in lanes),
         unreachable=sum(_unreachable(one, lane) for one, lane in lanes),
         succeeded=counted.finished[State.succeeded],
@@ -165,4 +165,4 @@ def _by_id(worker: tuple[Presence, int]) -> str:
 def clock_offset(now: int, before: int, after: int) -> float:
     """Seconds that the store is ahead of us, if it said `now` somewhere between our `before`
     and `after`: 0 if that is what it may have been."""
-    return (max(now - after, 0) + min(now - before, 0)) / 1_000_000
+    return seconds_of(max(now - after, 0) + min(now - before, 0))

@@ -7,14 +7,20 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from duetime.model.clock import MICROSECOND, from_micros, maybe_micros, to_micros
+from duetime.model.clock import (
+    MICROSECOND,
+    from_micros,
+    maybe_micros,
+    micros_of,
+    seconds_of,
+    to_micros,
+)
 from duetime.model.ids import NewId
 from duetime.model.jitter import jitter_of
-from duetime.model.job import Change, Found, JobRecord, NewOccurrence, Overlap, rule_of
+from duetime.model.job import JobRecord, Overlap, rule_of
+from duetime.model.job_change import Change, Found, NewOccurrence
 from duetime.model.misfire import Misfire, Misfired, MisfirePolicy, decide
 from duetime.model.occurrence import occurrence
-
-SECOND = 1_000_000
 
 
 def ticked(
@@ -31,7 +37,7 @@ def ticked(
     due = decide(rule, from_micros(job.next_due_at - 1), from_micros(now), misfire, misfire_after)
     making = Making(job, found, new_id)
     # Ticks that are made up run one after another: that is what they are made up for.
-    late = due.run and to_micros(due.run[0]) < now - round(misfire_after * SECOND)
+    late = due.run and to_micros(due.run[0]) < now - micros_of(misfire_after)
     queued = bool(late) and misfire.policy is MisfirePolicy.all
     occurrences = [*making.misfired(due.misfired), *making.run(due.run, queued=queued)]
     ticks = [one.tick for one in occurrences if one.tick is not None]
@@ -86,7 +92,7 @@ class Making:
         return made
 
     def _late(self, tick: int) -> int:
-        spread = self._job.definition.jitter / SECOND
+        spread = seconds_of(self._job.definition.jitter)
         if not spread:
             return 0
         return jitter_of(self._job.name, from_micros(tick), spread) // MICROSECOND

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 from inspect import iscoroutinefunction
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from duetime.errors import SweepFailed, shown
 from duetime.model.retry import Retry
@@ -21,7 +21,6 @@ class _Unset(Enum):
 
 
 UNSET: Final = _Unset.unset
-Unset = Literal[_Unset.unset]
 
 # A row that fails is tried again after half a minute, two, eight and half an hour; then it is
 # parked until somebody gives it a new time or asks for it.

@@ -35,8 +35,9 @@ from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, S
 from duetime.model.diagnosis import Diagnosis
 from duetime.model.ending import Completed, Ending
 from duetime.model.filter import Filter
-from duetime.model.job import Decide, Edited, JobView
+from duetime.model.job_change import Decide, Edited
 from duetime.model.job_filter import JobFilter, Which
+from duetime.model.job_view import JobView
 from duetime.model.key import IfExists
 from duetime.model.stats import Counted
 from duetime.model.tenant import Scope
@@ -198,7 +199,7 @@ class Store(ABC):
         """Those ticks of a job, since <= tick < before, that were dealt with, in order."""
 
     @abstractmethod
-    def edit_jobs(self, which: Which, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
+    def edit_jobs(self, which: Which, decide: Decide) -> Flow[Edited]:
         """Change jobs under their locks, all in one transaction. Each of those meant is given
         to `decide` with its unfinished occurrences, oldest first by the store's clock; what it
         returns is written.

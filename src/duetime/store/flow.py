@@ -64,6 +64,8 @@ class Together(Generic[T]):
 
     item: Any
     many: Callable[[Sequence[Any]], Flow[Sequence[T]]]
+    # How many characters are sent for it, more or less.
+    weight: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +100,25 @@ def flow(
     return make
 
 
+def continued(flow: Flow[T], more: Callable[[T], Steps[U]], mode: Mode | None = None) -> Flow[U]:
+    """The same verb with more after it, in its transaction, however often it is sent. It is no
+    longer done together with others: nobody would do for them what is added here."""
+
+    def steps() -> Steps[U]:
+        return (yield from more((yield from flow.start())))
+
+    resent = None if flow.resent is None else continued(flow.resent, more)
+    return Flow(steps, mode or extended(flow.mode), flow.resend, resent, flow.within)
+
+
 def followed(first: Flow[T], then: Callable[[T], Flow[U]]) -> Flow[tuple[T, U]]:
     """Two verbs in one transaction; the second knows what the first returned, and may be sent
     again wherever the first may."""
 
-    def steps() -> Steps[tuple[T, U]]:
-        value = yield from first.start()
+    def more(value: T) -> Steps[tuple[T, U]]:
         return value, (yield from then(value).start())
 
-    return Flow(steps, Mode.write, resend=first.resend, within=first.within)
+    return continued(first, more, Mode.write)
 
 
 def immediate(verb: Callable[P, T]) -> Callable[P, Flow[T]]:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from duetime.model.action import Record
 from duetime.model.ending import Ending, Finish
-from duetime.model.job import (
+from duetime.model.job import JobRecord, told
+from duetime.model.job_change import (
     Change,
     Changed,
     Decide,
     Edited,
     Found,
     JobEnd,
-    JobRecord,
-    JobView,
     NewOccurrence,
     Unfinished,
-    told,
 )
 from duetime.model.job_edit import ended, retold
 from duetime.model.job_filter import (
@@ -32,13 +29,14 @@ from duetime.model.job_filter import (
     Seeding,
     Which,
 )
+from duetime.model.job_view import JobView
 from duetime.model.lane import job_lane
 from duetime.model.move import cancelled
 from duetime.model.occurrence import happened, in_turn, relinked
 from duetime.model.state import State
 from duetime.model.tenant import sees
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Wake, immediate
+from duetime.store.flow import Wake, immediate
 from duetime.store.memory_lanes import Row
 from duetime.store.memory_rows import Rows, Seen
 
@@ -88,11 +86,8 @@ class MemoryJobs(Store, ABC):
         known = (tick for job, tick in self._rows.ticks if job == name)
         return sorted(tick for tick in known if since <= tick < before)
 
-    def edit_jobs(self, which: Which, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
-        return replace(self._edit(which, decide), resend=resend)
-
     @immediate
-    def _edit(self, which: Which, decide: Decide) -> Edited:
+    def edit_jobs(self, which: Which, decide: Decide) -> Edited:
         changes = []
         youngest, now = self._seeds(which), self._now()
         for name in self._meant(which):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from duetime.errors import ConfigError
 from duetime.model.action import Action
 from duetime.model.claim import Claimed, ClaimOrder, LaneHead, Span
-from duetime.model.clock import from_micros, monotonic, to_micros
+from duetime.model.clock import from_micros, micros_of, monotonic, to_micros
 from duetime.model.duration import instant
 from duetime.model.ending import Ending
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.job import Changed, JobEnd
+from duetime.model.job_change import Changed, JobEnd
 from duetime.model.job_filter import JobFilter
 from duetime.model.lane import readable_lane
 from duetime.model.state import State
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from duetime.app import Duetime
 
 NAME = "testing"
-LEASE = 3600 * 1_000_000
+LEASE = micros_of(3600)
 MOST_RUNS = 10_000
 BATCH = 500
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from duetime.transitions.changing import change
+from duetime.transitions.changing import change, models_of
 from duetime.transitions.committing import commit
 from duetime.transitions.failing import fail, halved
 from duetime.transitions.faults import excused, is_held
-from duetime.transitions.looking import look, place_of, run
+from duetime.transitions.looking import look
 from duetime.transitions.transacting import be_brief, begin, begin_writing
-from duetime.transitions.work import Batch, Row, Work, keys_of, row_of
+from duetime.transitions.work import Batch, Row, Work, keys_of
 
 
 def apply_due(session: Session, work: Work) -> Batch:
@@ -30,8 +30,8 @@ def apply_due(session: Session, work: Work) -> Batch:
     # Gone, changed or locked, since they were seen.
     batch.skipped = max(min(seen.due, work.batch) - batch.count - len(batch.errors), 0)
     again = [one.retry_at for one in batch.errors if one.retry_at is not None]
-    known = [*again, *([] if seen.next_due is None else [seen.next_due])]
-    batch.next_due = min(known, default=None)
+    to_do = [*again, *([] if seen.next_due is None else [seen.next_due])]
+    batch.next_due = min(to_do, default=None)
     return batch
 
 
@@ -59,18 +59,17 @@ def _applied(session: Session, work: Work, now: datetime) -> Batch:
 
 def _by_one_statement(session: Session, work: Work, now: datetime) -> Batch:
     """Find, lock, claim and change them: all or none of them."""
-    made = work.statements
-    given = {"duetime_now": now, "duetime_limit": work.batch, **place_of(work)}
-    given |= made.values_at(now)
+    statements = work.statements
+    given = _given(work, now) | statements.values_at(now)
     if work.heard:
-        found = run(session, work, made.sweep, **given)
-        batch = _batch(now, [row_of(key, due, text) for *key, due, text in found])
+        found = work.run(session, statements.sweep, **given)
+        batch = _batch(now, [work.row_of(one) for one in found])
         work.write(session, batch.changed, [])
     else:
         batch = Batch(now=now)
-        for *key, due, text, count in run(session, work, made.sweep_unheard, **given):
-            batch.count = batch.taken = count
-            batch.cursor = row_of(key, due, text).place
+        for last in work.run(session, statements.sweep_unheard, **given):
+            batch.count = batch.taken = last.duetime_count
+            batch.cursor = work.row_of(last).place
     commit(session, work.log)
     return batch
 
@@ -81,9 +80,9 @@ def _together(session: Session, work: Work, now: datetime) -> Batch:
     if work.sets_many:
         rows = _keys_taken(session, work, now)
     else:
-        found = run(session, work, work.statements.take, **_given(work, now))
-        rows = [row_of(key, due, text) for _, due, text, *key in found]
-        models = {text: model for model, _, text, *_ in found}
+        found = work.run(session, work.statements.take, **_given(work, now))
+        rows = [work.row_of(one) for one in found]
+        models = models_of(found)
     batch = _batch(now, change(session, work, now, rows, models), rows)
     commit(session, work.log)
     return batch
@@ -139,15 +138,14 @@ def _keys_taken(
     session: Session, work: Work, now: datetime, among: Sequence[Row] | None = None
 ) -> list[Row]:
     """Those that are due and locked by nobody else, or those of some."""
-    given, made = _given(work, now), work.statements
-    take = made.take_keys
+    given, take = _given(work, now), work.statements.take_keys
     if among is not None:
-        take, given["duetime_rows"] = made.take_keys_among(), keys_of(among)
-    return [row_of(key, due, text) for due, text, _, *key in run(session, work, take, **given)]
+        take, given["duetime_rows"] = work.statements.take_keys_among(), keys_of(among)
+    return [work.row_of(one) for one in work.run(session, take, **given)]
 
 
 def _given(work: Work, now: datetime) -> dict[str, Any]:
-    return {"duetime_now": now, "duetime_limit": work.batch, **place_of(work)}
+    return {"duetime_now": now, "duetime_limit": work.batch, **work.place}
 
 
 def _batch(now: datetime, changed: list[Row], taken: Sequence[Row] | None = None) -> Batch:

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import delete, inspect
 from sqlalchemy.orm import Session
 
-from duetime.transitions.looking import run
 from duetime.transitions.work import Row, Work, keys_of
 
 
@@ -26,8 +25,8 @@ def change(
     if not ours:
         return []
     if work.sets_many:
-        made = work.statements
-        run(session, work, made.change, duetime_rows=keys_of(ours), **made.values_at(now))
+        given = work.statements.values_at(now)
+        work.run(session, work.statements.change, duetime_rows=keys_of(ours), **given)
         return _written(session, work, ours, [])
     models = _loaded(session, work, ours) if models is None else models
     # What others of them took along in this transaction, by a cascade, is gone.
@@ -45,13 +44,18 @@ def claim(session: Session, work: Work, now: datetime, rows: Sequence[Row]) -> d
         given["duetime_values"] = [row.due_at for row in rows]
     else:
         given["duetime_rows"] = keys_of(rows)
-    claimed = run(session, work, work.statements.claim, **given)
+    claimed = work.run(session, work.statements.claim, **given)
     return {one.row_key: one.attempts for one in claimed}
 
 
 def _loaded(session: Session, work: Work, rows: Sequence[Row]) -> dict[str, Any]:
-    found = run(session, work, work.statements.load, duetime_rows=keys_of(rows))
-    return {text: model for model, _, text, *_ in found}
+    found = work.run(session, work.statements.load, duetime_rows=keys_of(rows))
+    return models_of(found)
+
+
+def models_of(found: Sequence[Any]) -> dict[str, Any]:
+    """Of rows that were loaded, which have their model first."""
+    return {one.duetime_key: one[0] for one in found}
 
 
 def _change_models(
@@ -100,8 +104,8 @@ def _written(
 ) -> list[Row]:
     """With what is part of the transaction besides the rows."""
     if work.target.once:
-        made, texts = work.statements, [row.text for row in rows]
-        forget = made.forget if work.target.declared.hard_delete else made.clear
-        run(session, work, forget, duetime_texts=texts)
+        deletes, statements = work.target.declared.hard_delete, work.statements
+        forget = statements.forget if deletes else statements.clear
+        work.run(session, forget, duetime_texts=[row.text for row in rows])
     work.write(session, rows, payloads)
     return list(rows)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from duetime.errors import ConfigError, InvalidArgument, shown
+from duetime.errors import ConfigError, shown
 from duetime.model.clock import Clock, SystemClock
+from duetime.model.count import check_count
 from duetime.model.duration import positive_seconds
 from duetime.model.retry import Retry
 from duetime.model.transition import RETRY, Pending, Report, TransitionView
@@ -43,7 +44,7 @@ class Transitions:
         self._store = store
         self._job = job
         self._sweepers: list[Sweeper] = []
-        self._known: list_[tuple[object, list_[Target]]] = []
+        self._registered: list_[tuple[object, list_[Target]]] = []
         self._counted = 0
         self._by_job = False
 
@@ -72,25 +73,26 @@ class Transitions:
         targets = checked_targets(models, log)
         self._refuse_elsewhere(targets, bind, self._ports.durable())
         given = clock or self._clock
-        known = Registration(
+        registration = Registration(
             bind=bind,
             targets=targets,
             hooks=Hooks(on_delete, on_set_field),
             interval=positive_seconds("interval", interval),
-            batch=_batch(batch),
+            batch=check_count("batch", batch, MOST_BATCH),
             bulk=bulk,
             clock=None if isinstance(given, SystemClock) else given,
             log=log,
             retry=retry,
         )
-        self._known.append((models, targets))
+        self._registered.append((models, targets))
         if targets:
-            self._sweepers.append(Sweeper(known, self._ports))
+            self._sweepers.append(Sweeper(registration, self._ports))
 
     def refuse_durable(self) -> None:
         """ConfigError if a durable subscriber could not be told of what is registered."""
         for one in self._sweepers:
-            self._refuse_elsewhere(one.known.targets, one.known.bind, durable=True)
+            registration = one.registration
+            self._refuse_elsewhere(registration.targets, registration.bind, durable=True)
 
     def _refuse_elsewhere(self, targets: list_[Target], bind: Bind, durable: bool) -> None:
         if self._store is not None:
@@ -118,7 +120,7 @@ class Transitions:
         """Whatever is mapped after it is registered would be silently left out."""
         if self._counted == COUNTED.total():
             return
-        for models, targets in self._known:
+        for models, targets in self._registered:
             for name in late(models, [one.column for one in targets]):
                 raise ConfigError(
                     f"transition of {name} was mapped after register({shown(models)}, ...), and "
@@ -129,7 +131,7 @@ class Transitions:
     def list(self) -> list_[TransitionView]:
         """Every transition that was registered."""
         self._refuse_late()
-        return [target.view() for one in self._sweepers for target in one.known.targets]
+        return [target.view() for one in self._sweepers for target in one.registration.targets]
 
     async def pending(self) -> list_[Pending]:
         """How much waits, for each transition."""
@@ -138,20 +140,21 @@ class Transitions:
 
     async def next_due(self) -> datetime | None:
         """When there is something to do again, if nothing is changed until then."""
-        known = [one.next_due for one in await self.pending() if one.next_due is not None]
-        return min(known, default=None)
+        dues = [one.next_due for one in await self.pending() if one.next_due is not None]
+        return min(dues, default=None)
 
     async def aclose(self) -> None:
         """Close the pools of the engines, for a program that ends."""
         for one in self._sweepers:
-            await one.known.bind.aclose()
+            await one.registration.bind.aclose()
 
     def refuse_async(self) -> None:
         """Connections of an async engine belong to the loop that opened them."""
         for one in self._sweepers:
-            if one.known.bind.is_async:
+            bind = one.registration.bind
+            if bind.is_async:
                 raise ConfigError(
-                    f"{one.known.bind.engine.url!r} is an async engine, and app.sync is blocking: "
+                    f"{bind.engine.url!r} is an async engine, and app.sync is blocking: "
                     "use `await app.transitions.…`, or register a blocking engine"
                 )
 
@@ -176,10 +179,3 @@ class Transitions:
 
         self._job(recurrence, name=name, **options)(sweep)
         self._by_job = True
-
-
-def _batch(batch: int) -> int:
-    is_whole = isinstance(batch, int) and not isinstance(batch, bool)
-    if not is_whole or not 1 <= batch <= MOST_BATCH:
-        raise InvalidArgument("batch", batch, f"give a whole number from 1 to {MOST_BATCH}")
-    return batch

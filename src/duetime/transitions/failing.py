@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 from duetime.model.transition import RowError, retry_at
 from duetime.transitions.changing import claim
 from duetime.transitions.faults import excused, is_held, reason
-from duetime.transitions.looking import run
 from duetime.transitions.work import Row, Work
 
 
@@ -57,7 +56,7 @@ def _failed(
     attempts = tried + 1
     again = retry_at(attempts, now, work.retry, work.chance())
     told = {"applied_at": None, "attempts": attempts, "retry_at": again, "error": reason(error)}
-    run(session, work, work.statements.fail.values(told), duetime_text=row.text)
+    work.run(session, work.statements.fail.values(told), duetime_text=row.text)
     return RowError(
         model=work.target.model,
         column=work.target.attribute(work.target.column),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from duetime.errors import ConfigError, StoreUnavailable
+from duetime.model.outcome import describe
 
-LONGEST = 500
 # What PostgreSQL says of lost connections, conflicts of transactions, lack of resources, others
 # in the way, and a server that stops or starts. Other codes of these classes may be a row's own.
 PASSING = ("08", "40001", "40P01", "53", "55006", "57P01", "57P02", "57P03")
@@ -47,7 +47,6 @@ def _is_busy(text: str) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """On one line, as short as errors are kept everywhere."""
+    """On one line, as errors are kept everywhere."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    flat = " ".join(f"{type(cause).__name__}: {cause}".split())
-    return flat if len(flat) <= LONGEST else f"{flat[:LONGEST]} [truncated]"
+    return " ".join(describe(cause).split())

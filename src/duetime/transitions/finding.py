@@ -109,18 +109,24 @@ class Finding:
         core = taken.add_columns(*self._labelled_keys, *columns)
         core = core.select_from(mapper.persist_selectable)
         found = core.selected_columns
-        keys = [found[key.name] for key in self._labelled_keys]
+        keys = [found[name] for name in self.key_labels]
         loaded = select(mapper.class_, found.duetime_due, found.duetime_key, *keys)
         return loaded.from_statement(core).execution_options(populate_existing=True)
 
     @property
     def _labelled_keys(self) -> list[Any]:
-        return [key.label(f"duetime_key_{n}") for n, key in enumerate(self.target.keys)]
+        return [
+            key.label(name) for key, name in zip(self.target.keys, self.key_labels, strict=True)
+        ]
+
+    @cached_property
+    def key_labels(self) -> list[str]:
+        return [f"duetime_key_{n}" for n, _ in enumerate(self.target.keys)]
 
     @cached_property
     def take_keys(self) -> Select[Any]:
         """The same for who changes rows without loading them."""
-        return self._taken.add_columns(*self.target.keys)
+        return self._taken.add_columns(*self._labelled_keys)
 
     def take_keys_among(self) -> Select[Any]:
         return self.take_keys.where(self.among)

@@ -25,25 +25,25 @@ from duetime.transitions.statements import Statements
 # In the info of sessions that sweep: they forget many rows at once.
 SWEEPS = "duetime.sweeps"
 # Whose ledger is known to be there.
-_made: WeakKeyDictionary[Engine, dict[Table, Delete]] = WeakKeyDictionary()
+_by_table: WeakKeyDictionary[Engine, dict[Table, Delete]] = WeakKeyDictionary()
 
 
-def forget_deleted(engine: Engine, made: Statements) -> None:
+def forget_deleted(engine: Engine, statements: Statements) -> None:
     """From now on. Keys of other types are hardly ever used again; they are pruned."""
-    target = made.target
+    target = statements.target
     if all(isinstance(key.type, Integer | String) for key in target.keys):
-        _made.setdefault(engine, {})[target.table] = _statement(made)
+        _by_table.setdefault(engine, {})[target.table] = _statement(statements)
         if not event.contains(target.mapper, "after_delete", _deleted):
             event.listen(target.mapper, "after_delete", _deleted, propagate=True)
 
 
-def _statement(made: Statements) -> Delete:
+def _statement(statements: Statements) -> Delete:
     keys: Any = [
-        bindparam(f"duetime_{n}", type_=key.type) for n, key in enumerate(made.target.keys)
+        bindparam(f"duetime_{n}", type_=key.type) for n, key in enumerate(statements.target.keys)
     ]
-    ledger = made.target.ledger
-    named = ledger.c.row_key == key_text(keys, made.dialect)
-    return delete(ledger).where(ledger.c.table_name == made.table_name, named)
+    ledger = statements.target.ledger
+    named = ledger.c.row_key == key_text(keys, statements.dialect)
+    return delete(ledger).where(ledger.c.table_name == statements.table_name, named)
 
 
 def _deleted(mapper: Mapper[Any], connection: Connection, model: Any) -> None:
@@ -51,9 +51,9 @@ def _deleted(mapper: Mapper[Any], connection: Connection, model: Any) -> None:
     session = object_session(model)
     if session is not None and SWEEPS in session.info:
         return
-    known = _made.get(connection.engine, {})
+    forgets = _by_table.get(connection.engine, {})
     for table in mapper.tables:
-        if isinstance(table, Table) and table in known:
+        if isinstance(table, Table) and table in forgets:
             keys = [mapper.get_property_by_column(one).key for one in table.primary_key]
             given = {f"duetime_{n}": getattr(model, key) for n, key in enumerate(keys)}
-            connection.execute(known[table], given)
+            connection.execute(forgets[table], given)

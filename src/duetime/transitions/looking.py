@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import CursorResult, Executable
 from sqlalchemy.orm import Session
 
 from duetime.model.transition import Pending
@@ -29,16 +27,16 @@ def look(session: Session, work: Work, most: int) -> Seen:
     now = work.now
     if now is None and not work.statements.on_postgres:
         now = SYSTEM_CLOCK.now()
-    given = {"duetime_now": now, "duetime_limit": most, **place_of(work)}
-    (found,) = run(session, work, work.statements.look, **given)
-    known = [one for one in (found.next_due, found.next_retry) if one is not None]
-    return Seen(found.now, found.due, min(map(as_utc, known), default=None))
+    given = {"duetime_now": now, "duetime_limit": most, **work.place}
+    (found,) = work.run(session, work.statements.look, **given)
+    nexts = [one for one in (found.next_due, found.next_retry) if one is not None]
+    return Seen(found.now, found.due, min(map(as_utc, nexts), default=None))
 
 
 def pending(session: Session, work: Work) -> Pending:
     begin(session, work.target)
     seen = look(session, work, MOST_COUNTED)
-    (failed,) = run(session, work, work.statements.count_failed())
+    (failed,) = work.run(session, work.statements.count_failed())
     return Pending(
         model=work.target.model,
         column=work.target.attribute(work.target.column),
@@ -47,15 +45,3 @@ def pending(session: Session, work: Work) -> Pending:
         retrying=failed.retrying,
         parked=failed.parked,
     )
-
-
-def place_of(work: Work) -> dict[str, Any]:
-    return {f"duetime_place_{n}": value for n, value in enumerate(work.cursor or ())}
-
-
-def run(session: Session, work: Work, statement: Executable, **params: Any) -> list[Any]:
-    """All rows that it gives, if it gives any."""
-    bound = {"mapper": work.target.mapper}
-    result = session.execute(statement, params, bind_arguments=bound)
-    without = isinstance(result, CursorResult) and not result.returns_rows
-    return [] if without else list(result.all())

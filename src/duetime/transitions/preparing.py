@@ -12,13 +12,15 @@ from duetime.transitions.committing import commit
 from duetime.transitions.registration import Registration
 
 
-def prepare(session: Session, known: Registration, admit: Callable[[Session], None] | None) -> None:
+def prepare(
+    session: Session, registration: Registration, admit: Callable[[Session], None] | None
+) -> None:
     """`admit`, if anything is to be written along, raises ConfigError unless the session leads to
     the store's database."""
-    for target, ledger in known.ledgers:
+    for target, ledger in registration.ledgers:
         connection = session.connection(bind_arguments={"mapper": target.mapper})
-        _make(connection, ledger, known.bind.schemas.get(ledger.schema, ledger.schema))
-    commit(session, known.log)
+        _make(connection, ledger, registration.bind.schemas.get(ledger.schema, ledger.schema))
+    commit(session, registration.log)
     if admit is not None:
         admit(session)
         session.rollback()

@@ -6,7 +6,6 @@ from sqlalchemy.orm import Session
 
 from duetime.transitions.committing import commit
 from duetime.transitions.key import naming
-from duetime.transitions.looking import run
 from duetime.transitions.transacting import begin, begin_writing
 from duetime.transitions.work import Work
 
@@ -16,19 +15,20 @@ CHUNK = 500
 def prune(session: Session, work: Work, after: str) -> str:
     """Look at the lines behind one, in order; the last of them, or "" at the end."""
     begin(session, work.target)
-    made = work.statements
-    texts = [one.row_key for one in run(session, work, made.known(CHUNK), duetime_text=after)]
+    statements = work.statements
+    noted = work.run(session, statements.noted(CHUNK), duetime_text=after)
+    texts = [one.row_key for one in noted]
     gone = _gone(session, work, texts) if texts else []
     if gone:
         begin_writing(session, work.target)
-        run(session, work, made.forget, duetime_texts=gone)
+        work.run(session, statements.forget, duetime_texts=gone)
         commit(session, work.log)
     session.rollback()
     return texts[-1] if len(texts) == CHUNK else ""
 
 
 def _gone(session: Session, work: Work, texts: list[str]) -> list[str]:
-    made = work.statements
-    given = naming(work.target.keys, texts, made.dialect)
-    present = {one[0] for one in run(session, work, made.present, **given)}
+    statements = work.statements
+    given = naming(work.target.keys, texts, statements.dialect)
+    present = {one[0] for one in work.run(session, statements.present, **given)}
     return [text for text in texts if text not in present]

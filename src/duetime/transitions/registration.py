@@ -27,11 +27,11 @@ class Registration:
     clock: Clock | None
     log: logging.Logger
     retry: Retry
-    _made: dict[tuple[Target, bool, bool], Statements] = field(default_factory=dict)
+    _statements: dict[tuple[Target, bool, bool], Statements] = field(default_factory=dict)
 
     def statements(self, target: Target, parked: bool, behind: bool) -> Statements:
-        made = Statements(target, self.bind.dialect, parked, behind, self.bind.schemas)
-        return self._made.setdefault((target, parked, behind), made)
+        statements = Statements(target, self.bind.dialect, parked, behind, self.bind.schemas)
+        return self._statements.setdefault((target, parked, behind), statements)
 
     @property
     def ledgers(self) -> list[tuple[Target, Table]]:

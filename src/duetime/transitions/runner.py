@@ -34,7 +34,7 @@ class Runner:
     async def start(self) -> None:
         """The first pass begins at once. Started twice, it runs once; all of it or nothing."""
         for sweeper in self._sweepers:
-            sweeper.known.bind.refuse_shared()
+            sweeper.registration.bind.refuse_shared()
         try:
             for one in self._loops:
                 await one.start()
@@ -70,7 +70,7 @@ class SweepLoop:
         self._held = HeldUp(LONGEST_HELD)
         self._looked_at = self._took = self._wanted_at = 0.0
         # What is due comes first, after a start.
-        self._tidy_at = monotonic() + sweeper.known.interval
+        sweeper.tidy_later()
 
     async def start(self) -> None:
         if self._task is not None:
@@ -90,7 +90,7 @@ class SweepLoop:
         except ConfigError:
             raise
         except Exception as error:  # noqa: BLE001 - told and tried again by the loop
-            self._sweeper.known.log.warning("transitions: %s", error)
+            self._sweeper.registration.log.warning("transitions: %s", error)
 
     async def stop(self) -> None:
         task, self._task = self._task, None
@@ -104,12 +104,12 @@ class SweepLoop:
             await self._service.run()
 
     def _watch(self) -> None:
-        known = self._sweeper.known
-        watch = Watch(known.bind.engine, {t.table.name for t in known.targets}, self._service.wake)
+        swept = self._sweeper.registration
+        watch = Watch(swept.bind.engine, {t.table.name for t in swept.targets}, self._service.wake)
         watch.start()
         self._watching.callback(watch.stop)
-        if isinstance(known.clock, SettableClock):
-            self._watching.callback(known.clock.on_change(watch.wake))
+        if isinstance(swept.clock, SettableClock):
+            self._watching.callback(swept.clock.on_change(watch.wake))
 
     async def _step(self) -> float:
         await self._gap()
@@ -117,19 +117,14 @@ class SweepLoop:
         await self._sweeper.sweep(report, self._progress)
         if self._progress.cursors:
             return 0.0
-        await self._tidy(report)
+        if not report.changed and not report.errors:
+            await self._sweeper.tidy_in_turn()
         # The first pass makes the statements: it says nothing of what another one takes.
         self._took = monotonic() - began if self._looked_at else 0.0
         self._looked_at = monotonic()
         pause = min(self._until_next(), self._until_again(report))
         self._wanted_at = self._looked_at + pause
         return pause
-
-    async def _tidy(self, report: Report) -> None:
-        if report.changed or report.errors or monotonic() < self._tidy_at:
-            return
-        self._tidy_at = monotonic() + self._sweeper.known.interval
-        await self._sweeper.tidy()
 
     async def _gap(self) -> None:
         """Woken before its time, by a commit: perhaps one of many."""
@@ -138,12 +133,12 @@ class SweepLoop:
 
     def _until_next(self) -> float:
         """Early by no more than the timer of the loop is exact: the database decides."""
-        wake_at, interval = self._progress.wake_at, self._sweeper.known.interval
+        wake_at, interval = self._progress.wake_at, self._sweeper.registration.interval
         return interval if wake_at is None else min(max(wake_at - monotonic(), 0.001), interval)
 
     def _until_again(self, report: Report) -> float:
         whole = any(one.id is None for one in report.errors)
         if not report.skipped and not whole:
             self._held.over()
-            return self._sweeper.known.interval
+            return self._sweeper.registration.interval
         return self._held.again()

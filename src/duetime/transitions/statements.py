@@ -117,7 +117,7 @@ class Statements(Finding):
             ledger.c.row_key.in_(bindparam("duetime_texts", expanding=True)),
         )
 
-    def known(self, most: int) -> Select[Any]:
+    def noted(self, most: int) -> Select[Any]:
         """Keys in the ledger, in order, behind the last one."""
         key = self.target.ledger.c.row_key
         behind = [*self.mine, key > bindparam("duetime_text")]
@@ -167,17 +167,19 @@ class Statements(Finding):
         """The same, if nobody wants to know of each row: of the last one, and how many."""
         done = self._swept
         last = [place.desc() for place in self._places(done)]
-        return select(*done.columns, func.count().over().label("count")).order_by(*last).limit(1)
+        return (
+            select(*done.columns, func.count().over().label("duetime_count"))
+            .order_by(*last)
+            .limit(1)
+        )
 
     def _places(self, done: CTE) -> list[ColumnElement[Any]]:
-        keys = [done.c[f"duetime_key_{n}"] for n, _ in enumerate(self.target.keys)]
-        return [done.c.duetime_due, *keys]
+        return [done.c.duetime_due, *(done.c[name] for name in self.key_labels)]
 
     @property
     def _swept(self) -> CTE:
-        keys = self._labelled_keys
-        due = self._taken.add_columns(*keys).cte("duetime_taken")
-        found = [due.c[key.name] for key in keys]
+        due = self.take_keys.cte("duetime_taken")
+        found = [due.c[name] for name in self.key_labels]
         same = [key == one for key, one in zip(self.target.keys, found, strict=True)]
         told = [*found, due.c.duetime_due, due.c.duetime_key]
         table = self.target.table

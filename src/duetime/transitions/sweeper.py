@@ -25,7 +25,7 @@ from duetime.transitions.preparing import prepare
 from duetime.transitions.pruning import prune
 from duetime.transitions.registration import Registration
 from duetime.transitions.target import Target
-from duetime.transitions.work import Batch, Outbox, Work
+from duetime.transitions.work import Batch, Work, WriteAlong
 
 # How many lines of the ledger, in chunks, a drain looks through: its process may end then.
 CHUNKS = 10
@@ -37,7 +37,7 @@ class Ports:
 
     events: Events
     meters: Meters
-    outbox: Outbox
+    write_along: WriteAlong
     admit: Callable[[Session], None]
     chance: Callable[[], float]
     # Whether events are written along, for subscribers that are actions.
@@ -83,8 +83,8 @@ class Progress:
 class Sweeper:
     """Sweeps one registration."""
 
-    def __init__(self, known: Registration, ports: Ports) -> None:
-        self.known = known
+    def __init__(self, registration: Registration, ports: Ports) -> None:
+        self.registration = registration
         self._ports = ports
         self._prepared = False
         self._admitted = False
@@ -100,7 +100,7 @@ class Sweeper:
         began = monotonic()
         with span("duetime.sweep"):
             await self.prepare()
-            for target in self.known.targets:
+            for target in self.registration.targets:
                 await self._one(target, report, progress, parked)
         self._ports.meters.swept(monotonic() - began)
 
@@ -114,51 +114,58 @@ class Sweeper:
             total.add(report)
             if not progress.cursors and not resumed and not report.changed:
                 break
-        if monotonic() >= self._tidy_at:
-            self._tidy_at = monotonic() + self.known.interval
-            await self.tidy(CHUNKS)
+        await self.tidy_in_turn(CHUNKS)
 
     async def prepare(self) -> None:
         """Again, if somebody has subscribed meanwhile."""
-        along = self.known.schedules or self._ports.durable()
+        along = self.registration.schedules or self._ports.durable()
         if not self._prepared or (along and not self._admitted):
             admit = self._ports.admit if along else None
-            await self.known.bind.run(lambda session: prepare(session, self.known, admit))
+            registration = self.registration
+            await registration.bind.run(lambda session: prepare(session, registration, admit))
             self._prepared, self._admitted = True, along
-            for target in self.known.targets:
-                made = self.known.statements(target, parked=False, behind=False)
-                forget_deleted(self.known.bind.engine, made)
+            for target in registration.targets:
+                statements = registration.statements(target, parked=False, behind=False)
+                forget_deleted(registration.bind.engine, statements)
+
+    def tidy_later(self) -> None:
+        self._tidy_at = monotonic() + self.registration.interval
+
+    async def tidy_in_turn(self, chunks: int = 1) -> None:
+        """Now and then, when there is nothing better to do."""
+        if monotonic() >= self._tidy_at:
+            self.tidy_later()
+            await self.tidy(chunks)
 
     async def tidy(self, chunks: int = 1) -> None:
-        """Look at some more lines of the ledger, whether their rows are still there; now and
-        then, when there is nothing better to do."""
-        for target in self.known.targets:
+        """Look at some more lines of the ledger, whether their rows are still there."""
+        for target in self.registration.targets:
             try:
                 await self._tidy(target, chunks)
             except Exception as error:  # noqa: BLE001 - such as a table that is missing
-                self.known.log.warning("transition of %s: %s", target.name, reason(error))
+                self.registration.log.warning("transition of %s: %s", target.name, reason(error))
 
     async def _tidy(self, target: Target, chunks: int) -> None:
         work = self._work(target, Progress(), parked=False)
         for _ in range(chunks):
             done = partial(prune, work=work, after=self._tidied.get(target, ""))
-            self._tidied[target] = await self.known.bind.run(done)
+            self._tidied[target] = await self.registration.bind.run(done)
             if not self._tidied[target]:
                 return
 
     async def pending(self) -> list[Pending]:
         await self.prepare()
-        return [await self._pending(target) for target in self.known.targets]
+        return [await self._pending(target) for target in self.registration.targets]
 
     async def _pending(self, target: Target) -> Pending:
         work = self._work(target, Progress(), parked=False)
-        return await self.known.bind.run(partial(pending, work=work))
+        return await self.registration.bind.run(partial(pending, work=work))
 
     async def _one(self, target: Target, report: Report, progress: Progress, parked: bool) -> None:
         """One that fails as a whole holds up no other."""
         work = self._work(target, progress, parked and target not in progress.tried)
         try:
-            batch = await self.known.bind.run(partial(apply_due, work=work))
+            batch = await self.registration.bind.run(partial(apply_due, work=work))
         except ConfigError:
             raise
         except (Exception, asyncio.CancelledError) as error:
@@ -176,20 +183,20 @@ class Sweeper:
             self._failed(target, report, batch.fault)
 
     def _work(self, target: Target, progress: Progress, parked: bool) -> Work:
-        known, cursor = self.known, progress.cursors.get(target)
+        registration, cursor = self.registration, progress.cursors.get(target)
         telling = self._ports.telling
-        now: datetime | None = None if known.clock is None else known.clock.now()
+        now: datetime | None = None if registration.clock is None else registration.clock.now()
         return Work(
-            statements=known.statements(target, parked, cursor is not None),
+            statements=registration.statements(target, parked, cursor is not None),
             now=now,
-            batch=known.batch,
-            bulk=known.bulk,
-            retry=known.retry,
+            batch=registration.batch,
+            bulk=registration.bulk,
+            retry=registration.retry,
             chance=self._ports.chance,
-            log=known.log,
-            outbox=self._ports.outbox,
+            log=registration.log,
+            write_along=self._ports.write_along,
             telling=telling,
-            heard=telling or known.hooks.hear(target),
+            heard=telling or registration.hooks.hear(target),
             cursor=cursor,
             since=progress.since.get(target),
         )
@@ -200,7 +207,7 @@ class Sweeper:
         column = target.attribute(target.column)
         told = RowError(model=target.model, column=column, id=None, error=reason(error))
         report.errors.append(told)
-        self.known.log.error("transition of %s: %s", target.name, told.error)
+        self.registration.log.error("transition of %s: %s", target.name, told.error)
 
     def _count(self, target: Target, batch: Batch, report: Report) -> None:
         changed, failed = batch.count, len(batch.errors)
@@ -216,9 +223,11 @@ class Sweeper:
         self._ports.meters.transitioned(target.name, applied=changed, failed=failed)
         for one in batch.errors:
             again = "parked" if one.retry_at is None else f"again at {one.retry_at}"
-            self.known.log.warning("transition of %s (attempt %d, %s)", one, one.attempts, again)
+            self.registration.log.warning(
+                "transition of %s (attempt %d, %s)", one, one.attempts, again
+            )
 
     async def _tell(self, target: Target, work: Work, batch: Batch) -> None:
-        await self.known.hooks.tell(target, batch.changed, self.known.log)
+        await self.registration.hooks.tell(target, batch.changed, self.registration.log)
         if work.telling:
             await self._ports.events.emit([work.event(row) for row in batch.changed])

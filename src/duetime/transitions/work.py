@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from sqlalchemy import CursorResult, Executable
 from sqlalchemy.orm import Session
 
 from duetime.events import TransitionApplied
@@ -20,7 +21,7 @@ from duetime.transitions.target import Target
 
 # Called in the transaction: the payloads to schedule in it, and, if anybody wants them, events of
 # what it will have changed.
-Outbox = Callable[[Session, Sequence[object], Sequence[TransitionApplied]], None]
+WriteAlong = Callable[[Session, Sequence[object], Sequence[TransitionApplied]], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,10 +39,6 @@ class Row:
         return self.key[0] if len(self.key) == 1 else self.key
 
 
-def row_of(key: Sequence[Any], due: datetime, text: str) -> Row:
-    return Row(tuple(key), as_utc(due), text, (due, *key))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """One batch of one target."""
@@ -54,7 +51,7 @@ class Work:
     retry: Retry
     chance: Callable[[], float]
     log: logging.Logger
-    outbox: Outbox
+    write_along: WriteAlong
     # Whether anybody listens: to events; to anything that tells of each row.
     telling: bool
     heard: bool
@@ -73,11 +70,29 @@ class Work:
         spread = self.target.declared.hard_delete and self.target.is_spread
         return self.bulk and self.target.declared.action is None and not spread
 
+    @property
+    def place(self) -> dict[str, Any]:
+        """Of the row behind which to go on, as parameters."""
+        return {f"duetime_place_{n}": value for n, value in enumerate(self.cursor or ())}
+
+    def run(self, session: Session, statement: Executable, **params: Any) -> list[Any]:
+        """All rows that it gives, if it gives any."""
+        bound = {"mapper": self.target.mapper}
+        result = session.execute(statement, params, bind_arguments=bound)
+        without = isinstance(result, CursorResult) and not result.returns_rows
+        return [] if without else list(result.all())
+
+    def row_of(self, found: Any) -> Row:
+        """Of what any statement found that takes rows: all of them give it the same labels."""
+        key = tuple(getattr(found, name) for name in self.statements.key_labels)
+        due: datetime = found.duetime_due
+        return Row(key, as_utc(due), found.duetime_key, (due, *key))
+
     def write(self, session: Session, rows: Sequence[Row], payloads: Sequence[object]) -> None:
         """What is part of the transaction besides the rows."""
         events = [self.event(row) for row in rows] if self.telling else []
         if payloads or events:
-            self.outbox(session, payloads, events)
+            self.write_along(session, payloads, events)
 
     def event(self, row: Row) -> TransitionApplied:
         target = self.target

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from duetime.model.claim import Claim, Claimed, ClaimOrder, LaneHead, Span
+from duetime.model.clock import SECOND, micros_of
 from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
@@ -17,7 +18,6 @@ from duetime.worker.slots import Pool
 from duetime.worker.storetime import StoreTime
 from duetime.worker.withheld import Withheld
 
-SECOND = 1_000_000
 FIRST = -(2**62)
 # A row may become visible after a later one: the cursor stays this far behind the store.
 CURSOR_LAG = SECOND
@@ -52,6 +52,7 @@ class Claimer:
         *,
         start: Callable[[Pool, Sequence[Held]], None],
         spare: Callable[[Pool, int], None],
+        make_way: Callable[[Pool], None],
         runs: Callable[[str, int], bool],
         look: Callable[[bool], None],
         busy: Callable[[], bool],
@@ -64,10 +65,11 @@ class Claimer:
         self._holdings = holdings
         self._lease = settings.lease
         self._preclaim = settings.preclaim
-        self._ahead = int(settings.preclaim * SECOND)
+        self._ahead = micros_of(settings.preclaim)
         self._batch = settings.batch
         self._start = start
         self._spare = spare
+        self._make_way = make_way
         self._runs = runs
         self._look = look
         self._busy = busy
@@ -149,6 +151,7 @@ class Claimer:
         """One claim for one pool; true if there may be more at once. What is due comes before
         anything that is due soon."""
         pool.measure(self._time.monotonic())
+        self._make_way(pool)
         if pool.free > 0 and self._lacks_slot(pool):
             self._spare(pool, pool.early - pool.free + 1)
         now = self._time.now()
@@ -214,10 +217,12 @@ class Claimer:
         apart = aside.crowding(pool, self._holdings, began) if lanes else frozenset()
         if not apart:
             return 0
-        taken = await self._ask(pool, lanes, 0, few(pool, room), apart)
-        now = self._time.monotonic()
-        aside.took(now - began, now)
-        return taken
+        try:
+            return await self._ask(pool, lanes, 0, few(pool, room), apart)
+        finally:
+            # Also if it took too long for an answer: the next one would too.
+            now = self._time.monotonic()
+            aside.took(now - began, now)
 
     async def _claim(self, pool: Pool, lanes: Sequence[Lane], ahead: int, limit: int) -> bool:
         taken = await self._ask(pool, lanes, ahead, limit)
@@ -238,7 +243,7 @@ class Claimer:
         self._turn += 1
         visited = [lane.text for lane in visit_order(lanes, self._turn)]
         spans = [Span(lane, self._cursors.get(lane, FIRST), ahead) for lane in visited]
-        order = ClaimOrder(self._worker, spans, limit, int(self._lease * SECOND), apart)
+        order = ClaimOrder(self._worker, spans, limit, micros_of(self._lease), apart)
         sent = self._time.monotonic()
         claimed = await self._store.perform(self._store.claim(order))
         self._time.heard(claimed.now)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain
 
 from duetime.errors import InvalidArgument, InvalidPayload, LeaseLost
 from duetime.model.ending import Completed, Ending, Finish
@@ -66,7 +67,10 @@ class Completer:
         if not self._waiting:
             return NO_HURRY
         await self._gather()
-        await self._send(_batches(self._waiting, self._batch)[0])
+        # One of each kind: while plain ones never cease, the others must not wait for a pause.
+        for batches in _batches(self._waiting, self._batch):
+            for batch in batches[:1]:
+                await self._send(batch)
         return 0.0 if self._waiting else NO_HURRY
 
     async def _gather(self) -> None:
@@ -83,7 +87,7 @@ class Completer:
 
     async def flush(self) -> None:
         """Record everything that waits now."""
-        for batch in _batches(self._waiting, self._batch):
+        for batch in chain.from_iterable(_batches(self._waiting, self._batch)):
             await self._send(batch)
 
     async def _send(self, batch: list[Held]) -> None:
@@ -154,14 +158,14 @@ class Completer:
             log.warning("%s", LeaseLost(held.claim.id))
 
 
-def _batches(waiting: Collection[Held], size: int) -> list[list[Held]]:
-    """One ending per action in each: a worker that stood still for a lease may hold the old
-    and the new run of the same action. The old one, which is lost, is sent by itself."""
+def _batches(waiting: Collection[Held], size: int) -> list[list[list[Held]]]:
+    """By kind. One ending per action in each: a worker that stood still for a lease may hold the
+    old and the new run of the same action. The old one, which is lost, is sent by itself."""
     alone = [[held] for held in waiting if held.lost]
     # Occurrences of jobs may have to wait for a job that somebody holds: nobody else shall.
     plain = [held for held in waiting if not held.lost and held.claim.job is None]
     of_jobs = [held for held in waiting if not held.lost and held.claim.job is not None]
-    return [*alone, *_parts(plain, size), *_parts(of_jobs, size)]
+    return [alone, _parts(plain, size), _parts(of_jobs, size)]
 
 
 def _parts(held: list[Held], size: int) -> list[list[Held]]:

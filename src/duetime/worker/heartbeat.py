@@ -11,6 +11,7 @@ from typing import Protocol
 
 from duetime.errors import DuetimeError
 from duetime.model.claim import Lease, Renewed
+from duetime.model.clock import micros_of
 from duetime.store.base import Store
 from duetime.store.flow import Flow
 from duetime.worker.held import Held, Holdings, lease_of
@@ -67,7 +68,7 @@ class Renewal:
     def flow(self, store: Store, asked: list[Held]) -> Flow[Renewed]:
         """What is not answered soon is given up: another try must come in time, over another
         connection."""
-        renewing = store.renew(leases_of(asked), int(self.lease * 1_000_000))
+        renewing = store.renew(leases_of(asked), micros_of(self.lease))
         return replace(renewing, within=max(self.lease / TRIES_IN_A_LEASE, 1.0))
 
     def heard(self, asked: list[Held], sent: float, renewed: Renewed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from duetime.model.clock import micros_of
 from duetime.store.base import Store
 from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import Service
@@ -14,8 +15,8 @@ class Pruner:
 
     def __init__(self, store: Store, settings: WorkerSettings) -> None:
         self._store = store
-        self._keep = int(settings.retention * 1_000_000)
-        self._keep_failed = int(settings.retention_failed * 1_000_000)
+        self._keep = micros_of(settings.retention)
+        self._keep_failed = micros_of(settings.retention_failed)
         self._batch = settings.batch
         self.service = Service("prune", self._step)
 

@@ -18,7 +18,7 @@ from duetime.events import (
 from duetime.model.action import Record
 from duetime.model.claim import Claim
 from duetime.model.ending import Ending, Finish
-from duetime.model.job import JobEnd
+from duetime.model.job_change import JobEnd
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.worker.held import Held

@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from duetime.errors import InvalidArgument, InvalidPayload
 from duetime.model.action import Action, Record
 from duetime.model.claim import Claim
-from duetime.model.clock import from_micros, maybe_from_micros
+from duetime.model.clock import from_micros, maybe_from_micros, micros_of, seconds_of
 from duetime.model.ending import Again, Ending
 from duetime.model.outcome import (
     Cancel,
@@ -261,7 +261,7 @@ class Runner:
         begun = held.started_at if handler.opener is None else self._time.now()
         if handler.timeout is None or begun is None:
             return None
-        return from_micros(begun + int(handler.timeout * 1_000_000))
+        return from_micros(begun + micros_of(handler.timeout))
 
     async def _note(self, held: Held, value: object, handler: Handler) -> None:
         await self._noted_through(handler).perform(self._noting(held, value))
@@ -332,7 +332,7 @@ def _log_failure(claim: Claim, end: End, ending: Ending) -> None:
         claim.id,
         claim.kind,
         claim.attempt,
-        "" if again is None else f", again in {again / 1_000_000:.1f} s",
+        "" if again is None else f", again in {seconds_of(again):.1f} s",
         ending.error,
         exc_info=error,
         extra={

@@ -9,8 +9,9 @@ from functools import partial
 
 from duetime.errors import DuetimeError, InvalidArgument
 from duetime.model.claim import alive_for
+from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
-from duetime.model.job import Change, Decide, Edited, Found
+from duetime.model.job_change import Change, Decide, Edited, Found
 from duetime.model.job_edit import ASTRAY, realigned, retired, seeded
 from duetime.model.job_filter import Ahead, Orphaned, Returned, Seeding, Which
 from duetime.model.tick import ticked
@@ -26,7 +27,6 @@ log = logging.getLogger("duetime.worker")
 
 # A look for jobs that have lost their code comes every so many sweeps.
 SWEEPS_BETWEEN = 6
-MICROSECONDS = 1_000_000
 
 
 class Seeder:
@@ -118,7 +118,7 @@ class Seeder:
             self.service.wake()
         self._youngest = youngest
         now = self._time.monotonic()
-        if (now - self._swept_at) * MICROSECONDS > self._alive:
+        if micros_of(now - self._swept_at) > self._alive:
             self._was_away = True
             self.service.wake()
         self._swept_at = now
@@ -178,7 +178,7 @@ class Seeder:
                 log.warning(
                     "job %s is retired: no live worker of %s declares it", one.after.name, self._app
                 )
-            await self._check_clock(edited.now - self._time.monotonic() * MICROSECONDS)
+            await self._check_clock(edited.now - micros_of(self._time.monotonic()))
 
     async def _check_clock(self, clock: float) -> None:
         """When the store's clock was set back, and when we start, for it may have been before:

@@ -9,6 +9,10 @@ from duetime.errors import ConfigError
 from duetime.model.name import check_name
 from duetime.worker.held import Held
 
+# Between two measures of the rate: seconds for which one is taken, and for which it counts.
+SHORTEST = 0.1
+LONGEST = 1.0
+
 Queues = Mapping[str, int] | Sequence[str] | None
 
 
@@ -69,10 +73,12 @@ class Pool:
         self._ends += 1
 
     def measure(self, now: float) -> None:
-        """Take the rate of ends since the last measure, smoothed, at most ten a second."""
+        """Take the rate of ends since the last measure, at most ten a second; smoothed, unless
+        the last was so long ago that it says nothing of what is run now."""
         elapsed = now - self._since
-        if elapsed >= 0.1:
-            self._rate = (self._rate + self._ends / elapsed) / 2
+        if elapsed >= SHORTEST:
+            rate = self._ends / elapsed
+            self._rate = rate if elapsed > LONGEST else (self._rate + rate) / 2
             self._ends, self._since = 0, now
 
 

@@ -52,7 +52,7 @@ class Starter:
         self._fill(pool)
         self._arm()
         # What was in doubt may be among the claims, and so be lost.
-        self.renewed()
+        self._decide_doubts()
 
     def spare(self, pool: Pool, count: int) -> None:
         """Give back so many of what a pool took before its time, the last to come due first."""
@@ -71,11 +71,22 @@ class Starter:
             held = heapq.heappop(self._early)[2]
             held.pool.early -= 1
             self._ready(held)
-            self._make_way(held.pool)
+            self.make_way(held.pool)
         self._arm()
 
     def renewed(self) -> None:
-        """The store has answered for the leases: what waited for it starts, or is forgotten."""
+        """The store has answered for the leases: what waited for it starts, or is forgotten. And
+        where runs go on for so long, nobody else may have asked what waits for them."""
+        self._decide_doubts()
+        self._freed()
+
+    def make_way(self, pool: Pool) -> None:
+        """What was claimed ahead finds its slot taken for longer than was to be expected: it is
+        given back for another worker, or for what is more urgent."""
+        while self._overfull(pool):
+            self._give_back(pool.ready.pop())
+
+    def _decide_doubts(self) -> None:
         doubtful, self._doubtful = self._doubtful, []
         for held in doubtful:
             held.pool.doubtful -= 1
@@ -103,12 +114,6 @@ class Starter:
     def _ready(self, held: Held) -> None:
         held.pool.ready.append(held)
         self._fill(held.pool)
-
-    def _make_way(self, pool: Pool) -> None:
-        """What was claimed before its time finds its slot taken by what came meanwhile: it is
-        given back for another worker, unless slots are freed in quick succession."""
-        while self._overfull(pool):
-            self._give_back(pool.ready.pop())
 
     def _fill(self, pool: Pool) -> None:
         now = self._time.monotonic()

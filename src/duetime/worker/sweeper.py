@@ -9,10 +9,11 @@ from uuid import UUID
 
 from duetime.errors import InvalidArgument, InvalidPayload, StoreUnavailable
 from duetime.model.claim import Expired, Presence, Swept
+from duetime.model.clock import micros_of
 from duetime.model.ending import Completed, Ending, decide_loss
 from duetime.store.base import Listener, Store
 from duetime.store.flow import Flow
-from duetime.worker.claimer import SECOND, Claimer
+from duetime.worker.claimer import Claimer
 from duetime.worker.heartbeat import BEATS_IN_A_LEASE
 from duetime.worker.held import Holdings
 from duetime.worker.parts import WorkerSettings
@@ -61,7 +62,7 @@ class Sweeper:
         self._holdings = holdings
         self._claimer = claimer
         self._settings = settings
-        self._ahead = int(settings.preclaim * SECOND)
+        self._ahead = micros_of(settings.preclaim)
         self._lost = lost
         self._ended = ended
         self._swept = swept

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from uuid import UUID
 
 from duetime.events import (
@@ -22,13 +21,13 @@ from duetime.events import (
 )
 from duetime.model.claim import Claim
 from duetime.model.ending import Completed, Ending, Finish
-from duetime.model.job import Decide, Edited
+from duetime.model.job_change import Decide, Edited
 from duetime.model.job_filter import Which
 from duetime.model.tenant import ANY
 from duetime.outbox import Outbox
 from duetime.store.base import Store
 from duetime.store.cascade import Cascade, cascade
-from duetime.store.flow import Flow, Steps, extended
+from duetime.store.flow import Flow, Steps, continued
 
 OF_ENDS = (ActionSucceeded, ActionFailed, ActionCancelled, JobFailing, JobRecovered)
 
@@ -54,8 +53,7 @@ class Telling:
         if not self._outbox.wants(*OF_ENDS):
             return flow
 
-        def steps() -> Steps[Completed]:
-            done = yield from flow.start()
+        def kept(done: Completed) -> Steps[Completed]:
             told: list[Event] = [*_of_jobs(done)]
             for one in endings:
                 if isinstance(one, Finish) and one.id in done.ended:
@@ -64,7 +62,7 @@ class Telling:
             yield from self._outbox.keep(told)
             return done
 
-        return replace(flow, start=steps, mode=extended(flow.mode))
+        return continued(flow, kept)
 
     def settle(self, parents: Sequence[UUID]) -> Flow[Cascade]:
         flow = cascade(self._store, parents)

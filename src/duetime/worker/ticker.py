@@ -6,11 +6,13 @@ import logging
 from collections.abc import Callable, Sequence
 
 from duetime.errors import StoreUnavailable
+from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
-from duetime.model.job import Change, Changed, Edited, Found, JobRecord
+from duetime.model.job import JobRecord
+from duetime.model.job_change import Change, Changed, Edited, Found
 from duetime.model.job_filter import Due
 from duetime.model.lane import job_lane
-from duetime.model.tick import SECOND, ticked
+from duetime.model.tick import ticked
 from duetime.store.base import Store
 from duetime.store.flow import Wake
 from duetime.worker.held_up import HeldUp
@@ -89,6 +91,8 @@ class Ticker:
         except StoreUnavailable:
             # Perhaps it was too much for one transaction: after a long downtime it may be.
             self._batch = max(self._batch // 2, 1)
+            # For as long as nothing is known, nobody held anything.
+            self._held_since = None
             raise
         self._batch = min(self._batch * 2, self._most)
         self._time.heard(edited.now)
@@ -119,7 +123,7 @@ class Ticker:
         """Whether it was not to be had when its tick was not yet a misfire."""
         if self._held_since is None or job is None or job.next_due_at is None:
             return False
-        return self._held_since <= job.next_due_at + round(self._misfire_after * SECOND)
+        return self._held_since <= job.next_due_at + micros_of(self._misfire_after)
 
     def _held_up(self, ticked: int) -> float:
         """By others, who hold what is due."""

@@ -12,9 +12,9 @@ from types import TracebackType
 
 from duetime.errors import ConfigError, DuetimeError, LeaseLost
 from duetime.model.claim import Presence, Swept, alive_for
-from duetime.model.clock import SettableClock
+from duetime.model.clock import SettableClock, micros_of
 from duetime.model.ending import Completed, Ending
-from duetime.model.job import Changed, JobEnd
+from duetime.model.job_change import Changed, JobEnd
 from duetime.model.outcome import Released, decide
 from duetime.model.retry import Retry
 from duetime.store.flow import Wake
@@ -134,6 +134,7 @@ class Worker:
             settings,
             start=self._starter.take,
             spare=self._starter.spare,
+            make_way=self._starter.make_way,
             runs=self._parts.handlers.runs,
             look=self._sweeper.look,
             busy=lambda: len(self._completer) >= 4 * settings.batch,
@@ -355,7 +356,7 @@ class Worker:
         try:
             left = [h for h in self._holdings if h.task is not None]
             if left:
-                short = int(min(PARTING_LEASE, self._settings.lease) * 1_000_000)
+                short = micros_of(min(PARTING_LEASE, self._settings.lease))
                 await self._store.perform(self._store.renew(leases_of(left), short))
             await self._store.perform(self._store.leave(self.id))
         except DuetimeError as error:

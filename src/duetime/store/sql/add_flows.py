@@ -14,7 +14,7 @@ from duetime.model.key import IfExists
 from duetime.model.move import born, replaced
 from duetime.model.state import State
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Mode, Statement, Steps, Together
+from duetime.store.flow import Flow, Mode, Statement, Steps, Together, continued
 from duetime.store.sql import rows
 from duetime.store.sql.chain_flows import refuse_circle, require_parents
 from duetime.store.sql.table import dump
@@ -32,7 +32,8 @@ class AddFlows(Store, ABC):
             return Flow(lambda: _add_each(new), Mode.write)
         if keyed or len(new) > 1 or any(one.after is not None for one in new):
             return Flow(lambda: _add_all(new, if_exists), Mode.write, resend=True)
-        return _add_alone(new, Together(new, _add_together))
+        weight = sum(len(one.payload) for one in new)
+        return _add_alone(new, Together(new, _add_together, weight))
 
 
 def _add_alone(
@@ -50,16 +51,14 @@ def _add_alone(
 
 def _add_together(asked: Sequence[Sequence[NewAction]]) -> Flow[Sequence[list[Added]]]:
     """The same for several calls, each with its answer."""
+
+    def answers(added: list[Added]) -> Steps[Sequence[list[Added]]]:
+        left = iter(added)
+        return [[next(left) for _ in new] for new in asked]
+        yield  # what makes this a generator
+
     alone = _add_alone([one for new in asked for one in new])
-
-    def answers(flow: Flow[list[Added]]) -> Flow[Sequence[list[Added]]]:
-        def steps() -> Steps[Sequence[list[Added]]]:
-            added = iter((yield from flow.start()))
-            return [[next(added) for _ in new] for new in asked]
-
-        return Flow(steps, flow.mode, resend=True)
-
-    return replace(answers(alone), resent=answers(cast("Flow[list[Added]]", alone.resent)))
+    return continued(alone, answers, alone.mode)
 
 
 def _add_all(

@@ -28,6 +28,7 @@ class Bell:
         self._strokes = float(PER_SECOND)
         self._counted_at = 0.0
         self._gathered: dict[str, Wake] = {}
+        self._armed: asyncio.AbstractEventLoop | None = None
         self._sending: set[asyncio.Task[None]] = set()
 
     def ring(self, wakes: Sequence[Wake]) -> Sequence[Wake]:
@@ -41,8 +42,7 @@ class Bell:
                 loop = asyncio.get_running_loop()
             except RuntimeError:
                 return wakes  # nobody here to send it later
-            if not self._gathered:
-                loop.call_later(1 / PER_SECOND, self._send_gathered)
+            self._arm(loop, 1 / PER_SECOND)
             self._gather(wakes)
             return ()
 
@@ -53,10 +53,16 @@ class Bell:
         except RuntimeError:
             return wakes
         with self._lock:
-            if wakes and not self._gathered:
-                loop.call_later(0 if self._has_stroke() else 1 / PER_SECOND, self._send_gathered)
+            if wakes:
+                self._arm(loop, 0 if self._has_stroke() else 1 / PER_SECOND)
             self._gather(wakes)
         return ()
+
+    def _arm(self, loop: asyncio.AbstractEventLoop, delay: float) -> None:
+        """One timer for all that is gathered; one of a loop that is gone never comes."""
+        if self._armed is None or self._armed.is_closed():
+            self._armed = loop
+            loop.call_later(delay, self._send_gathered)
 
     async def flush(self) -> None:
         """Send what was gathered, and wait for what is on its way."""
@@ -83,6 +89,7 @@ class Bell:
     def _send_gathered(self) -> None:
         with self._lock:
             wakes, self._gathered = [*self._gathered.values()], {}
+            self._armed = None
         if wakes:
             task = asyncio.get_running_loop().create_task(self._send_quietly(wakes))
             self._sending.add(task)

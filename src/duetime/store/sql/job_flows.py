@@ -13,18 +13,16 @@ from duetime.errors import UnreadableJob
 from duetime.model.action import Record
 from duetime.model.ending import Finish
 from duetime.model.ids import NewId
-from duetime.model.job import (
+from duetime.model.job import JobRecord, told
+from duetime.model.job_change import (
     Change,
     Changed,
     Decide,
     Edited,
     Found,
     JobEnd,
-    JobRecord,
-    JobView,
     NewOccurrence,
     Unfinished,
-    told,
 )
 from duetime.model.job_edit import ended
 from duetime.model.job_filter import (
@@ -37,10 +35,11 @@ from duetime.model.job_filter import (
     Seeding,
     Which,
 )
+from duetime.model.job_view import JobView
 from duetime.model.move import cancelled
 from duetime.model.occurrence import due_of, in_turn, relinked
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, flow
+from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import job_rows, rows
 from duetime.store.sql.client_flows import audit_add
 from duetime.store.sql.job_rows import HeldJobs
@@ -109,10 +108,8 @@ class JobFlows(Store, ABC):
 
     # -- changing --------------------------------------------------------------------
 
-    def edit_jobs(self, which: Which, decide: Decide, *, resend: bool = True) -> Flow[Edited]:
-        return Flow(lambda: self._edit(which, decide), Mode.write, resend=resend)
-
-    def _edit(self, which: Which, decide: Decide) -> Steps[Edited]:
+    @flow(resend=True)
+    def edit_jobs(self, which: Which, decide: Decide) -> Steps[Edited]:
         now, steps, left = yield from self._decided(which, decide)
         while lost := (yield from _add_jobs(steps)):
             # Somebody else made these meanwhile: decide again, with them there.

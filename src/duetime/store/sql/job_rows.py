@@ -10,7 +10,8 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from duetime.model.ending import Finish
-from duetime.model.job import JobEnd, JobRecord, NewOccurrence, Unfinished
+from duetime.model.job import JobRecord
+from duetime.model.job_change import JobEnd, NewOccurrence, Unfinished
 from duetime.model.job_edit import retold
 from duetime.model.job_text import of_text, to_text
 from duetime.store.flow import Row, Rows

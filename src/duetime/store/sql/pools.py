@@ -28,6 +28,14 @@ Cursor = psycopg.Cursor[Any]
 AsyncCursor = psycopg.AsyncCursor[Any]
 C = TypeVar("C", Connection, AsyncConnection)
 
+# What a connection may say that is of no more use: it leads to a primary no more, so the next may
+# reach the new one; or its session and psycopg disagree about what it keeps.
+SPENT = (
+    psycopg.errors.ReadOnlySqlTransaction,
+    psycopg.errors.InvalidSqlStatementName,
+    psycopg.errors.FeatureNotSupported,
+)
+
 
 class Shelf(Generic[C]):
     """Connections that wait to be used again. Does no I/O but closing."""
@@ -83,8 +91,8 @@ class ThreadPool:
             connection = self.shelf.take() or self._connect()
             try:
                 yield connection
-            except psycopg.errors.ReadOnlySqlTransaction:
-                _finish(connection)  # a primary no more; the next may reach the new one
+            except SPENT:
+                _finish(connection)
                 raise
             finally:
                 self.shelf.give(connection, edition)
@@ -115,8 +123,8 @@ class LoopPool:
             connection = self.shelf.take() or await self._connect()
             try:
                 yield connection
-            except psycopg.errors.ReadOnlySqlTransaction:
-                _finish(connection)  # a primary no more; the next may reach the new one
+            except SPENT:
+                _finish(connection)
                 raise
             finally:
                 self.shelf.give(connection, edition)

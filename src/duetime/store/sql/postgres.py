@@ -12,7 +12,7 @@ from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 from duetime.errors import ConfigError
-from duetime.model.clock import Clock, SettableClock, SystemClock, to_micros
+from duetime.model.clock import Clock, SettableClock, SystemClock, micros_of, to_micros
 from duetime.model.diagnosis import Diagnosis
 from duetime.model.ids import TimeOrderedIds
 from duetime.store.base import Listener, OnWake
@@ -76,7 +76,7 @@ class PostgresStore(SqlFlows):
         self._migrate = migrate
         self._clock = clock if isinstance(clock, SettableClock) else None
         self._timeout = timeout
-        self._notify_within = round(notify_within * 1_000_000)
+        self._notify_within = micros_of(notify_within)
         self._listening = listen
         self._ids = TimeOrderedIds(clock or SystemClock())
         self._loader = Loader("postgres", Names(prefix, schema))
@@ -129,7 +129,7 @@ class PostgresStore(SqlFlows):
         loop = asyncio.get_running_loop()
         found = self._gatherings.get(loop)
         if found is None:
-            found = self._gatherings[loop] = Gathering(self._perform)
+            found = self._gatherings[loop] = Gathering(self._perform, self._timeout)
         return found
 
     async def _perform(self, flow: Flow[T]) -> T:

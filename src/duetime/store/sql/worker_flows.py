@@ -23,7 +23,7 @@ from duetime.model.claim import (
 )
 from duetime.model.clock import monotonic
 from duetime.model.ending import Again, Completed, Ending, Finish
-from duetime.model.job import JobEnd
+from duetime.model.job_change import JobEnd
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Row, Rows, Statement, Steps, flow
 from duetime.store.sql import rows

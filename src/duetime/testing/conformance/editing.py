@@ -8,7 +8,8 @@ import pytest
 
 from duetime.errors import IllegalState
 from duetime.model.claim import Presence
-from duetime.model.job import Change, Found, JobRecord, Overlap
+from duetime.model.job import JobRecord, Overlap
+from duetime.model.job_change import Change, Found
 from duetime.model.job_filter import Ahead, Due, Orphaned, Returned, Seeding, Which
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope

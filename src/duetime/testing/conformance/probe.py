@@ -15,17 +15,10 @@ from duetime.model.clock import to_micros
 from duetime.model.ending import Again, Completed, Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.job import (
-    Change,
-    Decide,
-    Definition,
-    Edited,
-    JobRecord,
-    JobView,
-    NewOccurrence,
-    Overlap,
-)
+from duetime.model.job import Definition, JobRecord, Overlap
+from duetime.model.job_change import Change, Decide, Edited, NewOccurrence
 from duetime.model.job_filter import Due, JobFilter, Named
+from duetime.model.job_view import JobView
 from duetime.model.key import IfExists
 from duetime.model.lane import lane_of, parking_lane
 from duetime.model.occurrence import happened, occurrence
