@@ -101,13 +101,11 @@ async def test_a_statement_that_the_session_does_not_know_costs_its_connection_o
     store: PostgresStore, postgres_url: str
 ) -> None:
     """psycopg believes in one that was refused, if it had sent it before by other means."""
-    await work(store)
-    [one, other] = [await only(store), await only(store)]
+    one, other, third = [await only(store) for _ in range(3)]
     again = Again(id=other.id, token=other.token, outcome=Outcome.retried, delay=0)
     await store.perform(store.complete([finish(one), again]))
     with another(postgres_url) as admin, admin.transaction():
         admin.execute("LOCK TABLE duetime_history IN SHARE MODE")
-        [third] = await claim(store, 1)
         with pytest.raises(StoreUnavailable):
             await store.perform(store.complete([finish(third)]))
     assert (await store.perform(store.complete([finish(third)]))).ended == {third.id}

@@ -21,6 +21,7 @@ from store.sql_kit import (
     add,
     another,
     claim,
+    count_sessions,
     end_others,
     find,
     finish,
@@ -208,6 +209,26 @@ class TestErrors:
             admin.execute("DROP TABLE duetime_actions")
         with pytest.raises(ConfigError, match="duetime migrate"):
             await store.perform(store.add([new()], "return"))
+
+
+SLOW = """
+    CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN PERFORM pg_sleep(1.5); RETURN new; END $$;
+    CREATE TRIGGER slow BEFORE UPDATE ON duetime_actions FOR EACH ROW EXECUTE FUNCTION slow()
+"""
+
+
+async def test_what_took_too_long_to_claim_is_claimed_by_nobody(postgres_url: str) -> None:
+    """Nobody would run it until the lease is over."""
+    store = PostgresStore(postgres_url, timeout=1, listen=False)
+    [only] = await add(store)
+    with another(postgres_url) as admin:
+        admin.execute(SLOW)
+    with pytest.raises(StoreUnavailable):
+        await claim(store)
+    await until(lambda: not count_sessions(postgres_url, "state = 'active'"))
+    assert (await store.perform(store.get(only, ANY))).state is State.scheduled
+    await store.aclose()
 
 
 def dying(url: str, mode: Mode, resend: bool = False) -> tuple[Flow[int], list[object]]:

@@ -240,3 +240,26 @@ async def test_a_new_row_with_an_old_key_starts_anew(
         await delete_first(place)
         assert place.rows("SELECT * FROM duetime_transitions") == []
         place.do("DELETE FROM posts")
+
+
+@pytest.mark.parametrize("how", ["only registers", "has options of its own"])
+async def test_who_deletes_and_never_sweeps_forgets_too(
+    app: Duetime, place: Place, clock: FakeClock, how: str
+) -> None:
+    """A web process, or an engine that comes from the registered one."""
+    engine = place.aside
+    if how == "only registers":
+        app.transitions.register(Post, place.engine)
+        Duetime("memory://").transitions.register(Post, engine)
+    else:
+        app.transitions.register(Post, engine)
+        engine = engine.execution_options(logging_token="web")
+    at = clock.now() - timedelta(minutes=1)
+    for _ in range(2):
+        with Session(engine) as session:
+            session.add(Post(id=1, status="draft", publish_at=at))
+            session.commit()
+        assert (await app.transitions.sweep()).updated == 1
+        with Session(engine) as session:
+            session.delete(session.get_one(Post, 1))
+            session.commit()

@@ -17,7 +17,7 @@ from duetime import Duetime
 from duetime.events import TransitionApplied
 from duetime.testing import FakeClock
 from transitions.models import Base, Post
-from transitions.places import Place, driven
+from transitions.places import ON_POSTGRES, Place, driven
 from transitions.test_failing import Base as Drafts
 from transitions.test_failing import Draft
 
@@ -118,6 +118,32 @@ def listened(place: Place, name: str, listener: Any) -> Any:
     if isinstance(place.engine, AsyncEngine):
         return async_sessionmaker(place.engine, sync_session_class=Listened)
     return sessionmaker(place.engine, class_=Listened)
+
+
+REFUSE_AT_COMMIT = """
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE EXCEPTION 'refused at commit'; END $$;
+    CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON posts DEFERRABLE INITIALLY DEFERRED
+    FOR EACH ROW EXECUTE FUNCTION refuse()
+"""
+
+
+@pytest.mark.parametrize("kind", ON_POSTGRES)
+async def test_a_savepoint_before_a_commit_that_fails_is_no_commit(
+    app: Duetime, place: Place, clock: FakeClock
+) -> None:
+    def audit(session: Session) -> None:
+        if not session.in_nested_transaction():
+            with session.begin_nested():
+                session.execute(text("SELECT 1"))
+
+    calls = Calls()
+    app.transitions.register(Post, listened(place, "before_commit", audit), on_set_field=calls)
+    place.add(Post(id=1, publish_at=clock.now()))
+    place.do(REFUSE_AT_COMMIT)
+    report = await app.transitions.sweep()
+    assert (report.updated, len(report.errors), calls.heard) == (0, 1, [])
+    assert place.rows("SELECT status FROM posts") == [("draft",)]
 
 
 @pytest.mark.parametrize("bulk", [False, True])

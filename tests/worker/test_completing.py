@@ -3,20 +3,25 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
+from uuid import uuid4
 
 import pytest
 
 from api.apps import Note
 from awaiting import until
-from duetime import Duetime, State
+from duetime import Duetime, Outcome, State
 from duetime.errors import ConfigError, InvalidArgument
-from duetime.model.claim import ClaimOrder, Span
+from duetime.model.claim import Claim, ClaimOrder, Span
 from duetime.model.ending import Completed, Ending, Finish
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow
 from duetime.store.memory import MemoryStore
+from duetime.worker.completer import Completer
+from duetime.worker.held import Held, Holdings
+from duetime.worker.slots import Pool
+from store.sql_kit import LANE
 
 
 class Fussy(MemoryStore):
@@ -113,32 +118,43 @@ async def test_a_store_that_refuses_everything_for_a_while_changes_no_outcome(
     assert "completion works again" in told
 
 
-@dataclass(frozen=True)
-class Spin:
-    """Comes again and again."""
+def ended(job: str | None) -> tuple[Held, Finish]:
+    claim = Claim(
+        uuid4(), uuid4(), "k", 1, "{}", LANE, None, None, 0, 1, 0, 0, "me", job, None, None
+    )
+    finish = Finish(
+        id=claim.id, token=claim.token, state=State.succeeded, outcome=Outcome.succeeded, job=job
+    )
+    return Held(claim, Pool(9, lambda queue: True), 1e9), finish
 
-    number: int
 
+async def test_the_end_of_an_occurrence_waits_for_no_pause_among_others() -> None:
+    """While one batch is on its way, others end: there is always a plain one."""
+    sent: list[str | None] = []
 
-async def test_the_end_of_an_occurrence_waits_for_no_pause_among_others(postgres_url: str) -> None:
-    over = asyncio.Event()
-    app = Duetime(postgres_url)
+    class Busy:
+        async def perform(self, asked: Sequence[tuple[Claim, Ending]]) -> Completed:
+            sent.extend(claim.job for claim, _ in asked)
+            assert len(sent) < 100, "it was left out again and again"
+            if "nightly" not in sent:
+                add(None)
+            return Completed({ending.id for _, ending in asked}, set())
 
-    @app.handler(kind="spin")
-    async def spin(payload: Spin) -> None:
-        await asyncio.wait({asyncio.create_task(over.wait())}, timeout=payload.number / 1000)
-        if not over.is_set():
-            await app.schedule(payload)
+    def add(job: str | None) -> None:
+        held, ending = ended(job)
+        holdings.add(held)
+        completer.add(held, ending)
 
-    @app.job("0 0 1 1 *", name="shop-yearly")
-    async def yearly() -> None: ...
-
-    async with app, app.worker():
-        await app.schedule_many(app.request(Spin(number)) for number in range(20, 80))
-        try:
-            await app.wait((await app.jobs.trigger("shop-yearly")).id, timeout=20)
-        finally:
-            over.set()
+    holdings, telling = Holdings(), SimpleNamespace(complete=lambda asked, impatient: asked)
+    busy: Any = Busy()
+    completer = Completer(
+        busy, holdings, 1, cast("Any", telling), lambda *_: None, lambda: None, lambda _: None
+    )
+    add(None)
+    add("nightly")
+    while len(completer):
+        await completer._step()
+    assert "nightly" in sent
 
 
 async def test_what_is_urgent_does_not_wait_for_all_that_was_claimed_ahead(url: str) -> None:

@@ -17,7 +17,8 @@ def hear_commits(class_: type[Session]) -> None:
 
 
 def _committed(session: Session) -> None:
-    if COMMITTED in session.info:
+    # It is told of savepoints too, and a listener before the commit may have made one.
+    if COMMITTED in session.info and not session.in_nested_transaction():
         session.info[COMMITTED] = True
 
 

@@ -3,6 +3,8 @@ with the same key be taken for it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,23 +18,45 @@ from sqlalchemy import (
     bindparam,
     delete,
     event,
+    inspect,
 )
 from sqlalchemy.orm import Mapper, object_session
 
+from duetime.transitions.engine import origin
 from duetime.transitions.key import key_text
 from duetime.transitions.statements import Statements
 
 # In the info of sessions that sweep: they forget many rows at once.
 SWEEPS = "duetime.sweeps"
-# Whose ledger is known to be there.
-_by_table: WeakKeyDictionary[Engine, dict[Table, Delete]] = WeakKeyDictionary()
+_by_table: WeakKeyDictionary[Engine, dict[Table, Forgetting]] = WeakKeyDictionary()
 
 
-def forget_deleted(engine: Engine, statements: Statements) -> None:
-    """From now on. Keys of other types are hardly ever used again; they are pruned."""
-    target = statements.target
+@dataclass(slots=True)
+class Forgetting:
+    """How to forget rows of a table, once there is a ledger; by its name in the database."""
+
+    statement: Delete
+    ledger: str
+    schema: str | None
+    there: bool = False
+
+    def forget(self, connection: Connection, keys: dict[str, object]) -> None:
+        # A statement that fails would take the caller's transaction with it.
+        self.there = self.there or inspect(connection).has_table(self.ledger, schema=self.schema)
+        if self.there:
+            connection.execute(self.statement, keys)
+
+
+def forget_deleted(
+    engine: Engine, schemas: Mapping[str | None, str | None], statements: Statements
+) -> None:
+    """From now on, also in a process that never sweeps. Keys of other types are hardly ever used
+    again; they are pruned. `schemas` stand for others on this engine."""
+    target, ledger = statements.target, statements.target.ledger
     if all(isinstance(key.type, Integer | String) for key in target.keys):
-        _by_table.setdefault(engine, {})[target.table] = _statement(statements)
+        schema = schemas.get(ledger.schema, ledger.schema)
+        forgets = _by_table.setdefault(origin(engine), {})
+        forgets[target.table] = Forgetting(_statement(statements), ledger.name, schema)
         if not event.contains(target.mapper, "after_delete", _deleted):
             event.listen(target.mapper, "after_delete", _deleted, propagate=True)
 
@@ -51,9 +75,9 @@ def _deleted(mapper: Mapper[Any], connection: Connection, model: Any) -> None:
     session = object_session(model)
     if session is not None and SWEEPS in session.info:
         return
-    forgets = _by_table.get(connection.engine, {})
+    forgets = _by_table.get(origin(connection.engine), {})
     for table in mapper.tables:
         if isinstance(table, Table) and table in forgets:
             keys = [mapper.get_property_by_column(one).key for one in table.primary_key]
             given = {f"duetime_{n}": getattr(model, key) for n, key in enumerate(keys)}
-            connection.execute(forgets[table], given)
+            forgets[table].forget(connection, given)

@@ -20,11 +20,19 @@ def prune(session: Session, work: Work, after: str) -> str:
     texts = [one.row_key for one in noted]
     gone = _gone(session, work, texts) if texts else []
     if gone:
-        begin_writing(session, work.target)
-        work.run(session, statements.forget, duetime_texts=gone)
+        _forget(session, work, gone)
         commit(session, work.log)
     session.rollback()
     return texts[-1] if len(texts) == CHUNK else ""
+
+
+def _forget(session: Session, work: Work, gone: list[str]) -> None:
+    """A row may have been made anew since, and its value applied: whoever applies one from here on
+    waits for us."""
+    begin_writing(session, work.target)
+    work.run(session, work.statements.hold, duetime_texts=gone)
+    still = _gone(session, work, gone)
+    work.run(session, work.statements.forget, duetime_texts=still)
 
 
 def _gone(session: Session, work: Work, texts: list[str]) -> list[str]:

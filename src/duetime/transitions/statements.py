@@ -111,11 +111,19 @@ class Statements(Finding):
     @cached_property
     def forget(self) -> Delete:
         """All that is known of rows, of every column: they are gone."""
+        return delete(self.target.ledger).where(*self._of_rows)
+
+    @cached_property
+    def hold(self) -> Select[Any]:
+        """The same lines, held until the end of the transaction."""
+        key = self.target.ledger.c.row_key
+        return select(key).where(*self._of_rows).order_by(key).with_for_update()
+
+    @property
+    def _of_rows(self) -> list[ColumnElement[bool]]:
         ledger = self.target.ledger
-        return delete(ledger).where(
-            ledger.c.table_name == self.table_name,
-            ledger.c.row_key.in_(bindparam("duetime_texts", expanding=True)),
-        )
+        named = ledger.c.row_key.in_(bindparam("duetime_texts", expanding=True))
+        return [ledger.c.table_name == self.table_name, named]
 
     def noted(self, most: int) -> Select[Any]:
         """Keys in the ledger, in order, behind the last one."""

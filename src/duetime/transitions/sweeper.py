@@ -90,6 +90,10 @@ class Sweeper:
         self._admitted = False
         self._tidied: dict[Target, str] = {}
         self._tidy_at = 0.0
+        bind = registration.bind
+        for target in registration.targets:
+            statements = registration.statements(target, parked=False, behind=False)
+            forget_deleted(bind.engine, bind.schemas, statements)
 
     async def sweep(
         self, report: Report, progress: Progress | None = None, *, parked: bool = False
@@ -124,9 +128,6 @@ class Sweeper:
             registration = self.registration
             await registration.bind.run(lambda session: prepare(session, registration, admit))
             self._prepared, self._admitted = True, along
-            for target in registration.targets:
-                statements = registration.statements(target, parked=False, behind=False)
-                forget_deleted(registration.bind.engine, statements)
 
     def tidy_later(self) -> None:
         self._tidy_at = monotonic() + self.registration.interval

@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
+from duetime.transitions.engine import origin
+
 # A connection that nobody uses or gives back after its commit tells nothing more; by then it has
 # committed.
 SETTLED = (0.02, 0.2)
@@ -21,9 +23,7 @@ class Watch:
         self._tables = list(tables)
         self._changed = changed
         self._loop = asyncio.get_running_loop()
-        # Engines with options of their own send their commits through the one they come from.
-        while (parent := getattr(engine, "_proxied", None)) is not None:
-            engine = parent
+        engine = origin(engine)
         self._hooks: list[tuple[Any, str, Callable[..., None]]] = [
             (engine, "after_cursor_execute", self._executed),
             (engine, "commit", self._committing),

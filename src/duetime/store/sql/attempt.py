@@ -64,7 +64,9 @@ def settings(timeout: float) -> Mapping[Mode, Command]:
     `timeout`, so it waits for locks for a quarter of that; and a transaction that hears nothing
     from us for so long is ended, lest a client that vanished keeps its rows locked."""
     several = dict.fromkeys(_SEVERAL_MESSAGES, (_vanished(timeout),))
-    one = dict.fromkeys(_KEPT, ASKED_BY_KEEPERS)
+    # What is claimed when nobody waits for it any more would be lost to all until its lease ends.
+    in_time = _set("statement_timeout", _milliseconds(timeout * 0.8))
+    one = {Mode.hot: ASKED_BY_KEEPERS, Mode.claim: (in_time, *ASKED_BY_KEEPERS)}
     return {mode: _select(timeout, names, *(several | one)[mode]) for mode, names in _OFF.items()}
 
 
