@@ -21,7 +21,7 @@ REPEATABLE = {Outcome.lost, Outcome.released, Outcome.retried, Outcome.snoozed}
 LAST: Mapping[State, Set[Outcome | None]] = {
     State.succeeded: {Outcome.succeeded},
     State.failed: {Outcome.failed, Outcome.lost},
-    State.cancelled: {Outcome.cancelled, None},
+    State.cancelled: {Outcome.cancelled, None, *REPEATABLE},
 }
 
 # When each process fell silent: it died, or stood still.
@@ -155,7 +155,7 @@ def _check_end(case: Case, verdict: Verdict) -> None:
     if not set(outcomes[:-1]) <= REPEATABLE:
         verdict.say(case, "it was run again though a run had ended it")
     lost = outcomes.count(Outcome.lost)
-    if last is Outcome.lost and lost < FATAL_LOSSES:
+    if action.state is State.failed and last is Outcome.lost and lost < FATAL_LOSSES:
         verdict.say(case, f"it failed as lost after {lost} losses")
 
 

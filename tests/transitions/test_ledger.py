@@ -11,7 +11,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from duetime import Duetime, Retry
 from duetime.testing import FakeClock
-from duetime.transitions import transition
+from duetime.transitions import pruning, transition
+from duetime.transitions.work import Work
 from transitions.models import Post
 from transitions.places import Place
 from transitions.test_failing import Base as Drafts
@@ -263,3 +264,25 @@ async def test_who_deletes_and_never_sweeps_forgets_too(
         with Session(engine) as session:
             session.delete(session.get_one(Post, 1))
             session.commit()
+
+
+async def test_what_was_noted_since_pruning_looked_is_not_forgotten(
+    app: Duetime, place: Place, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The row is made anew, and a line is written for it, before the old line is forgotten."""
+    app.transitions.register(Post, place.engine)
+    place.add(Post(id=1, publish_at=clock.now()))
+    await app.transitions.sweep()
+    place.do("DELETE FROM posts")
+    gone, looks = pruning._gone, iter([True])
+
+    def found(session: Session, work: Work, texts: list[str]) -> list[str]:
+        missing = gone(session, work, texts)
+        if next(looks, False):
+            place.add(Post(id=1, status="published", publish_at=clock.now()))
+        return missing
+
+    monkeypatch.setattr(pruning, "_gone", found)
+    await app.transitions._sweepers[0].tidy()
+    assert next(looks, True) is True
+    assert place.rows("SELECT row_key FROM duetime_transitions") == [("1",)]

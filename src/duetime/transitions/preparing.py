@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-from sqlalchemy import Connection, Table, inspect
+from sqlalchemy import Column, Connection, Table, inspect
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -41,14 +42,23 @@ def _make(connection: Connection, ledger: Table, schema: str | None) -> None:
 
 def _renew(connection: Connection, ledger: Table, schema: str | None) -> None:
     """One that an older version made has fewer columns; each that is newer may be empty."""
-    known = {one["name"] for one in inspect(connection).get_columns(ledger.name, schema=schema)}
     prepared = connection.dialect.identifier_preparer
     name = prepared.quote(ledger.name)
     name = name if schema is None else f"{prepared.quote_schema(schema)}.{name}"
-    for column in ledger.columns:
-        if column.name not in known:
-            type_ = column.type.compile(connection.dialect)
-            connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {column.name} {type_}")
+    for column in _missing(connection, ledger, schema):
+        type_ = column.type.compile(connection.dialect)
+        try:
+            with connection.begin_nested():
+                connection.exec_driver_sql(f"ALTER TABLE {name} ADD COLUMN {column.name} {type_}")
+        except SQLAlchemyError:
+            # As above.
+            if column in _missing(connection, ledger, schema):
+                raise
+
+
+def _missing(connection: Connection, ledger: Table, schema: str | None) -> list[Column[Any]]:
+    known = {one["name"] for one in inspect(connection).get_columns(ledger.name, schema=schema)}
+    return [column for column in ledger.columns if column.name not in known]
 
 
 def _exists(connection: Connection, ledger: Table, schema: str | None) -> bool:

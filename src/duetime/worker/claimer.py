@@ -52,7 +52,7 @@ class Claimer:
         *,
         start: Callable[[Pool, Sequence[Held]], None],
         spare: Callable[[Pool, int], None],
-        make_way: Callable[[Pool], None],
+        give_back: Callable[[Pool, float], None],
         runs: Callable[[str, int], bool],
         look: Callable[[bool], None],
         busy: Callable[[], bool],
@@ -69,7 +69,7 @@ class Claimer:
         self._batch = settings.batch
         self._start = start
         self._spare = spare
-        self._make_way = make_way
+        self._give_back = give_back
         self._runs = runs
         self._look = look
         self._busy = busy
@@ -151,7 +151,7 @@ class Claimer:
         """One claim for one pool; true if there may be more at once. What is due comes before
         anything that is due soon."""
         pool.measure(self._time.monotonic())
-        self._make_way(pool)
+        self._give_back(pool, self._preclaim)
         if pool.free > 0 and self._lacks_slot(pool):
             self._spare(pool, pool.early - pool.free + 1)
         now = self._time.now()

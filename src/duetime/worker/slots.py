@@ -13,6 +13,9 @@ from duetime.worker.held import Held
 SHORTEST = 0.1
 LONGEST = 1.0
 
+# What waits for so many windows was claimed in vain.
+PATIENCE = 4
+
 Queues = Mapping[str, int] | Sequence[str] | None
 
 
@@ -57,6 +60,12 @@ class Pool:
     def overfull(self, window: float, most: int) -> bool:
         """Whether more wait than soon find a slot: then another worker may have one."""
         return len(self.ready) > self._ahead(window, most)
+
+    def stuck(self, window: float) -> bool:
+        """Whether the last that waits would wait for long, at the rate of now. More patient than
+        claiming is, lest what is claimed is given back again and again; and what may begin next
+        stays, lest younger ones overtake it."""
+        return len(self.ready) > max(self._rate * window * PATIENCE, self.slots)
 
     def _ahead(self, window: float, most: int) -> int:
         """None where a slot is not freed twice in a window: slow runs that began together end

@@ -71,7 +71,7 @@ class Starter:
             held = heapq.heappop(self._early)[2]
             held.pool.early -= 1
             self._ready(held)
-            self.make_way(held.pool)
+            self._make_way(held.pool)
         self._arm()
 
     def renewed(self) -> None:
@@ -80,10 +80,10 @@ class Starter:
         self._decide_doubts()
         self._freed()
 
-    def make_way(self, pool: Pool) -> None:
-        """What was claimed ahead finds its slot taken for longer than was to be expected: it is
-        given back for another worker, or for what is more urgent."""
-        while self._overfull(pool):
+    def give_back_stuck(self, pool: Pool, window: float) -> None:
+        """What was claimed ahead finds its slot taken for much longer than was to be expected:
+        another worker may have one, or something more urgent is to come first."""
+        while pool.stuck(window):
             self._give_back(pool.ready.pop())
 
     def _decide_doubts(self) -> None:
@@ -114,6 +114,12 @@ class Starter:
     def _ready(self, held: Held) -> None:
         held.pool.ready.append(held)
         self._fill(held.pool)
+
+    def _make_way(self, pool: Pool) -> None:
+        """What was claimed before its time finds its slot taken by what came meanwhile: it is
+        given back for another worker, unless slots are freed in quick succession."""
+        while self._overfull(pool):
+            self._give_back(pool.ready.pop())
 
     def _fill(self, pool: Pool) -> None:
         now = self._time.monotonic()

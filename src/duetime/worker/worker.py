@@ -134,7 +134,7 @@ class Worker:
             settings,
             start=self._starter.take,
             spare=self._starter.spare,
-            make_way=self._starter.make_way,
+            give_back=self._starter.give_back_stuck,
             runs=self._parts.handlers.runs,
             look=self._sweeper.look,
             busy=lambda: len(self._completer) >= 4 * settings.batch,
