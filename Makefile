@@ -23,7 +23,7 @@ run: $(STAMP) ## run the demo
 # On all cores, file by file, and one more, since many tests wait for a lease to run out; what a
 # test of SystemExit would end runs by itself.
 test: $(STAMP) ## run the tests
-	.venv/bin/pytest -n $$($(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)") --dist loadfile --ignore tests/worker/test_handlers.py
+	.venv/bin/pytest -n $$($(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)") --dist loadfile --no-loadscope-reorder --ignore tests/worker/test_handlers.py
 	.venv/bin/pytest tests/worker/test_handlers.py
 
 lint: $(STAMP) ## format, lint, types, layers

@@ -16,7 +16,7 @@ SMALL = {"kill": 30, "halt": 10, "lost-reply": 20, "restart": 3, "network": 1}
 SMALL |= {"race": 60, "crowd": 10_000}
 SMALL |= {"kill-transactional": 8, "halt-transactional": 4, "lost-reply-transactional": 8}
 SMALL |= {"restart-transactional": 2, "network-transactional": 1}
-SMALL |= {"kill-jobs": 10, "halt-jobs": 3, "restart-jobs": 1}
+SMALL |= {"kill-jobs": 6}
 CASES = [(row, store) for row in SMALL for store in ROWS[row].stores]
 
 

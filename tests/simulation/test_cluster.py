@@ -5,7 +5,7 @@ import os
 from simulation.campaign import judge
 from simulation.scenario import draw_far_ahead, draw_healthy, draw_outages, draw_saturated
 
-SEEDS = int(os.environ.get("DUETIME_TEST_SEEDS", "2000"))
+SEEDS = int(os.environ.get("DUETIME_TEST_SEEDS", "800"))
 
 # What must have happened for the histories to mean anything.
 FAULTS = [
