@@ -6,7 +6,7 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable
-from contextlib import AsyncExitStack, closing, suppress
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -17,6 +17,7 @@ import pytest
 
 from api.apps import Note
 from api.hours import MIDNIGHT, NAME, at, clock, nothing
+from api.log_lines import Heard
 from duetime import Context, Duetime, Every, JobState
 from duetime.errors import (
     ConfigError,
@@ -289,40 +290,6 @@ async def two_sweeps(app: Duetime, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app.store, "sweep", counted)
     for _ in range(3):
         await asyncio.wait_for(begun.get(), 20)
-
-
-LOG = logging.getLogger("duetime.worker")
-
-
-class Heard(logging.Handler):
-    """Waits for a line of the log."""
-
-    def __init__(self, words: str) -> None:
-        super().__init__()
-        self._words = words
-        self._heard = asyncio.Event()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if self._words in record.getMessage():
-            self._heard.set()
-
-    async def __aenter__(self) -> Heard:
-        LOG.addHandler(self)
-        self._level = LOG.level
-        LOG.setLevel(logging.INFO)
-        return self
-
-    async def within(self, seconds: float) -> bool:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._heard.wait(), seconds)
-        return self._heard.is_set()
-
-    async def __aexit__(self, *raised: object) -> None:
-        try:
-            await asyncio.wait_for(self._heard.wait(), 20)
-        finally:
-            LOG.setLevel(self._level)
-            LOG.removeHandler(self)
 
 
 class TestUnreadable:
