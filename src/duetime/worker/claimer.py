@@ -52,7 +52,7 @@ class Claimer:
         *,
         start: Callable[[Pool, Sequence[Held]], None],
         spare: Callable[[Pool, int], None],
-        give_back: Callable[[Pool, float], None],
+        give_back: Callable[[Pool, int], None],
         runs: Callable[[str, int], bool],
         look: Callable[[bool], None],
         busy: Callable[[], bool],
@@ -151,7 +151,7 @@ class Claimer:
         """One claim for one pool; true if there may be more at once. What is due comes before
         anything that is due soon."""
         pool.measure(self._time.monotonic())
-        self._give_back(pool, self._preclaim)
+        self._give_back(pool, pool.bearable(self._preclaim))
         if pool.free > 0 and self._lacks_slot(pool):
             self._spare(pool, pool.early - pool.free + 1)
         now = self._time.now()

@@ -49,7 +49,7 @@ class Pool:
 
         Nothing while half of that still waits for a slot: a claim for many takes hardly longer
         than one for few, and its answer comes while there is enough to do."""
-        ahead = self._ahead(window, most)
+        ahead = self.ahead(window, most)
         room = self.free + ahead - self.early
         return 0 if self.ready and room < ahead // 2 else min(room, most)
 
@@ -57,20 +57,17 @@ class Pool:
         """How many to claim of what is due: a free slot waits for nothing."""
         return min(max(self.free, self.room(window, most)), most)
 
-    def overfull(self, window: float, most: int) -> bool:
-        """Whether more wait than soon find a slot: then another worker may have one."""
-        return len(self.ready) > self._ahead(window, most)
+    def bearable(self, window: float) -> int:
+        """How many may wait for a slot, at the rate of now, before some are given back. More than
+        are claimed ahead, lest what is claimed is given back again and again; and what may begin
+        next stays, lest younger ones overtake it."""
+        return max(int(self._rate * window * PATIENCE), self.slots)
 
-    def stuck(self, window: float) -> bool:
-        """Whether the last that waits would wait for long, at the rate of now. More patient than
-        claiming is, lest what is claimed is given back again and again; and what may begin next
-        stays, lest younger ones overtake it."""
-        return len(self.ready) > max(self._rate * window * PATIENCE, self.slots)
-
-    def _ahead(self, window: float, most: int) -> int:
-        """None where a slot is not freed twice in a window: slow runs that began together end
-        together, and what waits for that long another worker might have run. And two batches at
-        most: one to work on while the other is on its way."""
+    def ahead(self, window: float, most: int) -> int:
+        """How many may wait for a slot when they are claimed. None where a slot is not freed twice
+        in a window: slow runs that began together end together, and what waits for that long
+        another worker might have run. And two batches at most: one to work on while the other is
+        on its way."""
         ends = int(self._rate * window)
         return 0 if ends < 2 * self.slots else min(ends, 2 * most)
 

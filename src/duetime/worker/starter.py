@@ -26,14 +26,14 @@ class Starter:
         holdings: Holdings,
         run: Callable[[Held], Coroutine[Any, Any, None]],
         freed: Callable[[], None],
-        overfull: Callable[[Pool], bool],
+        ahead: Callable[[Pool], int],
         give_back: Callable[[Held], None],
     ) -> None:
         self._time = time
         self._holdings = holdings
         self._run = run
         self._freed = freed
-        self._overfull = overfull
+        self._ahead = ahead
         self._give_back = give_back
         self._early: list[tuple[int, int, Held]] = []
         self._doubtful: list[Held] = []
@@ -71,7 +71,8 @@ class Starter:
             held = heapq.heappop(self._early)[2]
             held.pool.early -= 1
             self._ready(held)
-            self._make_way(held.pool)
+            # Its slot may be taken by what came meanwhile.
+            self.give_back(held.pool, self._ahead(held.pool))
         self._arm()
 
     def renewed(self) -> None:
@@ -80,10 +81,10 @@ class Starter:
         self._decide_doubts()
         self._freed()
 
-    def give_back_stuck(self, pool: Pool, window: float) -> None:
-        """What was claimed ahead finds its slot taken for much longer than was to be expected:
-        another worker may have one, or something more urgent is to come first."""
-        while pool.stuck(window):
+    def give_back(self, pool: Pool, most: int) -> None:
+        """All but so many of what waits for a slot, the last first: another worker may have one,
+        or something more urgent is to come before them."""
+        while len(pool.ready) > most:
             self._give_back(pool.ready.pop())
 
     def _decide_doubts(self) -> None:
@@ -114,12 +115,6 @@ class Starter:
     def _ready(self, held: Held) -> None:
         held.pool.ready.append(held)
         self._fill(held.pool)
-
-    def _make_way(self, pool: Pool) -> None:
-        """What was claimed before its time finds its slot taken by what came meanwhile: it is
-        given back for another worker, unless slots are freed in quick succession."""
-        while self._overfull(pool):
-            self._give_back(pool.ready.pop())
 
     def _fill(self, pool: Pool) -> None:
         now = self._time.monotonic()

@@ -106,7 +106,7 @@ class Worker:
             held,
             runner.run,
             lambda: self._claimer.slot_freed(),
-            lambda pool: pool.overfull(settings.preclaim, settings.batch),
+            lambda pool: pool.ahead(settings.preclaim, settings.batch),
             self._release,
         )
 
@@ -134,7 +134,7 @@ class Worker:
             settings,
             start=self._starter.take,
             spare=self._starter.spare,
-            give_back=self._starter.give_back_stuck,
+            give_back=self._starter.give_back,
             runs=self._parts.handlers.runs,
             look=self._sweeper.look,
             busy=lambda: len(self._completer) >= 4 * settings.batch,

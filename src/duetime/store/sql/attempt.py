@@ -10,8 +10,9 @@ from typing import Generic, NamedTuple, TypeVar, cast
 
 from duetime.errors import StoreUnavailable
 from duetime.store.flow import Flow, Mode, Statement, Wake
-from duetime.store.sql.conflicts import STALE, is_conflict
+from duetime.store.sql.conflicts import is_conflict
 from duetime.store.sql.drive import COMMIT, ROLLBACK, Command, Driven, statements
+from duetime.store.sql.keeping import STALE
 from duetime.store.sql.postgres_faults import FAULTS, explain, is_lost
 
 T = TypeVar("T")
@@ -152,7 +153,7 @@ class Attempt(Generic[T]):
             raise _overdue(where) from error
         if is_conflict(error) and tries < MOST_CONFLICTS:
             return random.uniform(0, PAUSE * 2**tries)  # noqa: S311 - it keeps nothing secret
-        if getattr(error, "sqlstate", None) in STALE and tries == 1:
+        if isinstance(error, STALE) and tries == 1:
             return 0.0
         settled = self.flow.resend or self.flow.mode is Mode.read or not self._uncertain
         if is_lost(error) and settled and tries == 1:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 CODES = {"40001", "40P01", "55P03"}
-# A plan that the session does not know, or that no longer fits the tables: it did not run.
-STALE = {"26000", "0A000"}
 
 
 def is_conflict(error: BaseException) -> bool:

@@ -11,6 +11,9 @@ from typing import Any
 
 import psycopg
 
+# A plan that the session does not know, or that no longer fits the tables: it did not run, and
+# what psycopg believes of the session is wrong.
+STALE = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.FeatureNotSupported)
 # psycopg prepares on its own what it saw so often; we say ourselves what is worth it.
 ONLY_WHEN_ASKED = sys.maxsize
 

@@ -21,6 +21,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from duetime.errors import StoreUnavailable
+from duetime.store.sql.keeping import STALE
 
 Connection = psycopg.Connection[Any]
 AsyncConnection = psycopg.AsyncConnection[Any]
@@ -29,12 +30,8 @@ AsyncCursor = psycopg.AsyncCursor[Any]
 C = TypeVar("C", Connection, AsyncConnection)
 
 # What a connection may say that is of no more use: it leads to a primary no more, so the next may
-# reach the new one; or its session and psycopg disagree about what it keeps.
-SPENT = (
-    psycopg.errors.ReadOnlySqlTransaction,
-    psycopg.errors.InvalidSqlStatementName,
-    psycopg.errors.FeatureNotSupported,
-)
+# reach the new one; or its session lost what it kept.
+SPENT = (psycopg.errors.ReadOnlySqlTransaction, *STALE)
 
 
 class Shelf(Generic[C]):
