@@ -1,5 +1,7 @@
 """Plans that a session keeps: sent once, still right when tables change, and never to a pooler."""
 
+import asyncio
+import time
 from collections.abc import Iterator, Sequence
 from uuid import UUID
 
@@ -9,6 +11,7 @@ from duetime.errors import StoreUnavailable
 from duetime.model.claim import Claim, Lease
 from duetime.model.ending import Again
 from duetime.model.state import Outcome
+from duetime.store.sql.pools import Connection
 from duetime.store.sql.postgres import PostgresStore
 from faults.proxy import Proxy
 from store.sql_kit import add, another, claim, finish
@@ -65,6 +68,28 @@ async def test_a_statement_of_the_hot_path_is_sent_once(store: PostgresStore, pr
     assert await parsed(store, proxy) == 2
     for _ in range(ROUNDS):
         assert await parsed(store, proxy) == 0
+
+
+async def test_a_claim_is_sent_whole_before_the_loop_turns_to_anything_else(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    """A loop that is busy with handlers comes round seldom: the server works meanwhile."""
+    await work(store)
+    await add(store)
+    claiming = asyncio.create_task(claim(store))
+    await asyncio.sleep(0)
+    with another(postgres_url) as somebody:
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline and not _claimed(somebody):
+            pass  # and nothing else happens in this loop
+        assert _claimed(somebody)
+    assert len(await claiming) == 1
+
+
+def _claimed(connection: Connection) -> bool:
+    asked = "SELECT count(*) FROM duetime_actions WHERE token IS NOT NULL"
+    [(count,)] = connection.execute(asked).fetchall()
+    return bool(count)
 
 
 async def test_a_pooler_is_asked_to_keep_nothing(store: PostgresStore, proxy: Proxy) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 import pytest
@@ -12,7 +12,7 @@ import pytest
 from api.apps import Note
 from awaiting import until
 from duetime import Duetime, Outcome, State
-from duetime.errors import ConfigError, InvalidArgument
+from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable
 from duetime.model.claim import Claim, ClaimOrder, Span
 from duetime.model.ending import Completed, Ending, Finish
 from duetime.model.tenant import ANY
@@ -22,6 +22,8 @@ from duetime.worker.completer import Completer
 from duetime.worker.held import Held, Holdings
 from duetime.worker.slots import Pool
 from store.sql_kit import LANE
+
+T = TypeVar("T")
 
 
 class Fussy(MemoryStore):
@@ -44,6 +46,30 @@ class Forbidding(MemoryStore):
             self.refusals += 1
             raise ConfigError("permission denied for table duetime_actions")
         return super().complete(endings, **how)
+
+
+class Slow(MemoryStore):
+    """The first completion has no answer before the next one comes, which may fail."""
+
+    def __init__(self, *, fails: bool) -> None:
+        super().__init__()
+        self._fails = fails
+        self._sent: list[Flow[Completed]] = []
+        self._next = asyncio.Event()
+
+    def complete(self, endings: Sequence[Ending], **how: Any) -> Flow[Completed]:
+        self._sent.append(super().complete(endings, **how))
+        return self._sent[-1]
+
+    async def perform(self, flow: Flow[T]) -> T:
+        number = next((n for n, one in enumerate(self._sent) if one is flow), None)
+        if number == 0:
+            await self._next.wait()
+        elif number == 1:
+            self._next.set()
+            if self._fails:
+                raise StoreUnavailable("the store is away for a moment")
+        return await super().perform(flow)
 
 
 class Stubborn(MemoryStore):
@@ -126,6 +152,12 @@ def ended(job: str | None) -> tuple[Held, Finish]:
         id=claim.id, token=claim.token, state=State.succeeded, outcome=Outcome.succeeded, job=job
     )
     return Held(claim, Pool(9, lambda queue: True), 1e9), finish
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_full_batch_waits_for_no_other_and_is_sent_again_if_it_fails(fails: bool) -> None:
+    app = Duetime(store=Slow(fails=fails), batch=10)
+    assert await results(app, ["done"] * 35) == [(State.succeeded, "done")] * 35
 
 
 async def test_the_end_of_an_occurrence_waits_for_no_pause_among_others() -> None:

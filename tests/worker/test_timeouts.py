@@ -3,13 +3,26 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Annotated
 
 import pytest
 
 from api.apps import Note
+from awaiting import until
 from duetime import Cancel, Context, Depends, Duetime, Retry, State
 from duetime.errors import IllegalState
+
+
+@dataclass(frozen=True)
+class Other:
+    """For a handler with another timeout."""
+
+
+@dataclass(frozen=True)
+class Third:
+    """And for another one."""
 
 
 @pytest.fixture
@@ -58,6 +71,53 @@ async def test_an_async_handler_over_its_time_is_interrupted_and_tried_again(
     assert (await app.get(action.id)).result == "in time"
     assert seen == [1, True, 2]
     assert [r.outcome for r in await app.runs(action.id)] == ["retried", "succeeded"]
+
+
+async def test_each_handler_has_a_time_of_its_own(app: Duetime) -> None:
+    """Whichever began first, and however long the others may take."""
+    ended: list[str] = []
+
+    async def wait(name: str) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(name)
+
+    @app.handler(timeout=0.3, retry=Retry.none())
+    async def long(payload: Note) -> None:
+        await wait(f"long {payload.text}")
+
+    @app.handler(kind="short", timeout=0.1, retry=Retry.none())
+    async def short(payload: Other) -> None:
+        await wait("short")
+
+    @app.handler(kind="hour", timeout=3600)
+    async def in_time(payload: Third) -> str:
+        await until(lambda: len(ended) == 3)
+        return "in time"
+
+    payloads = [Third(), Note("1"), Note("2"), Other()]
+    async with app.worker(), asyncio.timeout(20):
+        made = await app.schedule_many([app.request(one) for one in payloads])
+        first, *others = [await app.wait(one.id) for one in made]
+    assert (first.result, sorted(ended[1:]), ended[0]) == ("in time", ["long 1", "long 2"], "short")
+    assert [one.error for one in others] == [
+        "TimeoutError: timed out after 0.3 s",
+        "TimeoutError: timed out after 0.3 s",
+        "TimeoutError: timed out after 0.1 s",
+    ]
+
+
+async def test_a_handler_that_ends_in_spite_of_its_interruption_has_its_way(app: Duetime) -> None:
+    @app.handler(timeout=0.05)
+    async def stubborn(payload: Note) -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return "after all"
+
+    action = await app.schedule(Note())
+    await app.testing.drain()
+    assert (await app.get(action.id)).result == "after all"
 
 
 async def test_a_timeout_error_that_the_handler_met_is_its_own(app: Duetime) -> None:

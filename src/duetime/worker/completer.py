@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
+from itertools import islice
 
 from duetime.errors import InvalidArgument, InvalidPayload, LeaseLost
 from duetime.model.ending import Completed, Ending, Finish
@@ -21,12 +21,15 @@ log = logging.getLogger("duetime.worker")
 
 GATHER = 0.02
 
+Sort = Callable[[Held], bool]
+
 
 class Completer:
     """Holds ended runs until their end is on record; only then are they let go.
 
     Until then the heartbeat renews their leases, so that an outage of the store repeats
-    nothing.
+    nothing. Where a batch is full while another is under way, it is sent beside it: the disk
+    takes its time, and so do networks.
     """
 
     def __init__(
@@ -47,13 +50,15 @@ class Completer:
         self._flushed = flushed
         self._ended = ended
         self._waiting: dict[Held, Ending] = {}
+        self._sent: dict[Held, Ending] = {}
         self._put_off: dict[Held, Ending] = {}
         self._held_up = HeldUp()
         self._full = asyncio.Event()
         self.service = Service("completion", self._step)
+        self.beside = Service("completion beside another", self._step_beside)
 
     def __len__(self) -> int:
-        return len(self._waiting) + len(self._put_off)
+        return len(self._waiting) + len(self._sent) + len(self._put_off)
 
     def add(self, held: Held, ending: Ending) -> None:
         first = not self._waiting
@@ -62,22 +67,28 @@ class Completer:
             self.service.wake()
         if len(self._waiting) >= self._batch:
             self._full.set()
+            self.beside.wake()
 
     async def _step(self) -> float:
         if not self._waiting:
             return NO_HURRY
         await self._gather()
-        # One of each kind: while plain ones never cease, the others must not wait for a pause.
-        for batches in _batches(self._waiting, self._batch):
-            for batch in batches[:1]:
-                await self._send(batch)
+        # One of each sort: while plain ones never cease, the others must not wait for a pause.
+        for sort in SORTS:
+            await self._send_next(sort)
         return 0.0 if self._waiting else NO_HURRY
+
+    async def _step_beside(self) -> float:
+        if len(self._waiting) < self._batch or not self._sent:
+            return NO_HURRY
+        await self._send_next(_is_plain)
+        return 0.0
 
     async def _gather(self) -> None:
         """Wait a moment for company, one statement for many endings; but not if nothing
         else runs that could end meanwhile."""
         self._full.clear()
-        if len(self._waiting) >= min(self._batch, len(self._holdings)):
+        if len(self._waiting) >= min(self._batch, len(self._holdings) - len(self._sent)):
             return
         try:
             async with asyncio.timeout(GATHER):
@@ -87,12 +98,35 @@ class Completer:
 
     async def flush(self) -> None:
         """Record everything that waits now."""
-        for batch in chain.from_iterable(_batches(self._waiting, self._batch)):
+        for sort in SORTS:
+            for _ in range(0, sum(map(sort, self._waiting)), self._most(sort)):
+                await self._send_next(sort)
+
+    def _most(self, sort: Sort) -> int:
+        """A lost one goes alone: what became of its action since may be among the others."""
+        return 1 if sort is _is_lost else self._batch
+
+    async def _send_next(self, sort: Sort) -> None:
+        batch = list(islice(filter(sort, self._waiting), self._most(sort)))
+        if not batch:
+            return
+        for held in batch:
+            self._sent[held] = self._waiting.pop(held)
+        try:
             await self._send(batch)
+        finally:
+            self._take_back(batch)
+
+    def _take_back(self, batch: Sequence[Held]) -> None:
+        """What has no answer is sent again: nobody but us knows of it."""
+        unanswered = {held: self._sent.pop(held) for held in batch if held in self._sent}
+        if unanswered:
+            self._waiting |= unanswered
+            self.service.wake()
 
     async def _send(self, batch: list[Held]) -> None:
         try:
-            sent = [(held.claim, self._waiting[held]) for held in batch]
+            sent = [(held.claim, self._sent[held]) for held in batch]
             done = await self._store.perform(self._telling.complete(sent, impatient=True))
         except (InvalidArgument, InvalidPayload) as error:
             await self._isolate(batch, error)
@@ -107,7 +141,7 @@ class Completer:
 
     def _wait_for_jobs(self, batch: Sequence[Held]) -> None:
         """Those that were left alone are sent again in a moment: nobody else waits for them."""
-        busy = {held: self._waiting.pop(held) for held in batch if held in self._waiting}
+        busy = {held: self._sent.pop(held) for held in batch if held in self._sent}
         if busy:
             self._put_off |= busy
             asyncio.get_running_loop().call_later(self._held_up.again(), self.take_up)
@@ -129,7 +163,7 @@ class Completer:
             await self._send(batch[half:])
             return
         [held] = batch
-        ending = self._waiting[held]
+        ending = self._sent[held]
         plain = Finish(
             id=ending.id,
             token=ending.token,
@@ -146,11 +180,11 @@ class Completer:
             log.error("the end of action %s cannot be stored: %s", held.claim.id, error)
             self._settle(held, accepted=False)
             return
-        self._waiting[held] = plain
+        self._sent[held] = plain
         await self._send([held])
 
     def _settle(self, held: Held, accepted: bool) -> None:
-        ending = self._waiting.pop(held)
+        ending = self._sent.pop(held)
         self._holdings.drop(held)
         if accepted:
             self._recorded(held, ending)
@@ -158,15 +192,19 @@ class Completer:
             log.warning("%s", LeaseLost(held.claim.id))
 
 
-def _batches(waiting: Collection[Held], size: int) -> list[list[list[Held]]]:
-    """By kind. One ending per action in each: a worker that stood still for a lease may hold the
-    old and the new run of the same action. The old one, which is lost, is sent by itself."""
-    alone = [[held] for held in waiting if held.lost]
-    # Occurrences of jobs may have to wait for a job that somebody holds: nobody else shall.
-    plain = [held for held in waiting if not held.lost and held.claim.job is None]
-    of_jobs = [held for held in waiting if not held.lost and held.claim.job is not None]
-    return [alone, _parts(plain, size), _parts(of_jobs, size)]
+def _is_lost(held: Held) -> bool:
+    return held.lost
 
 
-def _parts(held: list[Held], size: int) -> list[list[Held]]:
-    return [held[first : first + size] for first in range(0, len(held), size)]
+def _is_plain(held: Held) -> bool:
+    return not held.lost and held.claim.job is None
+
+
+def _is_of_job(held: Held) -> bool:
+    """These may have to wait for a job that somebody holds: nobody else shall."""
+    return not held.lost and held.claim.job is not None
+
+
+# At most one ending for an action in each batch: a worker that stood still for a lease may hold
+# the old and the new run of it, and has lost the old one.
+SORTS: Sequence[Sort] = (_is_lost, _is_plain, _is_of_job)

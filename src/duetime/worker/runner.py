@@ -38,6 +38,7 @@ from duetime.store.cascade import parent_of
 from duetime.store.flow import Flow
 from duetime.store.transaction import Hop, Joined, Opener
 from duetime.worker.context import Context
+from duetime.worker.deadlines import Deadline, Deadlines
 from duetime.worker.handler import Handler
 from duetime.worker.held import Held, lease_of
 from duetime.worker.injection import Injection, drive, here
@@ -74,6 +75,7 @@ class Runner:
         self._dice = dice
         self._ended = ended
         self._recorded = recorded
+        self._deadlines = Deadlines()
         self._turn = asyncio.Lock()
         # What goes on although nobody waits for it any more.
         self._left: set[asyncio.Task[End | Recorded]] = set()
@@ -185,37 +187,28 @@ class Runner:
         return self._timed(held, handler, self._inject(held, handler, payload))
 
     def _timed(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Awaitable[Any]:
-        if handler.timeout is None:
-            return call
-        # A thread cannot be interrupted: at its deadline it is only asked to stop.
-        timed = self._asked if handler.in_thread else self._within
-        return timed(held, handler, call)
+        return call if handler.timeout is None else self._within(held, handler, call)
 
     async def _within(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Any:
-        deadline = asyncio.timeout(handler.timeout)
-        try:
-            async with deadline:
-                # Asked first: what the handler does when interrupted may look at ctx.cancelled.
-                return await self._asked(held, handler, call)
-        except TimeoutError:
-            if deadline.expired():
-                raise Late from None
-            raise
-
-    async def _asked(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Any:
-        timer = self._begin_time(held, handler)
+        deadline = self._begin_time(held, handler)
         try:
             return await call
+        except asyncio.CancelledError:
+            if deadline is not None and deadline.end():
+                raise Late from None
+            raise
         finally:
-            if timer is not None:
-                timer.cancel()
+            if deadline is not None:
+                deadline.end()
 
-    def _begin_time(self, held: Held, handler: Handler) -> asyncio.TimerHandle | None:
-        """Its time begins: at its end it is asked to stop."""
+    def _begin_time(self, held: Held, handler: Handler) -> Deadline | None:
+        """Its time begins. At its end a thread, which cannot be interrupted, is only asked to
+        stop."""
         if handler.timeout is None:
             return None
         held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
-        return asyncio.get_running_loop().call_later(handler.timeout, _ask, held)
+        interrupts = not handler.in_thread
+        return self._deadlines.begin(held.stop, handler.timeout, interrupts=interrupts)
 
     def _inject(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
         """Make the dependencies, call, close. Where nothing needs the loop, all of it in one
@@ -300,10 +293,6 @@ def _parked(claim: Claim) -> Parked:
         f"parked: no worker so far has a handler for kind {claim.kind!r}, "
         f"payload version {claim.version}"
     )
-
-
-def _ask(held: Held) -> None:
-    held.stop.asked = True
 
 
 def _is_running() -> bool:

@@ -7,14 +7,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
+from duetime.worker.deadlines import Deadline
+
 
 class Watch:
     """`start` begins to measure, on the loop, and returns what ends it."""
 
-    def __init__(self, start: Callable[[], asyncio.TimerHandle | None]) -> None:
+    def __init__(self, start: Callable[[], Deadline | None]) -> None:
         self._start = start
         self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
+        self._deadline: Deadline | None = None
 
     async def over(self, call: Awaitable[Any]) -> Any:
         """In the thread: what comes before this is not the handler's doing."""
@@ -27,8 +29,8 @@ class Watch:
         try:
             return await call
         finally:
-            if self._timer is not None:
-                self._timer.cancel()
+            if self._deadline is not None:
+                self._deadline.end()
 
     def _begin(self) -> None:
-        self._timer = self._start()
+        self._deadline = self._start()

@@ -235,9 +235,10 @@ class Worker:
                 stack.push_async_callback(companion.stop)
             self._stack = stack.pop_all()
         self._heartbeat.start()
-        services = (self._sweeper, self._claimer, self._completer, self._pruner, self._chainer)
+        parts = (self._sweeper, self._claimer, self._completer, self._pruner, self._chainer)
         ticking = (self._ticker, self._seeder)
-        self._tasks = [asyncio.create_task(part.service.run()) for part in (*services, *ticking)]
+        services = [*(part.service for part in (*parts, *ticking)), self._completer.beside]
+        self._tasks = [asyncio.create_task(service.run()) for service in services]
         log.info("worker %s started", self.id)
         return self
 
@@ -272,7 +273,7 @@ class Worker:
             self._heartbeat.halt()
 
     async def _stop(self) -> None:
-        sweep, claim, complete, prune, chain, tick, seed = self._tasks
+        sweep, claim, complete, prune, chain, tick, seed, beside = self._tasks
         self._claimer.stopping = True
         for first in (self._claimer, self._ticker, self._seeder):
             first.service.stop()
@@ -283,9 +284,9 @@ class Worker:
         self._pruner.service.stop()
         await asyncio.gather(self._drain(), self._part())
         await asyncio.gather(sweep, prune)
-        for last in (self._completer, self._chainer):
-            last.service.stop()
-        await asyncio.gather(complete, chain)
+        for last in (self._completer.service, self._completer.beside, self._chainer.service):
+            last.stop()
+        await asyncio.gather(complete, beside, chain)
         await self._record()
         await self._reporter.settle()
         # A beat after our leave would give back what it shortens.

@@ -1,6 +1,11 @@
-"""Leaves psycopg's pipeline mode without a word too many.
+"""psycopg's pipelines, sent whole.
 
-psycopg ends a pipeline with Sync, and then with Flush. A pooler in transaction mode takes its
+psycopg sends the commands of a pipeline one by one, and before each it waits until its loop says
+that the connection takes more. In a loop that is busy with handlers each of these waits takes as
+long as all of them together, and the server has nothing to do meanwhile. Ours are two commands:
+they are written at once, with what ends them.
+
+It also ends a pipeline with Sync, and then with Flush. A pooler in transaction mode takes its
 session back at the server's answer to Sync: a Flush that comes later takes another session,
 and holds it until our idle connection speaks again.
 """
@@ -14,36 +19,41 @@ from psycopg.abc import PQGen
 from psycopg.generators import send
 
 
-class _Unflushed:
-    """The way out of a pipeline: Sync makes the server answer, so Flush is needless."""
+class _Whole:
+    def _communicate_gen(self: Any) -> PQGen[None]:
+        """Whatever is to be sent waits for the rest."""
+        return
+        yield
 
     def _exit_gen(self: Any) -> PQGen[None]:
+        """Sync makes the server answer, so Flush is needless."""
         try:
             self._enqueue_sync()
-            yield from self._communicate_gen()
+            while self.command_queue:
+                self.command_queue.popleft()()
             yield from send(self.pgconn)
         finally:
             yield from self._fetch_gen(flush=False)
 
 
-class _UnflushedPipeline(_Unflushed, psycopg.Pipeline):
+class _WholePipeline(_Whole, psycopg.Pipeline):
     pass
 
 
-class _UnflushedAsyncPipeline(_Unflushed, psycopg.AsyncPipeline):
+class _WholeAsyncPipeline(_Whole, psycopg.AsyncPipeline):
     pass
 
 
-# Parts of psycopg that it may rename. Then pipelines are left as psycopg leaves them, which does
-# harm behind a pooler only; our tests of the wire tell.
+# Parts of psycopg that it may rename. Then pipelines are left as psycopg leaves them: slower, and
+# harmful behind a pooler. Our tests of the wire tell.
 _NEEDED = ("_enqueue_sync", "_communicate_gen", "_fetch_gen", "_exit_gen")
 _KNOWN = all(hasattr(psycopg.Pipeline, name) for name in _NEEDED)
 
 
-def unflushed(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
+def sent_whole(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
     """To be told to a pipeline that was just entered. Connections make their own pipelines, of
     a class that cannot be chosen; so it is changed."""
     if not _KNOWN:
         return
     blocking = isinstance(pipeline, psycopg.Pipeline)
-    pipeline.__class__ = _UnflushedPipeline if blocking else _UnflushedAsyncPipeline
+    pipeline.__class__ = _WholePipeline if blocking else _WholeAsyncPipeline

@@ -40,7 +40,7 @@ from duetime.store.sql.deadline import loop_deadline, thread_deadline
 from duetime.store.sql.keeping import notice_session
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
-from duetime.store.sql.pipelines import unflushed
+from duetime.store.sql.pipelines import sent_whole
 from duetime.store.sql.pools import AsyncCursor, Cursor, Pools, Shelf
 from duetime.store.sql.postgres_diagnosis import examine
 from duetime.store.sql.postgres_faults import FAULTS
@@ -165,7 +165,7 @@ class PostgresStore(SqlFlows):
             async def fetch(step: Sent) -> Rows:
                 if isinstance(step, Pinned):
                     async with connection.pipeline() as pipeline:
-                        unflushed(pipeline)
+                        sent_whole(pipeline)
                         told = await execute(step.settings, kept=True)
                         cursor = await execute(step.statement, kept=True)
                     [(*_, process)] = await told.fetchall()
@@ -188,7 +188,7 @@ class PostgresStore(SqlFlows):
             def fetch(step: Sent) -> Rows:
                 if isinstance(step, Pinned):
                     with connection.pipeline() as pipeline:
-                        unflushed(pipeline)
+                        sent_whole(pipeline)
                         told = execute(step.settings, kept=True)
                         cursor = execute(step.statement, kept=True)
                     [(*_, process)] = told.fetchall()
