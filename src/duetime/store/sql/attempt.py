@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from duetime.errors import StoreUnavailable
 from duetime.store.flow import Flow, Mode, Statement, Wake
 from duetime.store.sql.conflicts import is_conflict
-from duetime.store.sql.drive import COMMIT, ROLLBACK, Command, Driven, statements
+from duetime.store.sql.drive import COMMIT, ROLLBACK, Command, Driven, Pinned, statements
 from duetime.store.sql.keeping import STALE
 from duetime.store.sql.postgres_faults import FAULTS, explain, is_lost
 
@@ -41,15 +40,6 @@ ASKED_BY_KEEPERS = ("set_config('plan_cache_mode', 'force_generic_plan', true)",
 Notify = Callable[[Sequence[Wake]], Statement | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
-    """Settings and a statement, sent in one message: a transaction by itself, and the server
-    is done with it while our side has other things to do."""
-
-    settings: Command
-    statement: Statement
-
-
 class Pins(NamedTuple):
     """Settings in a transaction that is not the store's own."""
 
@@ -75,7 +65,8 @@ def pins(timeout: float) -> Pins:
     """The same in a transaction of a caller's, whose session is not ours to keep plans in; and
     before the last statement of a handler's. The handler may have been silent for long, but what
     follows now is a commit: if the server does not hear of it, nobody may hear of the action."""
-    return Pins(_select(timeout, _HOT), _select(timeout, _HOT, _vanished(timeout)))
+    last = (_vanished(timeout), *ASKED_BY_KEEPERS)
+    return Pins(_select(timeout, _HOT), _select(timeout, _HOT, *last))
 
 
 def _vanished(timeout: float) -> str:

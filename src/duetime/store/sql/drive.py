@@ -20,6 +20,15 @@ class Command:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """Settings and a statement, sent in one message: the server is done with it while our side
+    has other things to do."""
+
+    settings: Command
+    statement: Statement
+
+
 COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
 from duetime.store.flow import Flow, Mode, Statement, Steps, Wake
-from duetime.store.sql.callers.base import Caller, Params, Render, Standing, Step
-from duetime.store.sql.drive import COMMIT, ROLLBACK, Command, Driven, statements
+from duetime.store.sql.callers.base import Caller, Params, Render, Single, Standing, Step
+from duetime.store.sql.drive import COMMIT, ROLLBACK, Command, Driven, Pinned, statements
 from duetime.store.sql.loader import Dialect, Loader, Style
 from duetime.store.transaction import Joined
 
@@ -83,16 +83,35 @@ class SqlJoined(Joined):
     def _steps(self, flow: Flow[T]) -> Driven[Step, T]:
         yield from self._host.admit(self._caller)
         self._standing = self._caller.standing()
-        pins = self._pins(flow)
-        if flow.mode in (Mode.hot, Mode.pinned) and pins is not None:
-            ((*_, mark),) = cast("Any", (yield pins))
-            self._pinned(mark)
-        value, wakes = yield from bracketed(flow, self._standing, self._caller.dialect)
+        value, wakes = yield from self._pinned_steps(flow)
         if wakes and not self.after_commit(lambda: self._host.wake(wakes)):
             notice = self._host.notice(wakes)
             if notice is not None:
                 yield notice
         return value
+
+    def _pinned_steps(self, flow: Flow[T]) -> Driven[Step, tuple[T, list[Wake]]]:
+        pins = self._pins(flow)
+        if pins is None or flow.mode not in (Mode.hot, Mode.pinned):
+            return (yield from bracketed(flow, self._standing, self._caller.dialect))
+        if flow.mode is Mode.hot and self._caller.takes_pinned:
+            return (yield from self._at_once(pins, statements(flow.start())))
+        ((*_, mark),) = cast("Any", (yield pins))
+        self._pinned(mark)
+        return (yield from bracketed(flow, self._standing, self._caller.dialect))
+
+    def _at_once(
+        self, pins: Command, driven: Driven[Statement, tuple[T, list[Wake]]]
+    ) -> Driven[Step, tuple[T, list[Wake]]]:
+        """A hot flow is one statement; what follows it needs no pins."""
+        try:
+            (*_, mark), *found = cast("Any", (yield Pinned(pins, next(driven))))
+            self._pinned(mark)
+            step = driven.send(found)
+            while True:
+                step = driven.send((yield step))
+        except StopIteration as end:
+            return cast("tuple[T, list[Wake]]", end.value)
 
     def _pins(self, flow: Flow[T]) -> Command | None:
         return self._host.pins
@@ -103,7 +122,7 @@ class SqlJoined(Joined):
     def _render(self) -> Render:
         now = self._host.now_for_callers()
 
-        def render(step: Step) -> tuple[str, Params]:
+        def render(step: Single) -> tuple[str, Params]:
             if isinstance(step, Command):
                 return step.text, None
             return self._host.loader_for(self._caller.style).bound(step, now)

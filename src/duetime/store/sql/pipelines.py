@@ -3,7 +3,8 @@
 psycopg sends the commands of a pipeline one by one, and before each it waits until its loop says
 that the connection takes more. In a loop that is busy with handlers each of these waits takes as
 long as all of them together, and the server has nothing to do meanwhile. Ours are two commands:
-they are written at once, with what ends them.
+they are written at once, with what ends them. And of an answer it reads 16 kB each time that the
+loop comes round: we read on for as long as there is anything.
 
 It also ends a pipeline with Sync, and then with Flush. A pooler in transaction mode takes its
 session back at the server's answer to Sync: a Flush that comes later takes another session,
@@ -12,11 +13,13 @@ and holds it until our idle connection speaks again.
 
 from __future__ import annotations
 
+import select
 from typing import Any
 
 import psycopg
 from psycopg.abc import PQGen
 from psycopg.generators import send
+from psycopg.waiting import Ready, Wait
 
 
 class _Whole:
@@ -27,13 +30,29 @@ class _Whole:
 
     def _exit_gen(self: Any) -> PQGen[None]:
         """Sync makes the server answer, so Flush is needless."""
+        yield from self._sync_gen()
+
+    def _sync_gen(self: Any) -> PQGen[None]:
         try:
             self._enqueue_sync()
             while self.command_queue:
                 self.command_queue.popleft()()
             yield from send(self.pgconn)
         finally:
-            yield from self._fetch_gen(flush=False)
+            yield from _reading_on(self._fetch_gen(flush=False), self.pgconn.socket)
+
+
+def _reading_on(fetching: PQGen[None], socket: int) -> PQGen[None]:
+    """The same, but it waits only if there is nothing to read."""
+    poll = select.poll()
+    poll.register(socket, select.POLLIN)
+    try:
+        wanted = next(fetching)
+        while True:
+            there = wanted == Wait.R and poll.poll(0)
+            wanted = fetching.send(Ready.R if there else (yield wanted))
+    except StopIteration:
+        return
 
 
 class _WholePipeline(_Whole, psycopg.Pipeline):
@@ -46,7 +65,7 @@ class _WholeAsyncPipeline(_Whole, psycopg.AsyncPipeline):
 
 # Parts of psycopg that it may rename. Then pipelines are left as psycopg leaves them: slower, and
 # harmful behind a pooler. Our tests of the wire tell.
-_NEEDED = ("_enqueue_sync", "_communicate_gen", "_fetch_gen", "_exit_gen")
+_NEEDED = ("_enqueue_sync", "_communicate_gen", "_fetch_gen", "_exit_gen", "_sync_gen")
 _KNOWN = all(hasattr(psycopg.Pipeline, name) for name in _NEEDED)
 
 

@@ -21,7 +21,7 @@ from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
 from duetime.store.sql.bell import Bell, told_quietly
 from duetime.store.sql.callers.recognise import recognise
-from duetime.store.sql.drive import Command, adrive, drive
+from duetime.store.sql.drive import Command, Pinned, adrive, drive
 from duetime.store.sql.flows import SqlFlows
 from duetime.store.sql.gathering import Gathering
 from duetime.store.sql.joined import SqlJoined
@@ -35,7 +35,7 @@ except ImportError as missing:
         "a postgresql:// URL needs psycopg: pip install 'duetime[postgres]'"
     ) from missing
 
-from duetime.store.sql.attempt import Attempt, Pinned, Sent, pins, settings
+from duetime.store.sql.attempt import Attempt, Sent, pins, settings
 from duetime.store.sql.deadline import loop_deadline, thread_deadline
 from duetime.store.sql.keeping import notice_session
 from duetime.store.sql.listener import PostgresListener

@@ -10,14 +10,15 @@ from typing import Any, TypeVar
 from duetime.errors import ConfigError
 from duetime.store.flow import Rows, Statement
 from duetime.store.sql.callers.turns import loop_turn, thread_turn
-from duetime.store.sql.drive import Command, Driven, adrive, drive
+from duetime.store.sql.drive import Command, Driven, Pinned, adrive, drive
 from duetime.store.sql.loader import Dialect, Style
 
 T = TypeVar("T")
 
-Step = Statement | Command
+Single = Statement | Command
+Step = Single | Pinned
 Params = Mapping[str, object] | tuple[object, ...] | None
-Render = Callable[[Step], tuple[str, Params]]
+Render = Callable[[Single], tuple[str, Params]]
 
 
 class Standing(Enum):
@@ -29,7 +30,11 @@ class Standing(Enum):
 
 
 class Caller(ABC):
-    """What joining needs to know of a connection, and how to run statements on it."""
+    """What joining needs to know of a connection, and how to run statements on it. Where
+    `takes_pinned`, settings and a statement are one step, and their answers too, one after the
+    other."""
+
+    takes_pinned = False
 
     @property
     @abstractmethod
@@ -74,7 +79,11 @@ class BlockingCaller(Caller):
 
     def run_blocking(self, driven: Driven[Step, T], render: Render) -> T:
         with thread_turn(self.owner()):
-            return drive(driven, lambda step: self.fetch(*render(step)))
+            return drive(driven, lambda step: self.answer(step, render))
+
+    def answer(self, step: Step, render: Render) -> Rows:
+        assert not isinstance(step, Pinned)
+        return self.fetch(*render(step))
 
 
 class AsyncCaller(Caller):
@@ -85,7 +94,11 @@ class AsyncCaller(Caller):
 
     async def run(self, driven: Driven[Step, T], render: Render) -> T:
         async with loop_turn(self.owner()):
-            return await adrive(driven, lambda step: self.afetch(*render(step)))
+            return await adrive(driven, lambda step: self.answer(step, render))
+
+    async def answer(self, step: Step, render: Render) -> Rows:
+        assert not isinstance(step, Pinned)
+        return await self.afetch(*render(step))
 
     def run_blocking(self, driven: Driven[Step, T], render: Render) -> T:
         raise needs_await(self.source())

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
-from psycopg.abc import AdaptContext
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg.types.numeric import IntLoader
@@ -16,6 +15,8 @@ from duetime.store.sql.callers.base import AsyncCaller, BlockingCaller, Caller, 
 from duetime.store.sql.loader import Dialect, Style
 
 INTEGERS = ("int2", "int4", "int8")
+
+C = TypeVar("C", psycopg.Cursor[Any], psycopg.AsyncCursor[Any])
 
 
 class OfPsycopg(Caller):
@@ -42,8 +43,7 @@ class PsycopgCaller(OfPsycopg, BlockingCaller):
     def fetch(self, text: str, params: Params) -> Rows:
         # Neither the caller's kind of cursor nor the types registered for it are ours to meet.
         with psycopg.Cursor(self._connection, row_factory=tuple_row) as cursor:
-            _plain(cursor)
-            cursor.execute(text.encode(), params, prepare=False)
+            plain(cursor).execute(text.encode(), params, prepare=False)
             if self._connection.pgconn.pipeline_status:
                 # The caller gathers statements; we need the answer to ours now.
                 with self._connection.pipeline() as pipeline:
@@ -59,17 +59,17 @@ class AsyncPsycopgCaller(OfPsycopg, AsyncCaller):
 
     async def afetch(self, text: str, params: Params) -> Rows:
         async with psycopg.AsyncCursor(self._connection, row_factory=tuple_row) as cursor:
-            _plain(cursor)
-            await cursor.execute(text.encode(), params, prepare=False)
+            await plain(cursor).execute(text.encode(), params, prepare=False)
             if self._connection.pgconn.pipeline_status:
                 async with self._connection.pipeline() as pipeline:
                     await pipeline.sync()
             return await cursor.fetchall() if cursor.description else ()
 
 
-def _plain(cursor: AdaptContext) -> None:
+def plain(cursor: C) -> C:
     """Text and integers as psycopg has them, whatever was registered."""
     cursor.adapters.register_dumper(str, StrDumper)
     cursor.adapters.register_loader("text", TextLoader)
     for name in INTEGERS:
         cursor.adapters.register_loader(name, IntLoader)
+    return cursor

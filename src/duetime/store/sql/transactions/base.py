@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from duetime.errors import ConfigError
 from duetime.store.flow import Flow, Mode, Statement, Steps
-from duetime.store.sql.callers.base import Caller, Standing, Step
+from duetime.store.sql.callers.base import Caller, Params, Standing, Step
 from duetime.store.sql.conflicts import is_conflict
 from duetime.store.sql.drive import Command, Driven
 from duetime.store.sql.joined import Host, SqlJoined
@@ -30,6 +30,12 @@ class OwnJoined(SqlJoined, LastJoined):
         self._calls: list[Callable[[], None]] = []
         self._last: Flow[Any] | None = None
         self._mark: str | None = None
+
+    def marker(self) -> tuple[bytes, Params]:
+        """What marks it, where that can be sent along with what begins it."""
+        self._mark = uuid4().hex
+        text, params = self._render()(Statement("mark", {"mark": self._mark}))
+        return text.encode(), params
 
     def marking(self) -> Flow[None]:
         """Mark the transaction, where a mark is needed: it ends with it, by whatever means."""

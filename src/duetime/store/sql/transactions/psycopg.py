@@ -16,10 +16,11 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from duetime.store.flow import Flow
-from duetime.store.sql.callers.psycopg import AsyncPsycopgCaller, PsycopgCaller
+from duetime.store.sql.callers.lent import AsyncLentCaller, LentCaller
 from duetime.store.sql.deadline import loop_deadline, sever, thread_deadline
 from duetime.store.sql.joined import Host
-from duetime.store.sql.pools import AsyncConnection, Connection, Pools
+from duetime.store.sql.pipelines import sent_whole
+from duetime.store.sql.pools import AsyncConnection, AsyncCursor, Connection, Cursor, Pools
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
 from duetime.store.sql.transactions.endings import refuse_ending
 from duetime.store.transaction import Hop, OwnCommit
@@ -31,6 +32,14 @@ UNDO = (Rollback, Rollback(), None)
 ISOLATION = IsolationLevel.READ_COMMITTED
 # psycopg itself takes up to five seconds to ask the server to cancel a statement.
 INTERRUPTING = 6.0
+
+# As DISCARD ALL, but what the driver prepared is kept: to plan a completion takes the server
+# longer than all else that is asked of it. What a handler prepared by a statement is told last.
+CLEAR = b"""
+CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *;
+SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES;
+SELECT count(*) FROM pg_prepared_statements WHERE from_sql
+"""
 
 
 class GuardedCursor(psycopg.Cursor[Any]):
@@ -110,11 +119,13 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
         connection.isolation_level = ISOLATION
         # What a task of the handler sends after our commit must not be committed by itself.
         connection.autocommit = False
-        self.joined = OwnJoined(self._host, PsycopgCaller(connection), self._deadline)
+        self.joined = OwnJoined(self._host, LentCaller(connection), self._deadline)
         self._block = psycopg.Transaction(connection)
-        with self._deadline(), connection.pipeline():
+        self._host.ready_to_join_blocking()
+        with self._deadline(), connection.pipeline() as pipeline:
+            sent_whole(pipeline)
             self._block.__enter__()
-            self.joined.perform_blocking(self.joined.marking())
+            psycopg.Cursor(connection).execute(*self.joined.marker())
         return connection
 
     async def _is_unmarked(self, hop: Hop) -> bool:
@@ -160,7 +171,9 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
             connection.close()
             return
         connection.autocommit = True
-        connection.execute("DISCARD ALL")
+        found = psycopg.Cursor(connection).execute(CLEAR)
+        if _left_plans(found):
+            connection.close()
 
 
 class AsyncPsycopgTransaction(OfPsycopg):
@@ -180,12 +193,14 @@ class AsyncPsycopgTransaction(OfPsycopg):
         connection.cursor_factory = AsyncGuardedCursor
         await connection.set_isolation_level(ISOLATION)
         await connection.set_autocommit(False)
-        self.joined = OwnJoined(self._host, AsyncPsycopgCaller(connection), self._deadline)
+        self.joined = OwnJoined(self._host, AsyncLentCaller(connection), self._deadline)
         self._block = psycopg.AsyncTransaction(connection)
+        await self._host.ready_to_join()
         with self._deadline():
-            async with connection.pipeline():
+            async with connection.pipeline() as pipeline:
+                sent_whole(pipeline)
                 await self._block.__aenter__()
-                await self.joined.perform(self.joined.marking())
+                await psycopg.AsyncCursor(connection).execute(*self.joined.marker())
         return connection
 
     async def work(self, call: Coroutine[Any, Any, T]) -> T:
@@ -240,7 +255,17 @@ class AsyncPsycopgTransaction(OfPsycopg):
             await connection.close()
             return
         await connection.set_autocommit(True)
-        await connection.execute("DISCARD ALL")
+        found = await psycopg.AsyncCursor(connection).execute(CLEAR)
+        if _left_plans(found):
+            await connection.close()
+
+
+def _left_plans(cursor: Cursor | AsyncCursor) -> bool:
+    """Whether the session keeps what the next one could stumble over."""
+    result = cursor.pgresult
+    while cursor.nextset():
+        result = cursor.pgresult
+    return result is not None and result.get_value(0, 0) != b"0"
 
 
 def as_text(query: Any, cursor: AdaptContext) -> str:
