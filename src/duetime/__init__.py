@@ -24,12 +24,12 @@ from duetime.model.job_view import Job, JobState
 from duetime.model.lane import Priority
 from duetime.model.misfire import Misfire
 from duetime.model.occurrence import Occurrence
-from duetime.model.outcome import Cancel, Fail, Snooze
 from duetime.model.recurrence import Recurrence
 from duetime.model.retry import Retry
 from duetime.model.state import Outcome, State
 from duetime.model.stats import LivingWorker, Parked, Stats
 from duetime.model.tenant import ANY, current_tenant
+from duetime.model.wish import Cancel, Fail, Snooze
 from duetime.worker.context import Context
 from duetime.worker.injection import Depends
 
