@@ -254,10 +254,13 @@ class Duetime(Declaring):
 
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, asked)
-        freeze()
         try:
-            async with self, self.worker(concurrency=concurrency, queues=queues):
-                await stop.wait()
+            async with self:
+                worker = self.worker(concurrency=concurrency, queues=queues)
+                # Not sooner: the first worker brings modules, which are to be set aside, too.
+                freeze()
+                async with worker:
+                    await stop.wait()
         finally:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
