@@ -20,6 +20,7 @@ FOREIGN = re.compile("|".join([*(rf"(?<![\w.-]){place}" for place in PLACES), *H
 # Calls that run whatever text they are given, and the files that may make them, with the reason.
 DANGEROUS = {"eval", "exec", "import_module", "__import__"}
 MAY_BE_DANGEROUS: dict[str, str] = {
+    "__init__.py": "imports its own names when they are first asked for",
     "declaring.py": "discover() imports the package that the program names",
     "cli/loading.py": "imports the app that the command line names",
 }

@@ -37,11 +37,11 @@ from duetime.worker.handler import Handlers
 from duetime.worker.memory import freeze
 from duetime.worker.parts import Companion, Parts, WorkerSettings
 from duetime.worker.slots import Queues
-from duetime.worker.worker import Worker
 
 if TYPE_CHECKING:
     from duetime.testing.driver import Testing
     from duetime.transitions.face import Transitions
+    from duetime.worker.worker import Worker
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
@@ -170,6 +170,9 @@ class Duetime(Declaring):
 
     def worker(self, *, concurrency: int | None = None, queues: Queues = None) -> Worker:
         """A worker, running inside `async with`. It installs no signal handlers."""
+        # Not above: who only schedules needs none of it.
+        from duetime.worker.worker import Worker
+
         settings = self.worker_settings(concurrency, queues)
         return Worker(self.parts, settings, companions=self._companions())
 
@@ -251,10 +254,13 @@ class Duetime(Declaring):
 
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, asked)
-        freeze()
         try:
-            async with self, self.worker(concurrency=concurrency, queues=queues):
-                await stop.wait()
+            async with self:
+                worker = self.worker(concurrency=concurrency, queues=queues)
+                # Not sooner: the first worker brings modules, which are to be set aside, too.
+                freeze()
+                async with worker:
+                    await stop.wait()
         finally:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)

@@ -20,11 +20,11 @@ from duetime.model.action import Action
 from duetime.model.clock import monotonic
 from duetime.model.duration import seconds
 from duetime.model.tenant import AMBIENT
-from duetime.model.transition import Pending, Report
 from duetime.plan import Plan
 from duetime.worker.parts import Parts
 
 if TYPE_CHECKING:
+    from duetime.model.transition import Pending, Report
     from duetime.transitions.face import Transitions
 
 C = TypeVar("C")

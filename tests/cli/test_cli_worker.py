@@ -12,6 +12,25 @@ from duetime.cli.worker import parse_queues, start_line
 
 from .conftest import Duetimes, Start, read_until
 
+LOOKS = """
+import gc
+from dataclasses import dataclass
+from duetime import Duetime
+
+app = Duetime("{url}")
+
+@dataclass(frozen=True)
+class Look:
+    pass
+
+@app.handler(kind="look")
+async def look(payload: Look) -> None:
+    from duetime.worker.worker import Worker
+
+    young = any(one is Worker for one in gc.get_objects())
+    print("saw it", "among garbage" if young else "set aside", flush=True)
+"""
+
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_lets_the_running_handler_finish(
@@ -48,6 +67,19 @@ def test_only_the_queues_named_are_served(
         "mail": "scheduled",
         "watch": "succeeded",
     }
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_the_worker_itself_is_not_looked_through_for_garbage(
+    duetime: Duetimes, url: str, tmp_path: Path, start: Start, processes: str
+) -> None:
+    (tmp_path / "looks.py").write_text(LOOKS.format(url=url))
+    duetime.ok("actions", "schedule", "look", "{}", "--app", "looks:app")
+    worker = start("worker", "looks:app", "--processes", processes)
+    assert read_until(worker, "saw it").endswith("saw it set aside\n")
+    worker.terminate()
+    worker.communicate(timeout=30)
+    assert worker.returncode == 0
 
 
 def test_what_is_hardly_meant_is_said(tmp_path: Path, start: Start) -> None:

@@ -9,7 +9,7 @@ from random import Random
 from uuid import UUID
 
 from duetime.model.job import Overlap
-from duetime.model.outcome import Fail
+from duetime.model.wish import Fail
 from duetime.worker.context import Context
 from recurrence.book import Book
 from recurrence.machine import Machine

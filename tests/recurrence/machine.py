@@ -7,7 +7,8 @@ from random import Random
 
 from duetime.events import ActionEvent, Events
 from duetime.model.ids import TimeOrderedIds
-from duetime.worker.parts import Parts, Ports
+from duetime.worker.parts import Parts
+from duetime.worker.ports import Ports
 from recurrence.ground import Ground
 from recurrence.release import Release
 from recurrence.wire import Wire

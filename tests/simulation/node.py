@@ -10,7 +10,8 @@ from duetime.events import ActionCancelled, ActionEvent, ActionFailed, ActionSuc
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
 from duetime.worker.heartbeat import Renewal, TaskBeat
-from duetime.worker.parts import Parts, Ports
+from duetime.worker.parts import Parts
+from duetime.worker.ports import Ports
 from duetime.worker.worker import Worker
 from simulation.clocks import LoopClock
 from simulation.faulty import FaultyStore

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from duetime.errors import LeaseLost, StoreUnavailable
-from duetime.model.outcome import Cancel, Fail, Snooze
+from duetime.model.wish import Cancel, Fail, Snooze
 from duetime.worker.context import Context
 from simulation.clocks import instant
 from simulation.ledger import Ledger, Start

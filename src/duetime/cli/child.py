@@ -69,10 +69,13 @@ async def _run(app: Duetime, order: Order, line: socket.socket, early: list[int]
     loop.add_reader(line, ask)
     if early:
         ask()
-    freeze()
-    async with app, app.worker(concurrency=order.concurrency, queues=order.queues):
-        _tell_ready(line)
-        await stop.wait()
+    async with app:
+        worker = app.worker(concurrency=order.concurrency, queues=order.queues)
+        # Not sooner: the first worker brings modules, which are to be set aside, too.
+        freeze()
+        async with worker:
+            _tell_ready(line)
+            await stop.wait()
 
 
 def _tell_ready(line: socket.socket) -> None:

@@ -15,8 +15,8 @@ from duetime.errors import IllegalState
 from duetime.model.action import Action
 from duetime.model.clock import Clock
 from duetime.model.every import Every
-from duetime.model.outcome import Fail, Snooze
 from duetime.model.retry import Retry
+from duetime.model.wish import Fail, Snooze
 from duetime.worker.context import Context
 
 # A queue of its own: on a real store the demo neither runs nor parks anyone else's work.

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-
-from pydantic import ConfigDict
+from typing import TYPE_CHECKING
 
 from duetime.model.recurrence import Recurrence
 from duetime.model.recurrence_text import from_text
 from duetime.model.state import Outcome
 
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
+
 # What is read from a store says so if a newer version wrote more than is known here.
-STRICT = ConfigDict(extra="forbid")
+STRICT: ConfigDict = {"extra": "forbid"}
 
 
 class Overlap(StrEnum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import NamedTuple
 
 from pydantic_core import to_jsonable_python
@@ -11,40 +10,15 @@ from pydantic_core import to_jsonable_python
 from duetime.errors import InvalidPayload
 from duetime.model.claim import Claim, Expired
 from duetime.model.clock import micros_of
-from duetime.model.duration import seconds
 from duetime.model.ending import Again, Ending, Finish, decide_loss
 from duetime.model.lane import parking_lane, parse_lane
 from duetime.model.payload import to_json
 from duetime.model.retry import Retry
 from duetime.model.state import Outcome, State
+from duetime.model.wish import WISHES, Cancel, Fail, Snooze
 
 ERROR_LIMIT = 500
 TRUNCATED = " [truncated]"
-
-
-class Snooze(Exception):
-    """Return or raise it: run me again after `delay`, this attempt does not count."""
-
-    def __init__(self, delay: float | timedelta) -> None:
-        self.delay = seconds("delay", delay)
-        super().__init__(f"snoozed for {self.delay:g} s")
-
-
-class Cancel(Exception):
-    """Return or raise it: this action is not wanted any more."""
-
-    def __init__(self, reason: str | None = None) -> None:
-        super().__init__(reason or "cancelled by its handler")
-
-
-class Fail(Exception):
-    """Return or raise it: failed for good, retries would not help."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-
-
-ASKS = (Snooze, Cancel, Fail)
 
 
 class Returned(NamedTuple):
@@ -110,7 +84,7 @@ def decide(
     `asked_by` is who asked the handler to stop, if anybody did."""
     match end:
         case Returned(value):
-            if isinstance(value, ASKS):
+            if isinstance(value, WISHES):
                 return _asked(claim, value, started_at, asked_by or claim.by)
             return _succeeded(claim, value, started_at, max_result)
         case Raised(Snooze() | Cancel() | Fail() as error):

@@ -2,6 +2,9 @@
 
 Only a registered type is ever built from stored data, and only from data that pydantic
 validated. Nothing is imported by a name that was read from a store.
+
+Pydantic is imported with the first type that is registered, not before: that takes as long as
+to import all the rest of duetime.
 """
 
 from __future__ import annotations
@@ -11,14 +14,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from types import NoneType
-from typing import Any
-
-from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError, InvalidPayload, UnknownKind
 from duetime.model.action import Action, Record, as_action
 from duetime.model.name import check_name
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -254,12 +257,19 @@ def _aliases(given: Iterable[str], known: PayloadType | None) -> tuple[str, ...]
 
 
 def _payload_class(type_: type[Any]) -> type[Any]:
-    if isinstance(type_, type) and (is_dataclass(type_) or issubclass(type_, BaseModel)):
+    if is_data(type_):
         return type_
     raise ConfigError(
         f"{type_!r} cannot be a payload: use a dataclass or a pydantic model, "
         "so that its data is validated when it is scheduled"
     )
+
+
+def is_data(type_: Any) -> bool:
+    """Whether it is a dataclass or a pydantic model."""
+    from pydantic import BaseModel
+
+    return isinstance(type_, type) and (is_dataclass(type_) or issubclass(type_, BaseModel))
 
 
 def _clash(kind: str, first: type[Any], second: type[Any]) -> str:
@@ -285,6 +295,8 @@ def _mistake(payload: object) -> str | None:
 
 
 def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import PydanticUserError, TypeAdapter
+
     try:
         return TypeAdapter(type_)
     except PydanticUserError as error:
@@ -320,6 +332,8 @@ def _upgraded(entry: PayloadType, version: int, data: Any) -> Any:
 
 
 def _reason(error: Exception) -> str:
+    from pydantic_core import PydanticSerializationError, ValidationError
+
     if not isinstance(error, ValidationError):
         telling = isinstance(error, PydanticSerializationError | ValueError)
         return _unexpected(str(error)) if telling else f"{type(error).__name__}: {error}"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from opentelemetry import metrics
-
 from duetime.model.state import State
 
 
@@ -13,6 +11,9 @@ class Meters:
     """One method for each thing that is counted."""
 
     def __init__(self) -> None:
+        # Not above: who only imports duetime counts nothing.
+        from opentelemetry import metrics
+
         meter = metrics.get_meter("duetime")
         self._scheduled = meter.create_counter("duetime.action.scheduled")
         self._finished = {

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from types import NoneType
 from typing import Any, cast
 
-from pydantic import BaseModel
-
 from duetime.errors import ConfigError, InvalidPayload, shown
-from duetime.model.payload import Payloads, PayloadType
+from duetime.model.payload import Payloads, PayloadType, is_data
 from duetime.model.retry import Retry
 from duetime.store.transaction import Opener
 from duetime.worker.context import Context
@@ -163,7 +161,7 @@ def job_payload_type(
     """What the function of a job takes: the type of its first parameter, if that is data."""
     parameters = list(inspect.signature(function).parameters.values())
     first: Any = hints(function, scope).get(parameters[0].name) if parameters else None
-    if first is not Context and first not in providers and _is_data(first):
+    if first is not Context and first not in providers and is_data(first):
         if not isinstance(payload, first):
             raise InvalidPayload(
                 label(function),
@@ -176,7 +174,3 @@ def job_payload_type(
             f"payload={shown(payload)}, but its first parameter is no dataclass or pydantic model",
         )
     return NoneType
-
-
-def _is_data(type_: Any) -> bool:
-    return inspect.isclass(type_) and (is_dataclass(type_) or issubclass(type_, BaseModel))

@@ -1,18 +1,13 @@
-"""What a worker is made of: what its app lends it, its settings, and its ports."""
+"""What an app lends its workers, and the settings that they live by."""
 
 from __future__ import annotations
 
-import os
-import random
-import socket
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
-from uuid import uuid4
 
 from duetime.events import Events
-from duetime.model.clock import Clock, monotonic
-from duetime.model.ids import NewId, TimeOrderedIds
+from duetime.model.clock import Clock
+from duetime.model.ids import TimeOrderedIds
 from duetime.model.misfire import MISFIRE_AFTER
 from duetime.model.payload import Payloads
 from duetime.outbox import Outbox
@@ -20,7 +15,6 @@ from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
 from duetime.worker.declared import DeclaredJobs
 from duetime.worker.handler import Handlers
-from duetime.worker.heartbeat import Heartbeat, Renewal, ThreadBeat
 from duetime.worker.slots import Queues
 from duetime.worker.telling import Telling
 
@@ -72,14 +66,3 @@ class WorkerSettings:
     retention_failed: float
     max_result: int
     misfire_after: float = MISFIRE_AFTER
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
-    """Where a worker touches what tests must hold still: time, chance, names, threads."""
-
-    monotonic: Callable[[], float] = monotonic
-    dice: Callable[[], float] = random.random
-    name: Callable[[], str] = lambda: f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
-    heartbeat: Callable[[Store, Renewal], Heartbeat] = ThreadBeat
-    ids: NewId = field(default_factory=TimeOrderedIds)

@@ -17,14 +17,11 @@ from duetime.model.claim import Claim
 from duetime.model.clock import from_micros, maybe_from_micros, micros_of, seconds_of
 from duetime.model.ending import Again, Ending
 from duetime.model.outcome import (
-    Cancel,
     End,
-    Fail,
     Parked,
     Raised,
     Released,
     Returned,
-    Snooze,
     TimedOut,
     Undecodable,
     decide,
@@ -32,6 +29,7 @@ from duetime.model.outcome import (
 from duetime.model.payload import to_json
 from duetime.model.retry import Retry
 from duetime.model.tenant import enter
+from duetime.model.wish import Cancel, Fail, Snooze
 from duetime.store.ambient import current_joined
 from duetime.store.base import Store
 from duetime.store.cascade import parent_of

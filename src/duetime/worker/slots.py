@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from duetime.errors import ConfigError
 from duetime.model.name import check_name
-from duetime.worker.held import Held
+
+if TYPE_CHECKING:
+    from duetime.worker.held import Held
 
 # Between two measures of the rate: seconds for which one is taken, and for which it counts.
 SHORTEST = 0.1

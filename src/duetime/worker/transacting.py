@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from duetime.errors import ConfigError, StoreUnavailable
 from duetime.model.ending import Completed, Ending, Finish
-from duetime.model.outcome import Broken, Cancel, End, Fail, Released, Returned, Snooze, describe
+from duetime.model.outcome import Broken, End, Released, Returned, describe
 from duetime.model.state import State
+from duetime.model.wish import Cancel, Fail, Snooze
 from duetime.store.ambient import within
 from duetime.store.base import Store
 from duetime.store.flow import Flow

@@ -24,7 +24,8 @@ from duetime.worker.completer import Completer
 from duetime.worker.heartbeat import LoopGone, Renewal, leases_of
 from duetime.worker.held import Held, Holdings
 from duetime.worker.held_up import FIRST
-from duetime.worker.parts import Companion, Parts, Ports, WorkerSettings
+from duetime.worker.parts import Companion, Parts, WorkerSettings
+from duetime.worker.ports import Ports
 from duetime.worker.pruner import Pruner
 from duetime.worker.reporter import Reporter
 from duetime.worker.runner import Runner
