@@ -11,6 +11,9 @@ UV := .uv/bin/uv
 PRIVATE_UV := $(UV)
 endif
 
+# Tests start hundreds of processes: without bytecode each of them would compile everything anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run test lint check soak faults bench lock clean
 
