@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from types import NoneType
 from typing import Any
 
 from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, SchemaSerializer
 
 from duetime.errors import ConfigError, InvalidPayload, UnknownKind
 from duetime.model.action import Action, Record, as_action
@@ -51,6 +51,7 @@ class Payloads:
     def __init__(self) -> None:
         self._by_kind: dict[str, PayloadType] = {}
         self._by_type: dict[type[Any], PayloadType] = {}
+        self._of_many: dict[type[Any], SchemaSerializer] = {}
 
     def add(
         self,
@@ -168,14 +169,41 @@ class Payloads:
             raise UnknownKind(type(payload).__qualname__, known, _mistake(payload))
         return entry
 
-    def encode(self, payload: object, limit: int) -> tuple[PayloadType, str]:
-        """Validate and write a payload. What cannot be read back is refused here, not at T."""
-        entry = self.of(payload)
-        return entry, self.encode_as(entry, payload, limit)
+    def encode_many(self, payloads: Sequence[object], limit: int) -> list[tuple[PayloadType, str]]:
+        """Validate and write payloads. What cannot be read back is refused here, not at T."""
+        sound = {type_: self._are_sound(type_, payloads) for type_ in set(map(type, payloads))}
+        return [self.encode(one, limit, sound=sound[type(one)]) for one in payloads]
 
-    def encode_as(self, entry: PayloadType, payload: object, limit: int) -> str:
+    def _are_sound(self, type_: type[Any], payloads: Sequence[object]) -> bool:
+        """Whether all of this type hold what it declares; if not, each is asked by itself.
+
+        To be told `warnings="error"` takes pydantic several times as long as to write a small
+        payload. So it is told once for all of them.
+        """
+        if len(payloads) == 1 or type_ not in self._by_type:
+            return False
         try:
-            data = entry.adapter.serializer.to_json(payload, warnings="error")
+            if type_ not in self._of_many:
+                self._of_many[type_] = TypeAdapter(list[type_]).serializer  # type: ignore[valid-type]
+            of_type = [payload for payload in payloads if type(payload) is type_]
+            self._of_many[type_].to_json(of_type, warnings="error")
+        except Exception:  # noqa: BLE001 - the one that it is about raises it again
+            return False
+        return True
+
+    def encode(
+        self, payload: object, limit: int, *, sound: bool = False
+    ) -> tuple[PayloadType, str]:
+        entry = self.of(payload)
+        return entry, self.encode_as(entry, payload, limit, sound=sound)
+
+    def encode_as(
+        self, entry: PayloadType, payload: object, limit: int, *, sound: bool = False
+    ) -> str:
+        """The same for one; that it holds what its type declares may be known already."""
+        try:
+            warnings: Any = False if sound else "error"
+            data = entry.adapter.serializer.to_json(payload, warnings=warnings)
             text, size = data.decode(), len(data)
             if "null" in text:
                 # Pydantic writes null for NaN and infinity.

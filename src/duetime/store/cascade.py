@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 from duetime.errors import ActionNotFound
@@ -72,4 +72,4 @@ def _still(child: Record) -> list[UUID]:
 def as_settled(added: Sequence[Added], done: Cascade) -> list[Added]:
     """As they are now: a child whose parent had ended before waits no longer."""
     settled = {child.id: child for child in done.settled}
-    return [replace(one, record=settled.get(one.record.id, one.record)) for one in added]
+    return [one._replace(record=settled.get(one.record.id, one.record)) for one in added]

@@ -30,11 +30,7 @@ class Table:
     """Columns of equal length. One in which nothing stands is left out: it is NULL in all rows."""
 
     def __init__(self, **columns: Sequence[Any]) -> None:
-        self._columns = {
-            name: values
-            for name, values in columns.items()
-            if any(value is not None for value in values)
-        }
+        self._columns = {n: values for n, values in columns.items() if not _is_empty(values)}
 
     def arrays(self, parameter: str) -> dict[str, str]:
         """A parameter for each column, as PostgreSQL writes arrays."""
@@ -63,6 +59,11 @@ def columns(values: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
     return dict(zip(names, zip(*values, strict=True), strict=True))
 
 
+def _is_empty(values: Sequence[Any]) -> bool:
+    """The first tells it of most columns."""
+    return (not values or values[0] is None) and values.count(None) == len(values)
+
+
 def _numbers(values: Sequence[int | None]) -> str:
     return str(list(values))[1:-1].replace("None", "NULL")
 
@@ -76,13 +77,22 @@ def _uuids(values: Sequence[UUID | None]) -> str:
 
 
 def _texts(values: Sequence[str | None]) -> str:
-    return ",".join(["NULL" if value is None else _quoted(value) for value in values])
+    """All at once, with NUL between them: one that holds a NUL itself is refused anyway."""
+    told = [value for value in values if value is not None]
+    joined = _escaped("\0".join(told))
+    if len(told) < len(values) or joined.count("\0") >= len(values):
+        return ",".join(["NULL" if value is None else _quoted(value) for value in values])
+    return '"' + joined.replace("\0", '","') + '"'
 
 
 def _quoted(value: str) -> str:
+    return '"' + _escaped(value) + '"'
+
+
+def _escaped(value: str) -> str:
     if "\\" in value or '"' in value:
-        value = value.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + value + '"'
+        return value.replace("\\", "\\\\").replace('"', '\\"')
+    return value
 
 
 WRITERS: Mapping[str, Callable[[Sequence[Any]], str]] = {

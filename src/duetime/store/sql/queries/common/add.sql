@@ -8,7 +8,7 @@ SELECT
     n.key, n.lane, coalesce(n.due_at, :now + n.delay), n.after, n.after_on, n.after_at,
     n.after_delay, :now, n.created_by
 FROM {{new_rows}}
-WHERE (SELECT h.id FROM duetime_history AS h WHERE h.id = n.id) IS NULL -- if :alone
+WHERE (SELECT h.id FROM duetime_history AS h WHERE h.id = n.id) IS NULL -- if :first
 ORDER BY n.position
 ON CONFLICT DO NOTHING
-RETURNING CAST(id AS text), CAST(due_at AS bigint), CAST(created_at AS bigint)
+RETURNING CAST(id AS text), CAST(created_at AS bigint)
