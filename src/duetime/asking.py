@@ -70,8 +70,9 @@ def _new(
     action_id: UUID, entry: PayloadType, text: str, request: Request, place: Place
 ) -> NewAction:
     queue, rank, tenant, lane, by = place
-    due_at, delay = to_when(request.at, request.delay)
-    after, on = to_parent(request.after, request.on)
+    _, at, delay, correlation_id, key, _, _, _, _, after, on = request
+    due_at, pause = to_when(at, delay)
+    parent, needed = to_parent(after, on)
     return NewAction(
         action_id,
         entry.kind,
@@ -80,12 +81,12 @@ def _new(
         queue,
         rank,
         tenant,
-        check_optional("correlation_id", request.correlation_id, LABEL),
-        check_optional("key", request.key, LABEL),
+        check_optional("correlation_id", correlation_id, LABEL),
+        check_optional("key", key, LABEL),
         lane,
         due_at,
-        delay,
+        pause,
         by,
-        after,
-        on,
+        parent,
+        needed,
     )

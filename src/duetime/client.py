@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -34,6 +33,7 @@ from duetime.events import cancellations, reschedulings
 from duetime.model.action import (
     Action,
     Added,
+    NewAction,
     Page,
     Record,
     Run,
@@ -41,6 +41,7 @@ from duetime.model.action import (
     as_action,
     as_run,
 )
+from duetime.model.born import Born, as_born_action
 from duetime.model.chain import On
 from duetime.model.claim import alive_for
 from duetime.model.clock import to_micros
@@ -312,6 +313,8 @@ class Client:
         return [self._one_added(one, payload) for one, payload in zip(added, payloads, strict=True)]
 
     def _one_added(self, added: Added, payload: object) -> Action:
+        if isinstance(added, Born):
+            return as_born_action(added, payload)
         if not added.created:
             return self._shown(added.record)
         if added.record.modified_at is not None:
@@ -334,11 +337,14 @@ class Client:
     # -- what is counted once it is committed ----------------------------------------
 
     def _count_added(self, added: Sequence[Added], settled: Sequence[Record] = ()) -> None:
-        self._count_scheduled(one.record for one in added if one.created)
+        self._count_scheduled(_stored(one) for one in added if one.created)
         self._count_cancelled(settled)
 
-    def _count_scheduled(self, records: Iterable[Record]) -> None:
-        counted = Counter((record.kind, record.tenant) for record in records)
+    def _count_scheduled(self, stored: Iterable[NewAction | Record]) -> None:
+        counted: dict[tuple[str, str | None], int] = {}
+        for one in stored:
+            what = (one.kind, one.tenant)
+            counted[what] = counted.get(what, 0) + 1
         for (kind, tenant), count in counted.items():
             self._meters.scheduled(kind, tenant, count)
 
@@ -349,6 +355,10 @@ class Client:
 
     def _count_rescheduled(self, record: Record) -> None:
         self._meters.rescheduled(record.kind, record.tenant)
+
+
+def _stored(one: Added) -> NewAction | Record:
+    return one.new if isinstance(one, Born) else one.record
 
 
 def _runs(stored: Sequence[StoredRun]) -> list[Run]:

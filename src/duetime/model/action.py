@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from duetime.model.clock import maybe_from_micros
@@ -88,8 +88,18 @@ class Record:
 to_record = maker(Record)
 
 
-class Added(NamedTuple):
+class Added(Protocol):
     """What became of one NewAction: stored, or an unfinished one of its key found."""
+
+    @property
+    def record(self) -> Record: ...
+
+    @property
+    def created(self) -> bool: ...
+
+
+class Found(NamedTuple):
+    """The same as a store that looks for the record tells it."""
 
     record: Record
     created: bool
@@ -228,12 +238,12 @@ def as_run(stored: StoredRun, result: object) -> Run:
 def as_action(
     record: Record, payload: object, result: object, progress: object, *, created: bool = False
 ) -> Action:
-    return _to_action(
+    return to_action(
         record.id,
         record.kind,
         payload,
         record.state,
-        _instant(record.due_at),
+        shown_instant(record.due_at),
         record.attempt,
         record.losses,
         record.queue,
@@ -244,22 +254,23 @@ def as_action(
         record.after,
         record.after_on,
         record.job,
-        _instant(record.tick),
+        shown_instant(record.tick),
         progress,
         result,
         record.error,
         record.worker,
-        _instant(record.lease_until),
-        _instant(record.created_at),
+        shown_instant(record.lease_until),
+        shown_instant(record.created_at),
         record.created_by,
-        _instant(record.modified_at),
+        shown_instant(record.modified_at),
         record.modified_by,
         record.cancelled_by,
-        _instant(record.finished_at),
+        shown_instant(record.finished_at),
         created,
     )
 
 
-_to_action = maker(Action)
+# Of all fields of an action, in their order.
+to_action = maker(Action)
 # Of many actions that are made at once, most have the same instants.
-_instant = lru_cache(maxsize=64)(maybe_from_micros)
+shown_instant = lru_cache(maxsize=64)(maybe_from_micros)

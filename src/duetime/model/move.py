@@ -5,48 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from duetime.model.action import NewAction, Record, to_record
+from duetime.model.action import NewAction, Record
 from duetime.model.lane import lane_of
 from duetime.model.state import State
-
-
-def due_of(new: NewAction, now: int) -> int | None:
-    """When it is due if it is stored now; None while it waits for its parent."""
-    if new.after is not None:
-        return None
-    return now + (new.delay or 0) if new.due_at is None else new.due_at
-
-
-def born(new: NewAction, due_at: int | None, created_at: int) -> Record:
-    """A new action as a store keeps it; one with a parent has no `due_at` yet."""
-    child = new.after is not None
-    return to_record(
-        new.id,
-        new.kind,
-        new.version,
-        new.payload,
-        State.scheduled,
-        new.queue,
-        new.priority,
-        new.tenant,
-        new.correlation_id,
-        new.key,
-        due_at,
-        *_UNTOUCHED,
-        new.after,
-        new.on,
-        new.due_at if child else None,
-        new.delay if child else None,
-        created_at,
-        new.by,
-        *_UNCHANGED,
-    )
-
-
-# From `attempt` to `triggered_by`: no run, and no job.
-_UNTOUCHED = (0, 0, 0, *[None] * 11)
-# From `modified_at` to `finished_at`.
-_UNCHANGED = (None,) * 4
 
 
 def _after(new: NewAction) -> dict[str, Any]:

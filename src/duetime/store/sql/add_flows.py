@@ -8,9 +8,10 @@ from typing import Any, cast
 from uuid import UUID
 
 from duetime.errors import DuplicateKey, IllegalState
-from duetime.model.action import Added, NewAction, Record
+from duetime.model.action import Added, Found, NewAction, Record
+from duetime.model.born import Born, due_of
 from duetime.model.key import IfExists
-from duetime.model.move import born, due_of, replaced
+from duetime.model.move import replaced
 from duetime.model.state import State
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, Together, continued
@@ -74,8 +75,8 @@ def _add_all(
     while missing:
         added = yield from _insert(missing, first=first)
         if len(added) == len(new):
-            return added
-        stored |= {one.record.id: one for one in added}
+            return [*added]
+        stored |= {one.new.id: one for one in added}
         missing = [one for one in missing if one.id not in stored]
         if missing:
             stored |= yield from _look_up(missing, if_exists)
@@ -92,22 +93,22 @@ def _add_each(new: Sequence[NewAction]) -> Steps[list[Added]]:
             added = yield from _insert([one])
             stored |= {one.id: added[0]} if added else (yield from _replace(one))
     latest = {added.record.id: added.record for added in stored.values()}
-    return [Added(latest[stored[one.id].record.id], stored[one.id].created) for one in new]
+    return [Found(latest[stored[one.id].record.id], stored[one.id].created) for one in new]
 
 
-def _insert(new: Sequence[NewAction], *, first: bool = False) -> Steps[list[Added]]:
+def _insert(new: Sequence[NewAction], *, first: bool = False) -> Steps[list[Born]]:
     """Store those whose id and key are free, and that have not finished before: at the `first`
     sending, as far as one statement can tell."""
-    found = yield Statement("add", {"rows": rows.new_rows(new), "first": first or None})
+    params: dict[str, object] = {"rows": rows.new_rows(new)}
+    found = yield Statement("add", params | rows.between(new) if first else params)
     made = _among(new, found)
     if made and not first:
         made = yield from _withdraw(made)
     if not made:
         return []
     now = cast("int", found[0][1])
-    due = [due_of(one, now) for one in made]
-    yield from wake(zip([one.lane for one in made], due, strict=True), now)
-    return [Added(born(*one, now), True) for one in zip(made, due, strict=True)]
+    yield from wake(((one.lane, due_of(one, now)) for one in made), now)
+    return [Born(one, now) for one in made]
 
 
 def _among(new: Sequence[NewAction], found: Rows) -> Sequence[NewAction]:
@@ -133,18 +134,18 @@ def _look_up(new: Sequence[NewAction], if_exists: IfExists) -> Steps[dict[UUID, 
     for one in new:
         holder = by_slot.get((one.tenant, one.kind, one.key))
         if one.id in by_id:
-            stored[one.id] = Added(by_id[one.id], True)
+            stored[one.id] = Found(by_id[one.id], True)
         elif holder is not None and if_exists == "raise":
             raise DuplicateKey(str(one.key), one.kind, holder.id)
         elif holder is not None:
-            stored[one.id] = Added(holder, False)
+            stored[one.id] = Found(holder, False)
     return stored
 
 
 def _replace(new: NewAction) -> Steps[dict[UUID, Added]]:
     by_id, by_slot = yield from _holders([new])
     if new.id in by_id:
-        return {new.id: Added(by_id[new.id], True)}
+        return {new.id: Found(by_id[new.id], True)}
     holder = by_slot.get((new.tenant, new.kind, new.key))
     if holder is None:
         return {}
@@ -156,7 +157,7 @@ def _replace(new: NewAction) -> Steps[dict[UUID, Added]]:
         return (yield from _refuse_running(holder.id, new))
     ((_, due_at, now),) = cast("Any", changed)
     yield from wake([(new.lane, due_at)], now)
-    return {new.id: Added(replaced(holder, new, due_at, now), False)}
+    return {new.id: Found(replaced(holder, new, due_at, now), False)}
 
 
 def _refuse_running(action_id: UUID, new: NewAction) -> Steps[dict[UUID, Added]]:

@@ -83,6 +83,12 @@ def new_columns(new: Sequence[NewAction]) -> dict[str, Sequence[Any]]:
     return table
 
 
+def between(new: Sequence[NewAction]) -> dict[str, str]:
+    """Between which ids they are."""
+    numbers = [one.id.int for one in new]
+    return {"lowest": str(UUID(int=min(numbers))), "highest": str(UUID(int=max(numbers)))}
+
+
 class When(NamedTuple):
     """Its place and time, or what it waits for: the time of a child counts from then."""
 
