@@ -147,17 +147,7 @@ class Duetime(Declaring):
     ) -> Request:
         """One item of `schedule_many`."""
         return Request(
-            payload=payload,
-            at=at,
-            delay=delay,
-            correlation_id=correlation_id,
-            key=key,
-            priority=priority,
-            queue=queue,
-            tenant=tenant,
-            by=by,
-            after=after,
-            on=on,
+            payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on
         )
 
     def acting(

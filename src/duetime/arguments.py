@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import get_args
+from typing import NamedTuple, get_args
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, did_you_mean
@@ -29,8 +28,7 @@ LABEL = 500
 QUEUE = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """What `schedule_many` takes: a payload and when and how to run it."""
 
     payload: object

@@ -13,7 +13,6 @@ from uuid import UUID
 
 from duetime.arguments import (
     LABEL,
-    NAME,
     QUEUE,
     Delay,
     Parent,
@@ -23,13 +22,12 @@ from duetime.arguments import (
     to_filter,
     to_id,
     to_if_exists,
-    to_parent,
-    to_priority,
     to_request,
     to_scope,
     to_state,
     to_when,
 )
+from duetime.asking import Asking
 from duetime.errors import InvalidArgument
 from duetime.events import cancellations, reschedulings
 from duetime.model.action import (
@@ -43,19 +41,20 @@ from duetime.model.action import (
     as_action,
     as_run,
 )
+from duetime.model.born import Born, as_born_action
 from duetime.model.chain import On
 from duetime.model.claim import alive_for
 from duetime.model.clock import to_micros
 from duetime.model.duration import instant
 from duetime.model.filter import Filter, from_cursor, page_limit, to_cursor
-from duetime.model.ids import NewId
+from duetime.model.ids import TimeOrderedIds
 from duetime.model.key import IfExists
-from duetime.model.lane import Priority, lane_of
-from duetime.model.name import check_name, check_optional
+from duetime.model.lane import Priority
+from duetime.model.name import check_optional
 from duetime.model.payload import maybe_json
 from duetime.model.state import State
 from duetime.model.stats import MOST_FINISHED, Counted, Stats, clock_offset, stats_of
-from duetime.model.tenant import AMBIENT, Ambient, current_tenant
+from duetime.model.tenant import AMBIENT, Ambient
 from duetime.plan import Plan
 from duetime.store.cascade import Cascade, as_settled, cascade
 from duetime.store.flow import Flow, followed
@@ -68,13 +67,12 @@ class Client:
     """Plans verbs for one app."""
 
     def __init__(
-        self, parts: Parts, new_id: NewId, max_payload: int, *, sweep: float = 10.0
+        self, parts: Parts, ids: TimeOrderedIds, max_payload: int, *, sweep: float = 10.0
     ) -> None:
         self._store = parts.store
         self._payloads = parts.payloads
         self._meters = parts.meters
-        self._new_id = new_id
-        self._max_payload = max_payload
+        self._asking = Asking(parts.payloads, ids, max_payload)
         self._clock = parts.clock
         self._alive = alive_for(sweep)
 
@@ -111,17 +109,7 @@ class Client:
         exists if and only if you commit its transaction.
         """
         request = Request(
-            payload=payload,
-            at=at,
-            delay=delay,
-            correlation_id=correlation_id,
-            key=key,
-            priority=priority,
-            queue=queue,
-            tenant=tenant,
-            by=by,
-            after=after,
-            on=on,
+            payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on
         )
         return self._add([request], if_exists, connection, lambda actions: actions[0])
 
@@ -145,7 +133,7 @@ class Client:
         connection: object,
         wanted: Callable[[list[Action]], T],
     ) -> Plan[T]:
-        new = [self._new(request) for request in asked]
+        new = self._asking.new(asked)
         payloads = [request.payload for request in asked]
         flow = self._store.add(new, to_if_exists(if_exists))
         parents = [one.after for one in new if one.after is not None]
@@ -219,7 +207,7 @@ class Client:
         return Plan(
             flow,
             self._shown,
-            lambda record: self._count_retried([record]),
+            lambda record: self._count_scheduled([record]),
             connection=connection,
         )
 
@@ -263,7 +251,7 @@ class Client:
         correlation_id, kind and state must be given."""
         wanted = to_filter(correlation_id, kind, state, tenant, State.failed)
         flow = self._store.retry_many(wanted, to_actor(by))
-        return Plan(flow, len, self._count_retried, connection=connection)
+        return Plan(flow, len, self._count_scheduled, connection=connection)
 
     # -- reading ---------------------------------------------------------------------
 
@@ -319,40 +307,14 @@ class Client:
         before = to_micros(self._clock.now())
         return Plan(flow, lambda counted: self._stats(counted, before))
 
-    # -- from arguments to what a store keeps ----------------------------------------
-
-    def _new(self, request: Request) -> NewAction:
-        entry, text = self._payloads.encode(request.payload, self._max_payload)
-        queue = entry.queue if request.queue is None else check_name("queue", request.queue, QUEUE)
-        rank = to_priority(request.priority).rank
-        given = request.tenant
-        tenant = check_optional("tenant", current_tenant() if given is AMBIENT else given, NAME)
-        due_at, pause = to_when(request.at, request.delay)
-        after, on = to_parent(request.after, request.on)
-        return NewAction(
-            id=self._new_id(),
-            kind=entry.kind,
-            version=entry.version,
-            payload=text,
-            queue=queue,
-            priority=rank,
-            tenant=tenant,
-            correlation_id=check_optional("correlation_id", request.correlation_id, LABEL),
-            key=check_optional("key", request.key, LABEL),
-            lane=lane_of(queue, rank, tenant),
-            due_at=due_at,
-            delay=pause,
-            by=to_actor(request.by),
-            after=after,
-            on=on,
-        )
-
     # -- from what a store gave to what users see ------------------------------------
 
     def _added(self, added: Sequence[Added], payloads: Sequence[object]) -> list[Action]:
         return [self._one_added(one, payload) for one, payload in zip(added, payloads, strict=True)]
 
     def _one_added(self, added: Added, payload: object) -> Action:
+        if isinstance(added, Born):
+            return as_born_action(added, payload)
         if not added.created:
             return self._shown(added.record)
         if added.record.modified_at is not None:
@@ -375,10 +337,16 @@ class Client:
     # -- what is counted once it is committed ----------------------------------------
 
     def _count_added(self, added: Sequence[Added], settled: Sequence[Record] = ()) -> None:
-        for one in added:
-            if one.created:
-                self._meters.scheduled(one.record.kind, one.record.tenant)
+        self._count_scheduled(_stored(one) for one in added if one.created)
         self._count_cancelled(settled)
+
+    def _count_scheduled(self, stored: Iterable[NewAction | Record]) -> None:
+        counted: dict[tuple[str, str | None], int] = {}
+        for one in stored:
+            what = (one.kind, one.tenant)
+            counted[what] = counted.get(what, 0) + 1
+        for (kind, tenant), count in counted.items():
+            self._meters.scheduled(kind, tenant, count)
 
     def _count_cancelled(self, records: Sequence[Record]) -> None:
         for record in records:
@@ -388,9 +356,9 @@ class Client:
     def _count_rescheduled(self, record: Record) -> None:
         self._meters.rescheduled(record.kind, record.tenant)
 
-    def _count_retried(self, records: Sequence[Record]) -> None:
-        for record in records:
-            self._meters.scheduled(record.kind, record.tenant)
+
+def _stored(one: Added) -> NewAction | Record:
+    return one.new if isinstance(one, Born) else one.record
 
 
 def _runs(stored: Sequence[StoredRun]) -> list[Run]:

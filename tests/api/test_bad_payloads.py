@@ -85,6 +85,19 @@ async def test_data_that_cannot_be_kept_is_refused_and_nothing_is_written(
     assert len(await known.find(tenant=ANY)) == 0
 
 
+@pytest.mark.parametrize(("payload", "reason"), BAD, ids=[named(p) for p, _ in BAD])
+async def test_one_among_many_is_refused_in_the_same_words(
+    known: Duetime, payload: object, reason: str
+) -> None:
+    many = [Bag(), Model(), payload, Bag(), Model()]
+    with pytest.raises(InvalidPayload, match=reason) as alone:
+        await known.schedule(payload)
+    with pytest.raises(InvalidPayload, match=reason) as among:
+        await known.schedule_many(known.request(one) for one in many)
+    assert str(among.value) == str(alone.value)
+    assert len(await known.find(tenant=ANY)) == 0
+
+
 GOOD = [
     Bag(number=None, anything=None),
     Bag(number=-0.0, text="null", anything={"null": [None, 1.5]}),
@@ -100,6 +113,11 @@ async def test_data_that_only_looks_dangerous_is_kept_as_it_is(
 ) -> None:
     action = await known.schedule(payload)
     assert (await known.get(action.id)).payload == payload
+
+
+async def test_many_that_only_look_dangerous_are_kept_as_they_are(known: Duetime) -> None:
+    made = await known.schedule_many(known.request(payload) for payload in GOOD)
+    assert [(await known.get(one.id)).payload for one in made] == GOOD
 
 
 @pytest.mark.parametrize(

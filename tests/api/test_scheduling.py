@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 from uuid import UUID
 
 import pytest
 
 from api.apps import Note, Other
-from duetime import Duetime, Priority, State
+from duetime import ANY, Duetime, Priority, State
 from duetime.errors import DuetimeError, InvalidPayload, NaiveDatetime
 from duetime.testing import FakeClock
 
@@ -170,6 +171,32 @@ async def test_a_thousand_at_once_are_all_there(app: Duetime, clock: FakeClock) 
     assert [a.payload for a in actions] == [Note(str(n)) for n in range(1000)]
     assert await app.testing.drain() == 1000
     assert sorted(ran, key=int) == [str(n) for n in range(1000)]
+
+
+async def test_each_of_many_keeps_its_own_labels(app: Duetime) -> None:
+    given: list[dict[str, Any]] = [
+        {},
+        {"queue": "q"},
+        {"queue": "q", "tenant": "acme"},
+        {"priority": "high", "tenant": "acme", "correlation_id": 'say "hi"'},
+        {"priority": Priority.high, "tenant": None, "key": "a\\b"},
+        {"by": "ann"},
+        {},
+    ]
+    with app.acting(tenant="ours", by="bob"):
+        made = await app.schedule_many(app.request(Note(), **one) for one in given)
+    labels = [
+        *[("default", "normal", "ours", "bob"), ("q", "normal", "ours", "bob")],
+        *[("q", "normal", "acme", "bob"), ("default", "high", "acme", "bob")],
+        *[("default", "high", None, "bob"), ("default", "normal", "ours", "ann")],
+        ("default", "normal", "ours", "bob"),
+    ]
+    assert [(one.queue, one.priority, one.tenant, one.created_by) for one in made] == labels
+    assert [(one.correlation_id, one.key) for one in made[2:5]] == [
+        *[(None, None), ('say "hi"', None), (None, "a\\b")]
+    ]
+    for one in made:
+        assert await app.get(one.id, tenant=ANY) == replace(one, created=False)
 
 
 async def test_many_of_nothing_is_nothing(app: Duetime) -> None:

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from duetime.model.action import NewAction, Record
+from duetime.model.born import born
 from duetime.model.chain import End, settled, would_wait_for_itself
-from duetime.model.move import born
 from duetime.model.state import State
 
 PARENT = UUID(int=1)

@@ -4,7 +4,9 @@ import os
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from duetime.model.ids import TimeOrderedIds
+import pytest
+
+from duetime.model.ids import LOW, LOW_BITS, TimeOrderedIds
 from duetime.testing import FakeClock
 
 
@@ -25,6 +27,20 @@ def test_ids_sort_in_the_order_they_were_made_whatever_the_clock_does() -> None:
         made += [new() for _ in range(100)]
     assert made == sorted(made)
     assert len(set(made)) == len(made)
+
+
+@pytest.mark.parametrize("left", [5_000, 150, 0])
+def test_many_at_once_sort_like_those_made_one_by_one(left: int) -> None:
+    """Also where the last bits, with so many left, overflow into those before the variant."""
+    start = (0b10 << LOW_BITS | (LOW - left)).to_bytes(10)
+    new = TimeOrderedIds(FakeClock(), random=lambda _: start)
+    made = [*new.many(100), new(), *new.many(100), *new.many(0), new()]
+    assert made == sorted(made)
+    assert len(set(made)) == 202
+    assert {(one.version, one.variant) for one in made} == {(7, "specified in RFC 4122")}
+    assert made == [UUID(int=one.int) for one in made]
+    assert made[7] == UUID(str(made[7]))
+    assert hash(made[7]) == hash(UUID(str(made[7])))
 
 
 def test_two_makers_in_one_millisecond_make_different_ids() -> None:

@@ -117,7 +117,7 @@ def change_twice(self: Any, found: Found, change: Change) -> Changed:
     """A trigger whose reply is lost is sent again by the driver."""
     if change.verb == "trigger":
         again = tuple(
-            replace(one, action=replace(one.action, id=self._tokens()))
+            replace(one, action=one.action._replace(id=self._tokens()))
             for one in change.occurrences
         )
         change = replace(change, occurrences=(*change.occurrences, *again))

@@ -6,7 +6,6 @@ Each mutant names the line of thought it breaks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -177,7 +176,7 @@ PLAN = Sweeper._plan_next
 
 
 def add_again(self: Any, new: Any, if_exists: Any, now: int) -> UUID:
-    fresh = replace(new, id=self._tokens()) if self._rows.record(new.id) is not None else new
+    fresh = new._replace(id=self._tokens()) if self._rows.record(new.id) is not None else new
     return ADD_ONE(self, fresh, if_exists, now)
 
 

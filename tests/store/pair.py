@@ -12,13 +12,16 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from duetime.errors import DuetimeError, StoreUnavailable
+from duetime.model.action import Found
 from duetime.model.audit import AuditEntry
+from duetime.model.born import Born
 from duetime.model.claim import Claim, Claimed, Lease
 from duetime.model.ending import Ending
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Steps
 from duetime.store.memory import MemoryStore
+from duetime.testing.conformance.probe import as_found
 
 T = TypeVar("T")
 NO_ID = UUID(int=0)
@@ -105,9 +108,11 @@ class Side:
             return self._names.get(value, value)
         if isinstance(value, AuditEntry):
             value = replace(value, id=NO_ID)
+        if isinstance(value, Born):
+            value = as_found(value)
         if is_dataclass(value) and not isinstance(value, type):
             return {f.name: self.told(getattr(value, f.name)) for f in fields(value)}
-        if isinstance(value, Claim):
+        if isinstance(value, Claim | Found):
             return self.told(value._asdict())
         if isinstance(value, Mapping):
             return {self.told(key): self.told(item) for key, item in value.items()}

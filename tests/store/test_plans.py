@@ -14,6 +14,7 @@ from uuid import UUID
 import psycopg
 import pytest
 
+from duetime.model.action import NewAction
 from duetime.model.claim import ClaimOrder, Lease, Presence, Span
 from duetime.model.ending import Again, Ending, Finish
 from duetime.model.filter import Filter
@@ -74,6 +75,11 @@ def agains(count: int) -> list[Ending]:
     return [Again(id=UUID(int=i), token=ONE, outcome=Outcome.retried) for i in range(count)]
 
 
+def news(count: int) -> list[NewAction]:
+    given = ("mail", 1, "{}", "q", 1, None, None, None, "1.0.q", None, 0, "me")
+    return [NewAction(UUID(int=i), *given) for i in range(count)]
+
+
 PARENTS = [UUID(int=i) for i in range(100)]
 FINDS: dict[str, tuple[Filter, set[str]]] = {
     "find": (Filter(), {"actions_pkey", "history_pkey"}),
@@ -97,6 +103,8 @@ def flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[
             store.claim(ClaimOrder("w", spans, 500, 1)),
             {"actions_due", "actions_pkey"},
         ),
+        "add": (store.add(news(500), "return"), {"history_pkey"}),
+        "add one": (store.add(news(1), "return"), {"history_pkey"}),
         "finish": (store.complete(finishes(500)), {"actions_pkey", "actions_after"}),
         "finish one": (store.complete(finishes(1)), {"actions_pkey", "actions_after"}),
         "again": (store.complete(agains(500)), {"actions_pkey"}),

@@ -37,11 +37,12 @@ def unfinished(connection: Connection) -> int:
     return int(row[0])
 
 
+@pytest.mark.parametrize("given", [{}, {"key": "k"}], ids=["plain", "keyed"])
 @pytest.mark.parametrize("count", [1, 3])
 async def test_an_action_that_finishes_meanwhile_is_not_stored_anew(
-    store: PostgresStore, postgres_url: str, count: int
+    store: PostgresStore, postgres_url: str, count: int, given: dict[str, str]
 ) -> None:
-    sent = [new() for _ in range(count)]
+    sent = [new(**given), *(new() for _ in range(1, count))]
     await store.perform(store.add(sent, "return"))
     with another(postgres_url) as worker:
         with worker.transaction():
@@ -55,14 +56,16 @@ async def test_an_action_that_finishes_meanwhile_is_not_stored_anew(
     assert [one.record.state for one in added] == states
 
 
+@pytest.mark.parametrize("given", [{}, {"key": "k"}], ids=["plain", "keyed"])
+@pytest.mark.parametrize("count", [1, 3])
 async def test_an_action_that_finished_before_is_not_stored_anew(
-    store: PostgresStore, postgres_url: str
+    store: PostgresStore, postgres_url: str, count: int, given: dict[str, str]
 ) -> None:
-    sent = [new()]
+    sent = [new(**given), *(new() for _ in range(1, count))]
     await store.perform(store.add(sent, "return"))
     with another(postgres_url) as worker:
         worker.execute(FINISH, (sent[0].id,))
         for flow in (store.add(sent, "return"), again(store, sent)):
-            [added] = await store.perform(flow)
-            assert added.record.state is State.succeeded
-        assert unfinished(worker) == 0
+            added = await store.perform(flow)
+            assert added[0].record.state is State.succeeded
+        assert unfinished(worker) == count - 1

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from functools import lru_cache
+from typing import Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-from duetime.model.clock import from_micros, maybe_from_micros
+from duetime.model.clock import maybe_from_micros
+from duetime.model.frozen import maker
 from duetime.model.lane import Priority
 from duetime.model.state import Outcome, State
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewAction:
+class NewAction(NamedTuple):
     """What `schedule` asks a store to keep. Exactly one of `due_at` and `delay` is given: for a
     child, one with `after`, they say when it is due once that parent has ended as `on` says."""
 
@@ -83,9 +84,22 @@ class Record:
         return self.state is State.scheduled and self.due_at is None
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+# Of all fields of a record, in their order.
+to_record = maker(Record)
+
+
+class Added(Protocol):
     """What became of one NewAction: stored, or an unfinished one of its key found."""
+
+    @property
+    def record(self) -> Record: ...
+
+    @property
+    def created(self) -> bool: ...
+
+
+class Found(NamedTuple):
+    """The same as a store that looks for the record tells it."""
 
     record: Record
     created: bool
@@ -224,33 +238,39 @@ def as_run(stored: StoredRun, result: object) -> Run:
 def as_action(
     record: Record, payload: object, result: object, progress: object, *, created: bool = False
 ) -> Action:
-    return Action(
-        id=record.id,
-        kind=record.kind,
-        payload=payload,
-        state=record.state,
-        due_at=maybe_from_micros(record.due_at),
-        attempt=record.attempt,
-        losses=record.losses,
-        queue=record.queue,
-        priority=Priority.of_rank(record.priority),
-        correlation_id=record.correlation_id,
-        key=record.key,
-        tenant=record.tenant,
-        after=record.after,
-        on=record.after_on,
-        job=record.job,
-        tick=maybe_from_micros(record.tick),
-        progress=progress,
-        result=result,
-        error=record.error,
-        worker=record.worker,
-        lease_expires_at=maybe_from_micros(record.lease_until),
-        created_at=from_micros(record.created_at),
-        created_by=record.created_by,
-        modified_at=maybe_from_micros(record.modified_at),
-        modified_by=record.modified_by,
-        cancelled_by=record.cancelled_by,
-        finished_at=maybe_from_micros(record.finished_at),
-        created=created,
+    return to_action(
+        record.id,
+        record.kind,
+        payload,
+        record.state,
+        shown_instant(record.due_at),
+        record.attempt,
+        record.losses,
+        record.queue,
+        Priority.of_rank(record.priority),
+        record.correlation_id,
+        record.key,
+        record.tenant,
+        record.after,
+        record.after_on,
+        record.job,
+        shown_instant(record.tick),
+        progress,
+        result,
+        record.error,
+        record.worker,
+        shown_instant(record.lease_until),
+        shown_instant(record.created_at),
+        record.created_by,
+        shown_instant(record.modified_at),
+        record.modified_by,
+        record.cancelled_by,
+        shown_instant(record.finished_at),
+        created,
     )
+
+
+# Of all fields of an action, in their order.
+to_action = maker(Action)
+# Of many actions that are made at once, most have the same instants.
+shown_instant = lru_cache(maxsize=64)(maybe_from_micros)

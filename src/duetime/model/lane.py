@@ -35,7 +35,7 @@ class Priority(StrEnum):
     @property
     def rank(self) -> int:
         """How the store keeps it."""
-        return _RANKS.index(self)
+        return _RANK_OF[self._name_]
 
     @classmethod
     def of_rank(cls, rank: int) -> Priority:
@@ -43,6 +43,7 @@ class Priority(StrEnum):
 
 
 _RANKS = tuple(Priority)
+_RANK_OF = {priority.name: rank for rank, priority in enumerate(_RANKS)}
 
 
 # Which priority leads in each round: critical 8 times of 15, high 4, normal 2, low once.

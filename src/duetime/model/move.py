@@ -10,44 +10,6 @@ from duetime.model.lane import lane_of
 from duetime.model.state import State
 
 
-def born(new: NewAction, due_at: int | None, created_at: int) -> Record:
-    """A new action as a store keeps it; one with a parent has no `due_at` yet."""
-    return Record(
-        id=new.id,
-        kind=new.kind,
-        version=new.version,
-        payload=new.payload,
-        state=State.scheduled,
-        queue=new.queue,
-        priority=new.priority,
-        tenant=new.tenant,
-        correlation_id=new.correlation_id,
-        key=new.key,
-        due_at=due_at,
-        attempt=0,
-        base_attempt=0,
-        losses=0,
-        token=None,
-        worker=None,
-        lease_until=None,
-        started_at=None,
-        progress=None,
-        result=None,
-        error=None,
-        outcome=None,
-        job=None,
-        tick=None,
-        triggered_by=None,
-        **_after(new),
-        created_at=created_at,
-        created_by=new.by,
-        modified_at=None,
-        modified_by=None,
-        cancelled_by=None,
-        finished_at=None,
-    )
-
-
 def _after(new: NewAction) -> dict[str, Any]:
     """What a child waits for; the fields of one that waits for nothing are empty."""
     child = new.after is not None

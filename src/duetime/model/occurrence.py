@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from duetime.model.action import NewAction, Record
+from duetime.model.born import born
 from duetime.model.chain import SYSTEM
 from duetime.model.clock import maybe_from_micros
 from duetime.model.job import JobRecord, Overlap
 from duetime.model.job_change import NewOccurrence, Unfinished, last_of
 from duetime.model.lane import lane_of
-from duetime.model.move import born
 from duetime.model.state import Outcome, State
 
 
@@ -55,7 +55,7 @@ def skipped(new: NewOccurrence, reason: str) -> NewOccurrence:
     """It will not run, unless it was skipped anyway for a reason of its own."""
     if new.skipped is not None:
         return new
-    return replace(new, skipped=reason, action=replace(new.action, after=None, on=None))
+    return replace(new, skipped=reason, action=new.action._replace(after=None, on=None))
 
 
 def relinked(
@@ -69,7 +69,7 @@ def relinked(
         if after in instead:
             after = instead[after]
             on = None if after is None else one.action.on
-            one = replace(one, action=replace(one.action, after=after, on=on))
+            one = replace(one, action=one.action._replace(after=after, on=on))
         if fresh(one):
             kept.append(one)
         else:

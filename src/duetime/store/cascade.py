@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 from duetime.errors import ActionNotFound
-from duetime.model.action import Added, Record
+from duetime.model.action import Added, Found, Record
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.store.base import Store
@@ -72,4 +72,4 @@ def _still(child: Record) -> list[UUID]:
 def as_settled(added: Sequence[Added], done: Cascade) -> list[Added]:
     """As they are now: a child whose parent had ended before waits no longer."""
     settled = {child.id: child for child in done.settled}
-    return [replace(one, record=settled.get(one.record.id, one.record)) for one in added]
+    return [Found(settled.get(one.record.id, one.record), one.created) for one in added]

@@ -15,8 +15,9 @@ from typing import TypeVar
 from uuid import UUID, uuid4
 
 from duetime.errors import DuplicateKey, IllegalState, InvalidArgument, LeaseLost
-from duetime.model.action import Added, NewAction, Record, StoredRun, current_run
+from duetime.model.action import Added, Found, NewAction, Record, StoredRun, current_run
 from duetime.model.audit import AuditEntry
+from duetime.model.born import born
 from duetime.model.chain import CIRCLE, end_of, settled, would_wait_for_itself
 from duetime.model.claim import (
     Claim,
@@ -33,7 +34,6 @@ from duetime.model.filter import Filter
 from duetime.model.ids import NewId, TimeOrderedIds
 from duetime.model.key import IfExists
 from duetime.model.move import (
-    born,
     cancelled,
     home_of,
     replaced,
@@ -107,7 +107,7 @@ class MemoryStore(MemoryJobs):
         stored = [self._add_one(one, if_exists, now) for one in new]
         # Read at the end: a later one of the same call may have replaced an earlier one.
         return [
-            Added(self._rows.visible(action_id, ANY), created=action_id == one.id)
+            Found(self._rows.visible(action_id, ANY), created=action_id == one.id)
             for one, action_id in zip(new, stored, strict=True)
         ]
 

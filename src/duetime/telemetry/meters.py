@@ -29,8 +29,8 @@ class Meters:
         self._lateness = meter.create_histogram("duetime.action.lateness", unit="s")
         self._duration = meter.create_histogram("duetime.action.duration", unit="s")
 
-    def scheduled(self, kind: str, tenant: str | None) -> None:
-        self._scheduled.add(1, _tags(kind, tenant))
+    def scheduled(self, kind: str, tenant: str | None, count: int) -> None:
+        self._scheduled.add(count, _tags(kind, tenant))
 
     def finished(self, kind: str, tenant: str | None, state: State) -> None:
         self._finished[state].add(1, _tags(kind, tenant))

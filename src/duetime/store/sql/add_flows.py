@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
 from duetime.errors import DuplicateKey, IllegalState
-from duetime.model.action import Added, NewAction, Record
+from duetime.model.action import Added, Found, NewAction, Record
+from duetime.model.born import Born, due_of
 from duetime.model.key import IfExists
-from duetime.model.move import born, replaced
+from duetime.model.move import replaced
 from duetime.model.state import State
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Mode, Statement, Steps, Together, continued
+from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, Together, continued
 from duetime.store.sql import rows
 from duetime.store.sql.chain_flows import refuse_circle, require_parents
 from duetime.store.sql.table import dump
@@ -30,21 +30,26 @@ class AddFlows(Store, ABC):
         keyed = any(one.key is not None for one in new)
         if keyed and if_exists == "replace":
             return Flow(lambda: _add_each(new), Mode.write)
-        if keyed or len(new) > 1 or any(one.after is not None for one in new):
-            return Flow(lambda: _add_all(new, if_exists), Mode.write, resend=True)
+        if keyed or any(one.after is not None for one in new):
+            return _adding(new, if_exists, Mode.write)
         weight = sum(len(one.payload) for one in new)
-        return _add_alone(new, Together(new, _add_together, weight))
+        together = Together(new, _add_together, weight) if len(new) < 2 else None
+        return _adding(new, if_exists, Mode.single, together)
 
 
-def _add_alone(
-    new: Sequence[NewAction], together: Together[list[Added]] | None = None
+def _adding(
+    new: Sequence[NewAction],
+    if_exists: IfExists,
+    mode: Mode,
+    together: Together[list[Added]] | None = None,
 ) -> Flow[list[Added]]:
-    """Nothing can be in their way but the same actions, sent before: one statement."""
+    """Where no key is asked for, only the same actions, sent before, can be in their way: then
+    one statement is enough."""
     return Flow(
-        lambda: _add_all(new, "return", alone=True),
-        Mode.single,
+        lambda: _add_all(new, if_exists, first=True),
+        mode,
         resend=True,
-        resent=Flow(lambda: _add_all(new, "return"), Mode.write, resend=True),
+        resent=Flow(lambda: _add_all(new, if_exists), Mode.write, resend=True),
         together=together,
     )
 
@@ -57,19 +62,21 @@ def _add_together(asked: Sequence[Sequence[NewAction]]) -> Flow[Sequence[list[Ad
         return [[next(left) for _ in new] for new in asked]
         yield  # what makes this a generator
 
-    alone = _add_alone([one for new in asked for one in new])
-    return continued(alone, answers, alone.mode)
+    adding = _adding([one for new in asked for one in new], "return", Mode.single)
+    return continued(adding, answers, adding.mode)
 
 
 def _add_all(
-    new: Sequence[NewAction], if_exists: IfExists, *, alone: bool = False
+    new: Sequence[NewAction], if_exists: IfExists, *, first: bool = False
 ) -> Steps[list[Added]]:
     stored: dict[UUID, Added] = {}
     yield from require_parents(new)
     missing = list(new)
     while missing:
-        created = yield from _insert(missing, alone=alone)
-        stored |= {action_id: Added(record, True) for action_id, record in created.items()}
+        added = yield from _insert(missing, first=first)
+        if len(added) == len(new):
+            return [*added]
+        stored |= {one.new.id: one for one in added}
         missing = [one for one in missing if one.id not in stored]
         if missing:
             stored |= yield from _look_up(missing, if_exists)
@@ -83,37 +90,41 @@ def _add_each(new: Sequence[NewAction]) -> Steps[list[Added]]:
     yield from require_parents(new)
     for one in new:
         while one.id not in stored:
-            created = yield from _insert([one])
-            if one.id in created:
-                stored[one.id] = Added(created[one.id], True)
-            else:
-                stored |= yield from _replace(one)
+            added = yield from _insert([one])
+            stored |= {one.id: added[0]} if added else (yield from _replace(one))
     latest = {added.record.id: added.record for added in stored.values()}
-    return [Added(latest[stored[one.id].record.id], stored[one.id].created) for one in new]
+    return [Found(latest[stored[one.id].record.id], stored[one.id].created) for one in new]
 
 
-def _insert(new: Sequence[NewAction], *, alone: bool = False) -> Steps[dict[UUID, Record]]:
-    """Store those whose id and key are free, and that have not finished before: `alone`, as
-    far as one statement can tell."""
-    found = yield Statement("add", {"rows": rows.new_rows(new), "alone": alone or None})
-    asked = {one.id.int: one for one in new}
-    made: dict[int, tuple[NewAction, Record]] = {}
-    for action_id, due_at, created_at in cast("Any", found):
-        one = asked[rows.uuid(action_id).int]
-        made[one.id.int] = (one, born(one, due_at, created_at))
-    if made and not alone:
-        yield from _withdraw(made)
-    lanes = ((one.lane, record.due_at) for one, record in made.values())
-    yield from wake(lanes, next((record.created_at for _, record in made.values()), 0))
-    return {record.id: record for _, record in made.values()}
+def _insert(new: Sequence[NewAction], *, first: bool = False) -> Steps[list[Born]]:
+    """Store those whose id and key are free, and that have not finished before: at the `first`
+    sending, as far as one statement can tell."""
+    params: dict[str, object] = {"rows": rows.new_rows(new)}
+    found = yield Statement("add", params | rows.between(new) if first else params)
+    made = _among(new, found)
+    if made and not first:
+        made = yield from _withdraw(made)
+    if not made:
+        return []
+    now = cast("int", found[0][1])
+    yield from wake(((one.lane, due_of(one, now)) for one in made), now)
+    return [Born(one, now) for one in made]
 
 
-def _withdraw(made: dict[int, tuple[NewAction, Record]]) -> Steps[None]:
-    """Whoever finishes the first sending while the insert waits for it leaves no conflict, and
+def _among(new: Sequence[NewAction], found: Rows) -> Sequence[NewAction]:
+    """Those whose ids were found; the usual case is that all were."""
+    if len(found) == len(new):
+        return new
+    asked = {one.id: one for one in new}
+    return [asked[rows.uuid(action_id)] for action_id, *_ in cast("Any", found)]
+
+
+def _withdraw(made: Sequence[NewAction]) -> Steps[Sequence[NewAction]]:
+    """Whoever finishes the first sending while the second waits for it leaves no conflict, and
     a history that the insert was too early to see. The next statement sees it."""
-    ids = dump([record.id for _, record in made.values()])
-    for (action_id,) in cast("Any", (yield Statement("withdraw", {"ids": ids}))):
-        del made[UUID(action_id).int]
+    found = yield Statement("withdraw", {"ids": dump([one.id for one in made])})
+    gone = {rows.uuid(action_id) for (action_id,) in cast("Any", found)}
+    return [one for one in made if one.id not in gone] if gone else made
 
 
 def _look_up(new: Sequence[NewAction], if_exists: IfExists) -> Steps[dict[UUID, Added]]:
@@ -123,18 +134,18 @@ def _look_up(new: Sequence[NewAction], if_exists: IfExists) -> Steps[dict[UUID, 
     for one in new:
         holder = by_slot.get((one.tenant, one.kind, one.key))
         if one.id in by_id:
-            stored[one.id] = Added(by_id[one.id], True)
+            stored[one.id] = Found(by_id[one.id], True)
         elif holder is not None and if_exists == "raise":
             raise DuplicateKey(str(one.key), one.kind, holder.id)
         elif holder is not None:
-            stored[one.id] = Added(holder, False)
+            stored[one.id] = Found(holder, False)
     return stored
 
 
 def _replace(new: NewAction) -> Steps[dict[UUID, Added]]:
     by_id, by_slot = yield from _holders([new])
     if new.id in by_id:
-        return {new.id: Added(by_id[new.id], True)}
+        return {new.id: Found(by_id[new.id], True)}
     holder = by_slot.get((new.tenant, new.kind, new.key))
     if holder is None:
         return {}
@@ -146,11 +157,11 @@ def _replace(new: NewAction) -> Steps[dict[UUID, Added]]:
         return (yield from _refuse_running(holder.id, new))
     ((_, due_at, now),) = cast("Any", changed)
     yield from wake([(new.lane, due_at)], now)
-    return {new.id: Added(replaced(holder, new, due_at, now), False)}
+    return {new.id: Found(replaced(holder, new, due_at, now), False)}
 
 
 def _refuse_running(action_id: UUID, new: NewAction) -> Steps[dict[UUID, Added]]:
-    by_id, _ = yield from _holders([replace(new, id=action_id)])
+    by_id, _ = yield from _holders([new._replace(id=action_id)])
     found = by_id.get(action_id)
     if found is not None and found.state is State.running:
         raise IllegalState("replace", action_id, found.state, [State.scheduled])

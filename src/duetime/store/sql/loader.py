@@ -51,6 +51,7 @@ PARAM_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("priority", "version", "pid", "concurrency"), "integer"),
     "rescuing": "boolean",
     **{f"rows_{name}": f"{type_}[]" for name, type_ in COLUMN_TYPES.items()},
+    **{f"all_{name}": type_ for name, type_ in COLUMN_TYPES.items()},
 }
 
 # Other drivers, or their users, may have ideas of their own about these; all agree on text.
@@ -116,7 +117,7 @@ class Loader:
             elif self.dialect == "sqlite":
                 given[name] = value.json()
             else:
-                given |= value.arrays(name)
+                given |= value.parameters(name, compiled.names)
         if self._style == "dollar":
             return compiled.text, tuple(given.get(name) for name in compiled.names)
         return compiled.text, {name: given.get(name) for name in compiled.names}

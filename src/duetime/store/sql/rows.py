@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
-from duetime.model.action import NewAction, Record, StoredRun
+from duetime.model.action import NewAction, Record, StoredRun, to_record
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claim, Expired, LaneHead, Lease, Swept
 from duetime.model.ending import Again, Ending, Finish
@@ -29,7 +29,7 @@ def record(row: Row) -> Record:
     value[14] = _maybe_uuid(value[14])
     value[21] = None if value[21] is None else Outcome(value[21])
     value[25] = _maybe_uuid(value[25])
-    return Record(*value)
+    return to_record(*value)
 
 
 def claim(row: Row) -> Claim:
@@ -76,19 +76,17 @@ def new_rows(new: Sequence[NewAction]) -> Table:
 
 
 def new_columns(new: Sequence[NewAction]) -> dict[str, Sequence[Any]]:
-    return dict(
-        id=[one.id for one in new],
-        kind=[one.kind for one in new],
-        version=[one.version for one in new],
-        payload=[one.payload for one in new],
-        queue=[one.queue for one in new],
-        priority=[one.priority for one in new],
-        tenant=[one.tenant for one in new],
-        correlation_id=[one.correlation_id for one in new],
-        key=[one.key for one in new],
-        created_by=[one.by for one in new],
-        **columns([when(one) for one in new]),
-    )
+    table = columns(new)
+    table["created_by"], table["after_on"] = table.pop("by"), table.pop("on")
+    if any(table["after"]):
+        table |= columns([when(one) for one in new])
+    return table
+
+
+def between(new: Sequence[NewAction]) -> dict[str, str]:
+    """Between which ids they are."""
+    numbers = [one.id.int for one in new]
+    return {"lowest": str(UUID(int=min(numbers))), "highest": str(UUID(int=max(numbers)))}
 
 
 class When(NamedTuple):

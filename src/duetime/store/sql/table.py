@@ -6,7 +6,7 @@ PostgreSQL a third of the time that a completion takes, and more to write it her
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -30,18 +30,20 @@ class Table:
     """Columns of equal length. One in which nothing stands is left out: it is NULL in all rows."""
 
     def __init__(self, **columns: Sequence[Any]) -> None:
-        self._columns = {
-            name: values
-            for name, values in columns.items()
-            if any(value is not None for value in values)
-        }
+        self._columns = {n: values for n, values in columns.items() if not _is_empty(values)}
 
-    def arrays(self, parameter: str) -> dict[str, str]:
-        """A parameter for each column, as PostgreSQL writes arrays."""
-        return {
-            f"{parameter}_{name}": self._array(name, values)
-            for name, values in self._columns.items()
-        }
+    def parameters(self, parameter: str, names: Container[str]) -> dict[str, object]:
+        """One for each column: as PostgreSQL writes arrays; or its value by itself, where it is
+        the same in all rows and the statement, which has these `names`, asks for `:all_kind`."""
+        given: dict[str, object] = {}
+        for name, values in self._columns.items():
+            once = f"all_{name}"
+            if once in names and values.count(values[0]) == len(values):
+                refuse([{name: values[0]}])
+                given[once] = values[0]
+            else:
+                given[f"{parameter}_{name}"] = self._array(name, values)
+        return given
 
     def json(self) -> str:
         """All rows as one JSON text."""
@@ -63,6 +65,11 @@ def columns(values: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
     return dict(zip(names, zip(*values, strict=True), strict=True))
 
 
+def _is_empty(values: Sequence[Any]) -> bool:
+    """The first tells it of most columns."""
+    return (not values or values[0] is None) and values.count(None) == len(values)
+
+
 def _numbers(values: Sequence[int | None]) -> str:
     return str(list(values))[1:-1].replace("None", "NULL")
 
@@ -76,13 +83,22 @@ def _uuids(values: Sequence[UUID | None]) -> str:
 
 
 def _texts(values: Sequence[str | None]) -> str:
-    return ",".join(["NULL" if value is None else _quoted(value) for value in values])
+    """All at once, with NUL between them: one that holds a NUL itself is refused anyway."""
+    given = [value for value in values if value is not None]
+    joined = _escaped("\0".join(given))
+    if len(given) < len(values) or joined.count("\0") >= len(values):
+        return ",".join(["NULL" if value is None else _quoted(value) for value in values])
+    return '"' + joined.replace("\0", '","') + '"'
 
 
 def _quoted(value: str) -> str:
+    return '"' + _escaped(value) + '"'
+
+
+def _escaped(value: str) -> str:
     if "\\" in value or '"' in value:
-        value = value.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + value + '"'
+        return value.replace("\\", "\\\\").replace('"', '\\"')
+    return value
 
 
 WRITERS: Mapping[str, Callable[[Sequence[Any]], str]] = {

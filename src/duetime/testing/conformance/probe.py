@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from duetime.model.action import Added, NewAction, Record, StoredRun
+from duetime.model.action import Added, Found, NewAction, Record, StoredRun
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claim, ClaimOrder, Lease, Presence, Renewed, Span, Swept
 from duetime.model.clock import to_micros
@@ -61,6 +61,10 @@ WORKER = Presence(
 )
 
 
+def as_found(added: Added) -> Found:
+    return Found(added.record, added.created)
+
+
 class Probe:
     """Every verb, awaited, with everyday arguments."""
 
@@ -111,8 +115,9 @@ class Probe:
 
     async def add_many(
         self, new: Sequence[NewAction], if_exists: IfExists = "return"
-    ) -> list[Added]:
-        return await self.do(self.store.add(new, if_exists))
+    ) -> list[Found]:
+        """With records, whichever way the store tells what became of them."""
+        return [as_found(one) for one in await self.do(self.store.add(new, if_exists))]
 
     async def get(self, action_id: UUID, tenant: Scope = ANY) -> Record:
         return await self.do(self.store.get(action_id, tenant))

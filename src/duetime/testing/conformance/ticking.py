@@ -166,7 +166,7 @@ class Ticking(Suite):
         await probe.add(kind=job.name)
         probe.pass_time(1)
         # Its id was made long ago, by a machine whose clock is slow.
-        late = replace(new[0].action, id=UUID(int=1))
+        late = new[0].action._replace(id=UUID(int=1))
         last = replace(new[0], action=late, tick=3)
         await probe.occur(last, job=job)
         ids = [one.action.id for one in (last, *reversed(new))]

@@ -1,14 +1,22 @@
 -- Store new actions whose id and key are free. Indexes: primary keys, actions_key.
+-- What is a query by itself PostgreSQL does once: to read the clock, and to ask whether anything
+-- between the lowest and the highest id has finished before, in order, so by the index. Only then
+-- each is asked for.
 INSERT INTO duetime_actions (
     id, kind, version, payload, queue, priority, tenant, correlation_id, key, lane,
     due_at, after, after_on, after_at, after_delay, created_at, created_by
 )
 SELECT
     n.id, n.kind, n.version, n.payload, n.queue, n.priority, n.tenant, n.correlation_id,
-    n.key, n.lane, coalesce(n.due_at, :now + n.delay), n.after, n.after_on, n.after_at,
-    n.after_delay, :now, n.created_by
+    n.key, n.lane, coalesce(n.due_at, (SELECT :now) + n.delay), n.after, n.after_on, n.after_at,
+    n.after_delay, (SELECT :now), n.created_by
 FROM {{new_rows}}
-WHERE (SELECT h.id FROM duetime_history AS h WHERE h.id = n.id) IS NULL -- if :alone
+WHERE -- if :lowest
+    ( -- if :lowest
+        SELECT h.id FROM duetime_history AS h -- if :lowest
+        WHERE h.id BETWEEN :lowest AND :highest ORDER BY h.id LIMIT 1 -- if :lowest
+    ) IS NULL -- if :lowest
+    OR (SELECT h.id FROM duetime_history AS h WHERE h.id = n.id) IS NULL -- if :lowest
 ORDER BY n.position
 ON CONFLICT DO NOTHING
-RETURNING CAST(id AS text), CAST(due_at AS bigint), CAST(created_at AS bigint)
+RETURNING CAST(id AS text), CAST(created_at AS bigint)

@@ -1,0 +1,92 @@
+"""From what callers ask to schedule to the new actions that a store keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from duetime.arguments import (
+    LABEL,
+    NAME,
+    QUEUE,
+    Request,
+    to_actor,
+    to_parent,
+    to_priority,
+    to_when,
+)
+from duetime.model.action import NewAction
+from duetime.model.ids import TimeOrderedIds
+from duetime.model.lane import lane_of
+from duetime.model.name import check_name, check_optional
+from duetime.model.payload import Payloads, PayloadType
+from duetime.model.tenant import AMBIENT, current_tenant
+
+
+class Place(NamedTuple):
+    """Where an action waits, whose it is and who asked for it."""
+
+    queue: str
+    rank: int
+    tenant: str | None
+    lane: str
+    by: str
+
+
+class Asking:
+    """Checks requests, and makes new actions of them, for one app."""
+
+    def __init__(self, payloads: Payloads, ids: TimeOrderedIds, max_payload: int) -> None:
+        self._payloads = payloads
+        self._ids = ids
+        self._max_payload = max_payload
+
+    def new(self, asked: Sequence[Request]) -> list[NewAction]:
+        payloads = [request.payload for request in asked]
+        written = self._payloads.encode_many(payloads, self._max_payload)
+        ids = self._ids.many(len(asked))
+        made: list[NewAction] = []
+        known: tuple[object, ...] = ()
+        for action_id, request, (entry, text) in zip(ids, asked, written, strict=True):
+            given = (entry.queue, request.queue, request.priority, request.tenant, request.by)
+            # Most that are asked for at once differ in payload and time: the rest is checked once.
+            if given != known:
+                known, place = given, _place(entry.queue, request)
+            made.append(_new(action_id, entry, text, request, place))
+        return made
+
+
+def _place(queue: str, request: Request) -> Place:
+    if request.queue is not None:
+        queue = check_name("queue", request.queue, QUEUE)
+    rank = to_priority(request.priority).rank
+    given = current_tenant() if request.tenant is AMBIENT else request.tenant
+    tenant = check_optional("tenant", given, NAME)
+    return Place(queue, rank, tenant, lane_of(queue, rank, tenant), to_actor(request.by))
+
+
+def _new(
+    action_id: UUID, entry: PayloadType, text: str, request: Request, place: Place
+) -> NewAction:
+    queue, rank, tenant, lane, by = place
+    _, at, delay, correlation_id, key, _, _, _, _, after, on = request
+    due_at, pause = to_when(at, delay)
+    parent, needed = to_parent(after, on)
+    return NewAction(
+        action_id,
+        entry.kind,
+        entry.version,
+        text,
+        queue,
+        rank,
+        tenant,
+        check_optional("correlation_id", correlation_id, LABEL),
+        check_optional("key", key, LABEL),
+        lane,
+        due_at,
+        pause,
+        by,
+        parent,
+        needed,
+    )
