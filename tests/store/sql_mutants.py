@@ -128,6 +128,7 @@ SQLITE = (
     _common("replace_keeps_parent", "replace", "    after = :after,\n", ""),
     _common("circle_of_two_at_most", "ancestors", "a.due_at IS NULL", "FALSE"),
     _sqlite("finish_forgets_children", "finish_told", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
+    _sqlite("finish_tells_no_parents", "waited_for", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
     _sqlite("sweep_forgets_children", "sweep", "w.due_at IS NULL", "w.due_at IS NOT NULL"),
     Mutant(
         "key_held_twice",

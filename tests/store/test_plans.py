@@ -266,11 +266,15 @@ class TestSqlite:
             ("claim", "duetime_actions USING INTEGER PRIMARY KEY (rowid=?)"),
             ("payloads", "duetime_actions USING INTEGER PRIMARY KEY (rowid=?)"),
             ("finish", "duetime_actions USING INDEX sqlite_autoindex_duetime_actions_1 (id=?)"),
-            ("finish_told", "c USING INDEX duetime_actions_after (after>? AND after<?)"),
+            (
+                "finish_told",
+                "c USING INDEX duetime_actions_after (after>? AND after<?)",
+            ),
+            ("waited_for", "c USING INDEX duetime_actions_after (after=?)"),
         ],
     )
     def test_so_does_what_follows(self, full_sqlite: Path, name: str, step: str) -> None:
-        statement = Statement(name, {"places": "[1]", **ending_params(finishes(500))})
+        statement = Statement(name, {"places": "[1]", "ids": "[1]", **ending_params(finishes(500))})
         told = sqlite_plan(SqliteStore(full_sqlite), full_sqlite, statement)
         assert f"SEARCH {step}" in told
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
@@ -53,14 +52,17 @@ class SqliteFlows(SqlFlows, ABC):
     def _finish(self, finishes: Sequence[Finish], rescuing: bool) -> Steps[Completed]:
         params = rows.ending_params(finishes) | {"rescuing": rescuing or None}
         yield Statement("finish_history", params)
-        ((count, waited_for),) = cast("Any", (yield Statement("finish_told", params)))
+        ((count, waiting),) = cast("Any", (yield Statement("finish_told", params)))
         if count == len(finishes):
             yield Statement("finish", params)
             ended = {one.id for one in finishes}
         else:
             gone = cast("Any", (yield Statement("finish", params | {"some": True})))
             ended = {UUID(action_id) for (action_id,) in gone}
-        return Completed(ended, ended & {UUID(one) for one in json.loads(waited_for)})
+        if not waiting:
+            return Completed(ended, set())
+        found = cast("Any", (yield Statement("waited_for", {"ids": dump(ended)})))
+        return Completed(ended, {UUID(parent) for (parent,) in found})
 
     def _again(self, agains: Sequence[Again], rescuing: bool) -> Steps[Rows]:
         params = rows.ending_params(agains) | {"rescuing": rescuing or None}
