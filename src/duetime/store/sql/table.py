@@ -1,8 +1,8 @@
 """Many rows as one parameter of a statement: columns by name, read as a dialect reads fastest.
 
 PostgreSQL takes an array for each column. SQLite has none: it takes the value that stands in all
-rows of a column, or a blob of cells, and JSON only for texts that differ. To read JSON took either
-of them a third of the time that a completion takes, and more to write it here.
+rows of a column, or a blob of cells, and JSON only for texts that differ. To read JSON took
+PostgreSQL a third of the time that a completion takes, and SQLite more.
 """
 
 from __future__ import annotations
