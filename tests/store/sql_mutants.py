@@ -65,10 +65,10 @@ def _postgres(name: str, statement: str, right: str, wrong: str) -> Mutant:
 
 # Found on SQLite. What stands in `common` is the same text on PostgreSQL.
 SQLITE = (
-    _sqlite("claim_before_since", "claim", "a.due_at >= :since AND ", ""),
-    _sqlite("claim_running_ones", "claim", "AND a.token IS NULL", ""),
-    _sqlite("claim_newest_first", "claim", "ORDER BY a.due_at", "ORDER BY a.due_at DESC"),
-    _sqlite("claim_a_moment_late", "claim", "a.due_at <= :now", "a.due_at < :now"),
+    _sqlite("claim_before_since", "due", "a.due_at >= :since AND ", ""),
+    _sqlite("claim_running_ones", "due", "AND a.token IS NULL", ""),
+    _sqlite("claim_newest_first", "due", "ORDER BY a.due_at", "ORDER BY a.due_at DESC"),
+    _sqlite("claim_a_moment_late", "due", "a.due_at <= :now", "a.due_at < :now"),
     _sqlite("claim_starts_early", "claim", "max(:now, due_at)", ":now"),
     _sqlite(
         "finish_for_anyone",
@@ -127,7 +127,8 @@ SQLITE = (
     _common("postpone_keeps_delay", "postpone", "    after_delay = NULL,\n", ""),
     _common("replace_keeps_parent", "replace", "    after = :after,\n", ""),
     _common("circle_of_two_at_most", "ancestors", "a.due_at IS NULL", "FALSE"),
-    _sqlite("finish_forgets_children", "finish", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
+    _sqlite("finish_forgets_children", "finish_told", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
+    _sqlite("finish_tells_no_parents", "waited_for", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
     _sqlite("sweep_forgets_children", "sweep", "w.due_at IS NULL", "w.due_at IS NOT NULL"),
     Mutant(
         "key_held_twice",

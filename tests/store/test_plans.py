@@ -23,6 +23,7 @@ from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.attempt import settings
 from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.rows import ending_params
 from duetime.store.sql.sqlite import SqliteStore
 from duetime.store.sql.worker_flows import presence_params
 from servers import Server
@@ -64,7 +65,7 @@ SQLITE = {
 }
 
 
-def finishes(count: int) -> list[Ending]:
+def finishes(count: int) -> list[Finish]:
     return [
         Finish(id=UUID(int=i), token=ONE, state=State.succeeded, outcome=Outcome.succeeded)
         for i in range(count)
@@ -257,11 +258,7 @@ class TestSqlite:
     @pytest.mark.parametrize("name", NAMES)
     def test_a_verb_goes_by_its_index(self, full_sqlite: Path, name: str) -> None:
         store = SqliteStore(full_sqlite)
-        statement = first_statement(flows(store)[name][0])
-        with closing(sqlite3.connect(full_sqlite)) as connection:
-            sql, params = store._loader.bound(statement, NOW)
-            plan = connection.execute("EXPLAIN QUERY PLAN " + sql, params).fetchall()
-        told = [row[3] for row in plan]
+        told = sqlite_plan(store, full_sqlite, first_statement(flows(store)[name][0]))
         # To walk a table by its index, newest first, is not to read all of it.
         bad = [
             line
@@ -271,6 +268,24 @@ class TestSqlite:
         assert bad == [], told
         assert any("USING" in line for line in told), told
 
+    @pytest.mark.parametrize(
+        ("name", "step"),
+        [
+            ("claim", "duetime_actions USING INTEGER PRIMARY KEY (rowid=?)"),
+            ("payloads", "duetime_actions USING INTEGER PRIMARY KEY (rowid=?)"),
+            ("finish", "duetime_actions USING INDEX sqlite_autoindex_duetime_actions_1 (id=?)"),
+            (
+                "finish_told",
+                "c USING INDEX duetime_actions_after (after>? AND after<?)",
+            ),
+            ("waited_for", "c USING INDEX duetime_actions_after (after=?)"),
+        ],
+    )
+    def test_so_does_what_follows(self, full_sqlite: Path, name: str, step: str) -> None:
+        statement = Statement(name, {"places": "[1]", "ids": "[1]", **ending_params(finishes(500))})
+        told = sqlite_plan(SqliteStore(full_sqlite), full_sqlite, statement)
+        assert f"SEARCH {step}" in told
+
     def test_finished_actions_are_counted_by_their_index(self, full_sqlite: Path) -> None:
         sql = SqliteStore(full_sqlite)._loader.sql(Statement("stats_finished", COUNTING))
         with closing(sqlite3.connect(full_sqlite)) as connection:
@@ -278,6 +293,13 @@ class TestSqlite:
             plan = connection.execute("EXPLAIN QUERY PLAN " + sql, params).fetchall()
         told = [row[3] for row in plan]
         assert "SEARCH h USING INDEX duetime_history_state (state=?)" in told, told
+
+
+def sqlite_plan(store: SqliteStore, path: Path, statement: Statement) -> list[str]:
+    sql, params = store._loader.bound(statement, NOW)
+    with closing(sqlite3.connect(path)) as connection:
+        plan = connection.execute("EXPLAIN QUERY PLAN " + sql, params).fetchall()
+    return [row[3] for row in plan]
 
 
 def explain(url: str, store: PostgresStore, flow: Flow[Any]) -> object:

@@ -160,6 +160,16 @@ class TestGroups:
             await store.perform(Flow(steps))
         assert (await store.perform(store.find(Filter()))) == []
 
+    async def test_one_that_fails_alone_leaves_nothing(self, store: SqliteStore) -> None:
+        def steps() -> Steps[None]:
+            yield from store.add([new()], "return").start()
+            raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await store.perform(Flow(steps))
+        assert (await store.perform(store.find(Filter()))) == []
+        assert (await store.perform(store.add([new()], "return")))[0].created
+
     async def test_a_read_does_not_wait_for_a_writer(
         self, store: SqliteStore, sqlite_path: Path
     ) -> None:

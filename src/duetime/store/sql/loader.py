@@ -20,8 +20,9 @@ from importlib.resources import files
 from typing import Literal
 
 from duetime.store.flow import Statement
+from duetime.store.sql.cells import reading
 from duetime.store.sql.names import WRITTEN, Names
-from duetime.store.sql.table import COLUMN_TYPES, Table
+from duetime.store.sql.table import COLUMN_TYPES, Table, type_of
 from duetime.store.sql.tokens import Token, tokenize
 
 Dialect = Literal["sqlite", "postgres"]
@@ -115,7 +116,7 @@ class Loader:
             if not isinstance(value, Table):
                 given[name] = value
             elif self.dialect == "sqlite":
-                given[name] = value.json()
+                given |= value.cells(name)
             else:
                 given |= value.parameters(name, compiled.names)
         if self._style == "dollar":
@@ -173,7 +174,8 @@ class Loader:
             "dollar": f"${names.index(name) + 1}",
         }[self._style]
         if self.dialect == "sqlite":
-            return written
+            column = name.removeprefix("rows_")
+            return written if column == name else reading(written, column, type_of(column))
         if name == "now":
             return POSTGRES_NOW.format(written)
         type_ = PARAM_TYPES.get(name, "text[]" if name.startswith("rows_") else "text")

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any, cast
 from uuid import UUID
 
+from pydantic_core import from_json
+
 from duetime.model.claim import Claim, Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
-from duetime.model.ending import Again, Finish
+from duetime.model.ending import Again, Completed, Finish
 from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
 from duetime.store.sql.flows import SqlFlows
 from duetime.store.sql.table import dump
-from duetime.store.sql.worker_flows import KEEP_WORKER, clock, order_params, presence_params
+from duetime.store.sql.worker_flows import (
+    KEEP_WORKER,
+    clock,
+    order_params,
+    presence_params,
+    token_prefix,
+)
+
+# Columns of `due.sql`.
+PLACE, PAYLOAD = 0, 4
+DUE = itemgetter(8)
 
 
 class SqliteFlows(SqlFlows, ABC):
@@ -21,25 +34,40 @@ class SqliteFlows(SqlFlows, ABC):
 
     @flow(Mode.claim)
     def claim(self, order: ClaimOrder) -> Steps[Claimed]:
-        now = yield from clock()
+        tokens = token_prefix()
+        params = order_params(order) | {"tokens": _dashed(tokens)}
         claims: list[Claim] = []
+        now: int | None = None
         for span in order.spans:
             if len(claims) >= order.limit:
                 break
-            params = {"lane": span.lane, "since": span.since, "ahead": span.ahead, "now": now}
-            params |= order_params(order) | {"limit": order.limit - len(claims)}
-            taken = [rows.claim(row) for row in (yield Statement("claim", params))]
-            # UPDATE gives its rows in an order of its own.
-            claims += sorted(taken, key=lambda one: one.due_at)
-        return Claimed(now, claims)
+            where = {"lane": span.lane, "since": span.since, "ahead": span.ahead}
+            left = {"limit": order.limit - len(claims)}
+            now, due = yield from _due(params | where | left)
+            if due:
+                yield Statement("claim", params | {"places": dump(row[PLACE] for row in due)})
+                claims += rows.numbered_claims(tokens, due)
+        return Claimed((yield from clock()) if now is None else now, claims)
 
-    def _end(
-        self, name: str, endings: Sequence[Finish] | Sequence[Again], rescuing: bool
-    ) -> Steps[Rows]:
-        now = yield from clock()
-        params = rows.ending_params(endings) | {"rescuing": rescuing or None, "now": now}
-        yield Statement({"finish": "finish_history", "again": "again_runs"}[name], params)
-        return (yield Statement(name, params))
+    def _finish(self, finishes: Sequence[Finish], rescuing: bool) -> Steps[Completed]:
+        params = rows.ending_params(finishes) | {"rescuing": rescuing or None}
+        yield Statement("finish_history", params)
+        ((count, waiting),) = cast("Any", (yield Statement("finish_told", params)))
+        if count == len(finishes):
+            yield Statement("finish", params)
+            ended = {one.id for one in finishes}
+        else:
+            gone = cast("Any", (yield Statement("finish", params | {"some": True})))
+            ended = {UUID(action_id) for (action_id,) in gone}
+        if not waiting:
+            return Completed(ended, set())
+        found = cast("Any", (yield Statement("waited_for", {"ids": dump(ended)})))
+        return Completed(ended, {UUID(parent) for (parent,) in found})
+
+    def _again(self, agains: Sequence[Again], rescuing: bool) -> Steps[Rows]:
+        params = rows.ending_params(agains) | {"rescuing": rescuing or None}
+        yield Statement("again_runs", params)
+        return (yield Statement("again", params))
 
     def _renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:
         now = yield from clock()
@@ -68,3 +96,20 @@ class SqliteFlows(SqlFlows, ABC):
         yield Statement("prune_workers", {"keep_worker": KEEP_WORKER})
         yield Statement("prune_ticks", params)
         return len(gone)
+
+
+def _due(params: Mapping[str, object]) -> Steps[tuple[int, list[list[Any]]]]:
+    """The store's clock, and rows of `due.sql` by due time."""
+    ((now, found),) = cast("Any", (yield Statement("due", params)))
+    due = sorted(from_json(found), key=DUE)
+    long = [row[PLACE] for row in due if row[PAYLOAD] is None]
+    if long:
+        payloads = dict(cast("Any", (yield Statement("payloads", {"places": dump(long)}))))
+        for row in due:
+            row[PAYLOAD] = payloads.get(row[PLACE], row[PAYLOAD])
+    return now, due
+
+
+def _dashed(digits: str) -> str:
+    """The beginning of a UUID, as SQLite keeps it."""
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:]}-"

@@ -108,10 +108,9 @@ class WorkerFlows(Store, ABC):
     ) -> Steps[Completed]:
         done = Completed(set(), set())
         if finishes:
-            moved = yield from self._end("finish", finishes, rescuing)
-            done = Completed(_accepted(finishes, moved), _ids([row for row in moved if row[1]]))
+            done = yield from self._finish(finishes, rescuing)
         if agains:
-            moved = yield from self._end("again", agains, rescuing)
+            moved = yield from self._again(agains, rescuing)
             done.ended.update(_accepted(agains, moved))
             due = [cast("tuple[str, int]", row[1:3]) for row in moved]
             yield from wake(due, cast("int", moved[0][3]) if moved else 0)
@@ -123,11 +122,14 @@ class WorkerFlows(Store, ABC):
     @abstractmethod
     def _end_jobs(self, finishes: Sequence[Finish], jobs: HeldJobs) -> Steps[list[JobEnd]]: ...
 
-    def _end(
-        self, name: str, endings: Sequence[Finish] | Sequence[Again], rescuing: bool
-    ) -> Steps[Rows]:
-        params = rows.ending_params(endings) | {"rescuing": rescuing or None}
-        return (yield Statement(name, params))
+    def _finish(self, finishes: Sequence[Finish], rescuing: bool) -> Steps[Completed]:
+        params = rows.ending_params(finishes) | {"rescuing": rescuing or None}
+        moved = yield Statement("finish", params)
+        return Completed(_accepted(finishes, moved), _ids([row for row in moved if row[1]]))
+
+    def _again(self, agains: Sequence[Again], rescuing: bool) -> Steps[Rows]:
+        params = rows.ending_params(agains) | {"rescuing": rescuing or None}
+        return (yield Statement("again", params))
 
     @flow(Mode.pinned)
     def took_effect(self, ending: Ending) -> Steps[bool]:

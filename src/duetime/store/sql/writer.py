@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -92,19 +92,25 @@ class Writer:
         if not group:
             return
         writing = any(job.flow.mode is not Mode.read for job in group)
+        alone = len(group) == 1
         connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
         try:
             for job in group:
-                self._perform_one(connection, job)
-            connection.execute("COMMIT")
+                # Alone it needs no savepoint, for which SQLite copies every page it changes.
+                self._perform_one(
+                    connection, job, nullcontext() if alone else _savepoint(connection)
+                )
+            connection.execute("ROLLBACK" if alone and group[0].error else "COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
 
-    def _perform_one(self, connection: sqlite3.Connection, job: Job) -> None:
+    def _perform_one(
+        self, connection: sqlite3.Connection, job: Job, savepoint: AbstractContextManager[None]
+    ) -> None:
         try:
-            with _savepoint(connection):
+            with savepoint:
                 job.value, job.wakes = self._drive(connection, job.flow)
         except BaseException as error:
             job.error = self._explained(error)

@@ -86,6 +86,23 @@ class Adding(Suite):
         added = await probe.add_many(new)
         assert [one.record.due_at for one in added] == [5, probe.now + 7, probe.now + 9]
 
+    async def test_many_that_differ_in_all_they_say(self, probe: Probe) -> None:
+        parent = await probe.add(tenant="acme")
+        new = [
+            probe.new(correlation_id="order:1", key="a", due_at=-(2**60)),
+            probe.new(kind="call", version=2, payload='"ü\\"🐍"', queue="loud", by="bob"),
+            probe.new(tenant="acme", priority=3, key="b", due_at=2**57),
+            probe.new(tenant="acme", delay=7, after=parent.id, on="failed"),
+        ]
+        for one, added in zip(new, await probe.add_many(new), strict=True):
+            kept = await probe.get(one.id)
+            assert kept == added.record
+            assert (kept.kind, kept.version, kept.payload) == (one.kind, one.version, one.payload)
+            assert (kept.queue, kept.priority, kept.tenant) == (one.queue, one.priority, one.tenant)
+            assert (kept.correlation_id, kept.key) == (one.correlation_id, one.key)
+            assert (kept.after, kept.due_at) == (one.after, one.due_at)
+            assert (kept.created_by, kept.state) == (one.by, State.scheduled)
+
     async def test_adding_none_is_fine(self, probe: Probe) -> None:
         assert await probe.add_many([]) == []
 

@@ -49,6 +49,12 @@ class Claiming(Suite):
             triggered_by=None,
         )
 
+    async def test_a_claim_brings_payloads_of_any_length(self, probe: Probe) -> None:
+        new = [probe.new(payload=f'"{"ü" * size}"') for size in (0, 9_997, 9_998, 100_000, 5)]
+        await probe.add_many(new)
+        claimed = {claim.id: claim.payload for claim in await probe.claim()}
+        assert claimed == {one.id: one.payload for one in new}
+
     async def test_a_claimed_action_runs_under_token_worker_and_lease(self, probe: Probe) -> None:
         before = await probe.add()
         probe.pass_time(3)

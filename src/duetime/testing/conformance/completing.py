@@ -218,6 +218,23 @@ class Completing(Suite):
             State.scheduled,
         ]
 
+    async def test_in_a_batch_each_ending_keeps_its_own_words(self, probe: Probe) -> None:
+        claims = [await probe.running() for _ in range(4)]
+        started = [(await probe.get(claim.id)).started_at for claim in claims]
+        endings = [
+            finish(claims[0], result='{"a": "\\"\\u00fc"}', started_at=5),
+            finish(claims[1], State.failed, error='"no", \\ ü 🐍', started_at=-(2**60), lost=1),
+            finish(claims[2], State.cancelled, cancelled_by="bob"),
+            finish(claims[3], result="[]"),
+        ]
+        assert await probe.end(*endings) == {claim.id for claim in claims}
+        for ending, claimed in zip(endings, started, strict=True):
+            kept = await probe.get(ending.id)
+            assert (kept.state, kept.outcome) == (ending.state, ending.outcome)
+            assert (kept.result, kept.error) == (ending.result, ending.error)
+            assert (kept.cancelled_by, kept.losses) == (ending.cancelled_by, ending.lost)
+            assert kept.started_at == (ending.started_at or claimed)
+
     async def test_a_large_batch_ends_as_one(self, probe: Probe) -> None:
         await probe.add_many([probe.new() for _ in range(600)])
         claims = await probe.claim(limit=1000)

@@ -10,7 +10,7 @@ import pytest
 from duetime.model.lane import lane_of
 from duetime.model.state import FINISHED, Outcome, State
 from duetime.testing.conformance.broken import Broken, broken
-from duetime.testing.conformance.probe import LATER, LEASE, SECOND, Probe, again, finish
+from duetime.testing.conformance.probe import LATER, LEASE, SECOND, Probe, again, finish, stale
 from duetime.testing.conformance.race import race
 from duetime.testing.conformance.suite import Suite
 
@@ -160,6 +160,13 @@ class Settling(Suite):
         await probe.child(parent.id)
         done = await probe.complete(finish(parent, state), finish(other, state))
         assert (done.ended, done.parents) == ({parent.id, other.id}, {parent.id})
+
+    async def test_a_completion_tells_of_no_parent_that_goes_on(self, probe: Probe) -> None:
+        parent, other = await probe.running(), await probe.running()
+        for claim in (parent, other):
+            await probe.child(claim.id)
+        done = await probe.complete(finish(parent), finish(other, token=stale(other)))
+        assert (done.ended, done.parents) == ({parent.id}, {parent.id})
 
     async def test_a_parent_that_runs_again_has_not_ended(self, probe: Probe) -> None:
         parent = await probe.running()

@@ -1,0 +1,72 @@
+"""Many rows as one parameter: SQLite reads what was given, whatever stands in the columns."""
+
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duetime.errors import InvalidArgument
+from duetime.store.flow import Statement
+from duetime.store.sql.loader import Loader, Template
+from duetime.store.sql.names import Names
+from duetime.store.sql.table import Table
+from duetime.store.sql.tokens import tokenize
+
+COLUMNS = ("id", "after", "due_at", "version", "tenant", "payload")
+READ = f"SELECT {', '.join(f':rows_{name}' for name in COLUMNS)} FROM json_each(:rows) ORDER BY key"
+
+Row = tuple[UUID, UUID | None, int | None, int, str | None, str]
+
+numbers = st.integers(-(2**63), 2**63 - 1)
+texts = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]))
+few = st.sampled_from(["", "acme", "globex"])
+rows = st.tuples(
+    st.uuids(), st.none() | st.uuids(), st.none() | numbers, numbers, st.none() | few, texts
+)
+
+
+def table(given: Sequence[Row]) -> Table:
+    return Table(**dict(zip(COLUMNS, map(list, zip(*given, strict=True)), strict=True)))
+
+
+def read(given: Sequence[Row]) -> list[tuple[object, ...]]:
+    loader = Loader("sqlite", Names())
+    sql = loader._compile(list(Template.of(tokenize(READ)).kept(frozenset()))).text
+    params = {f"rows_{name}": None for name in COLUMNS} | table(given).cells("rows")
+    with closing(sqlite3.connect(":memory:")) as connection:
+        return connection.execute(sql, params).fetchall()
+
+
+def as_stored(row: Row) -> tuple[object, ...]:
+    return tuple(str(value) if isinstance(value, UUID) else value for value in row)
+
+
+@given(st.lists(rows, min_size=1, max_size=20))
+def test_each_row_comes_back_as_it_was_given(given: list[Row]) -> None:
+    assert read(given) == [as_stored(row) for row in given]
+
+
+@given(rows, st.integers(1, 20))
+def test_also_if_all_are_alike(row: Row, times: int) -> None:
+    assert read([row] * times) == [as_stored(row)] * times
+
+
+def test_what_all_rows_say_alike_is_said_once() -> None:
+    one = (UUID(int=1), None, 5, 1, "acme", "x" * 1000)
+    many = table([one] * 500).cells("rows")
+    assert many["rows_payload"] == "x" * 1000
+    assert many["rows_due_at"] == 5
+    assert "rows_after" not in many
+    assert len(str(many["rows"])) < 2000
+
+
+@pytest.mark.parametrize("bad", ["a\x00b", "\ud800"])
+@pytest.mark.parametrize("others", [[], ["another"]])
+def test_text_that_cannot_be_stored_is_named(bad: str, others: list[str]) -> None:
+    asked = Table(id=[UUID(int=1)] * (1 + len(others)), tenant=[bad, *others])
+    with pytest.raises(InvalidArgument, match="tenant"):
+        Loader("sqlite", Names()).bound(Statement("holders", {"rows": asked}), 0)
