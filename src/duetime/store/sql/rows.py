@@ -164,5 +164,10 @@ def uuid(value: UUID | str) -> UUID:
     return UUID(value) if isinstance(value, str) else value
 
 
+def ids(array: str | None) -> set[UUID]:
+    """An array of ids as PostgreSQL writes it, where text is all that everybody reads alike."""
+    return set() if array is None else {UUID(one) for one in array[1:-1].split(",")}
+
+
 def _maybe_uuid(value: str | None) -> UUID | None:
     return None if value is None else UUID(value)

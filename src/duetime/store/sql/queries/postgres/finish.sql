@@ -1,6 +1,6 @@
--- Move ended actions to history if the token is the stored one, and say for which of them
--- children wait: asked of each only if children wait for any of these or their neighbours, which
--- is asked once for all. Indexes: primary key of actions, actions_after.
+-- Move ended actions to history if the token is the stored one. Tells how many were moved, which
+-- ones if not all of :limit, and for which of them children wait: asked of each only if children
+-- wait for any of these or their neighbours. Indexes: primary key of actions, actions_after.
 WITH ended AS (
     DELETE FROM duetime_actions AS a
     USING {{endings}}
@@ -8,28 +8,36 @@ WITH ended AS (
         a.id = e.ending_id AND a.token = e.ending_token
         AND a.lease_until <= :now -- if :rescuing
     RETURNING a.*, e.*
-)
-INSERT INTO duetime_history AS h (
-    {{carried}},
-    base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
-    losses, started_at, state, outcome, result, error, cancelled_by, finished_at
+),
+moved AS (
+    INSERT INTO duetime_history AS h (
+        {{carried}},
+        base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
+        losses, started_at, state, outcome, result, error, cancelled_by, finished_at
+    )
+    SELECT
+        {{carried}},
+        base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
+        losses + ending_lost, coalesce(ending_started_at, started_at), ending_state,
+        ending_outcome, ending_result, ending_error, ending_cancelled_by, :now
+    FROM ended
+    RETURNING h.id
 )
 SELECT
-    {{carried}},
-    base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
-    losses + ending_lost, coalesce(ending_started_at, started_at), ending_state,
-    ending_outcome, ending_result, ending_error, ending_cancelled_by, :now
-FROM ended
-RETURNING
-    h.id,
+    count(*),
+    CASE WHEN count(*) < :limit THEN CAST(array_agg(m.id) AS text) END,
     CASE
         WHEN EXISTS (
             SELECT 1 FROM duetime_actions AS w
             WHERE w.due_at IS NULL AND w.after BETWEEN :lowest AND :highest
         )
             THEN (
-                SELECT 1 FROM duetime_actions AS c
-                WHERE c.due_at IS NULL AND c.after = h.id
-                LIMIT 1
+                SELECT CAST(array_agg(x.id) AS text)
+                FROM moved AS x
+                WHERE EXISTS (
+                    SELECT 1 FROM duetime_actions AS c
+                    WHERE c.due_at IS NULL AND c.after = x.id
+                )
             )
     END
+FROM moved AS m
