@@ -132,11 +132,29 @@ class TestConnection:
             seen.append(connection.execute(f"{asked} WHERE locktype = 'advisory'").fetchone())
             connection.execute("SET statement_timeout = '7s'")
             connection.execute("SELECT pg_advisory_lock(5)")
+            connection.execute("CREATE TEMPORARY TABLE mine (n integer)")
+            connection.execute("DECLARE cursor CURSOR WITH HOLD FOR SELECT 1")
+            connection.execute("PREPARE plan AS SELECT 1")
+            connection.execute("LISTEN somewhere")
 
         async with app:
-            await run(app)
-            await run(app)
+            assert (await run(app)).state == (await run(app)).state == State.succeeded
         assert seen == [("0", 0), ("0", 0)]
+
+    async def test_its_completion_is_planned_once(self, effects_url: str) -> None:
+        app = Duetime(effects_url, pool_size=1)
+        kept: list[int] = []
+
+        @app.handler(kind="note", transactional=True)
+        async def handle(note: Note, connection: psycopg.AsyncConnection[Any]) -> None:
+            found = await connection.execute("SELECT count(*) FROM pg_prepared_statements")
+            kept.extend(row[0] for row in await found.fetchall())
+
+        async with app:
+            for _ in range(4):
+                await run(app)
+        # The first completion asks whose session it is; the next one prepares what it sends.
+        assert kept == [0, 0, 2, 2]
 
     async def test_whoever_waits_for_one_has_not_begun(self, effects_url: str) -> None:
         """The second gets the only connection when the first one's time is over."""
