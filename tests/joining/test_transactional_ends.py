@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import psycopg
 import pytest
+from psycopg.types.string import StrDumper
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.orm import Session, sessionmaker
 
@@ -141,6 +142,39 @@ class TestConnection:
             assert (await run(app)).state == (await run(app)).state == State.succeeded
         assert seen == [("0", 0), ("0", 0)]
 
+    async def test_it_is_cleared_whatever_the_last_handler_asked_of_the_driver(
+        self, effects_url: str
+    ) -> None:
+        app = Duetime(effects_url, pool_size=1)
+        seen: list[Any] = []
+
+        class Loud(StrDumper):
+            def dump(self, obj: str) -> Any:
+                return super().dump(obj.upper())
+
+        @app.handler(kind="note", transactional=True, retry=Retry.none())
+        def handle(note: Note, connection: psycopg.Connection[Any]) -> None:
+            seen.append(connection.execute("SHOW statement_timeout").fetchone())
+            connection.prepare_threshold = 0
+            connection.execute("SET statement_timeout = '7s'")
+            connection.adapters.register_dumper(str, Loud)
+
+        async with app:
+            ended = [await run(app) for _ in range(4)]
+        assert {one.state for one in ended} == {State.succeeded}
+        assert seen == [("0",)] * 4
+
+    async def test_one_that_forgets_its_plans_costs_no_attempt(self, effects_url: str) -> None:
+        app = Duetime(effects_url, pool_size=1)
+
+        @app.handler(kind="note", transactional=True, retry=Retry.none())
+        def handle(note: Note, connection: psycopg.Connection[Any]) -> None:
+            connection.execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
+
+        async with app:
+            ended = [await run(app) for _ in range(4)]
+        assert [(one.state, one.attempt) for one in ended] == [(State.succeeded, 1)] * 4
+
     async def test_its_completion_is_planned_once(self, effects_url: str) -> None:
         app = Duetime(effects_url, pool_size=1)
         kept: list[int] = []
@@ -225,14 +259,17 @@ class TestConnection:
             ended = await run(app)
         assert (ended.state, ended.error, ended.losses) == (State.failed, "card declined", 0)
 
-    async def test_a_completion_that_meets_a_lock_costs_no_attempt(self, effects_url: str) -> None:
-        """The lock is let go as soon as it was met."""
+    @pytest.mark.parametrize("commits", [False, True])
+    async def test_a_completion_that_meets_a_lock_costs_no_attempt(
+        self, effects_url: str, commits: bool
+    ) -> None:
+        """The lock is let go as soon as it was met. Who committed by itself is not run again."""
         app = Duetime(effects_url, timeout=2)
         holding: list[psycopg.Connection[Any]] = []
 
         class LetGo(logging.Handler):
             def emit(self, record: logging.LogRecord) -> None:
-                if "met a lock" in record.getMessage():
+                if record.levelno >= logging.WARNING:
                     holding[0].rollback()
 
         @app.handler(kind="note", transactional=True, retry=Retry.none())
@@ -241,6 +278,8 @@ class TestConnection:
             if not holding:
                 holding.append(psycopg.connect(effects_url))
                 app.sync.cancel(context.action_id, running=True, connection=holding[0])
+            if commits:
+                connection.pgconn.exec_(b"COMMIT; BEGIN")
 
         letting_go = LetGo()
         logging.getLogger("duetime.worker").addHandler(letting_go)
@@ -249,8 +288,11 @@ class TestConnection:
             outcomes = [one.outcome for one in await app.runs(ended.id)]
         logging.getLogger("duetime.worker").removeHandler(letting_go)
         holding[0].close()
-        assert (ended.state, ended.attempt, counted(effects_url)) == (State.succeeded, 1, 1)
-        assert outcomes == ["released", "succeeded"]
+        state, told = (
+            (State.failed, ["failed"]) if commits else (State.succeeded, ["released", "succeeded"])
+        )
+        assert (ended.state, ended.attempt, counted(effects_url)) == (state, 1, 1)
+        assert outcomes == told
 
 
 async def test_progress_on_sqlite_does_not_wait_for_the_handler_itself(sqlite_path: Path) -> None:

@@ -60,7 +60,7 @@ async def failed_for_good(bank: Duetime, kind: Kind, work: Callable[[Hand], Any]
 
 
 class TestByRawMeans:
-    @pytest.mark.parametrize("sql", ["COMMIT", "COMMIT; BEGIN"])
+    @pytest.mark.parametrize("sql", ["COMMIT", "COMMIT; BEGIN", "COMMIT; BEGIN; SELECT 1/0"])
     async def test_and_then_returns(
         self, bank: Duetime, kind: Kind, kind_url: str, sql: str
     ) -> None:

@@ -20,6 +20,7 @@ from duetime.store.flow import Flow
 from duetime.store.memory import MemoryStore
 from duetime.worker.completer import Completer
 from duetime.worker.held import Held, Holdings
+from duetime.worker.service import NO_HURRY
 from duetime.worker.slots import Pool
 from store.sql_kit import LANE
 
@@ -187,6 +188,37 @@ async def test_the_end_of_an_occurrence_waits_for_no_pause_among_others() -> Non
     while len(completer):
         await completer._step()
     assert "nightly" in sent
+
+
+async def test_the_second_sender_rests_while_there_is_nothing_for_it() -> None:
+    """Ends of jobs are left to the first."""
+    holdings: Any = Holdings()
+    completer = Completer(
+        cast("Any", Unanswering()),
+        holdings,
+        2,
+        cast("Any", SimpleNamespace(complete=lambda asked, impatient: asked)),
+        lambda *_: None,
+        lambda: None,
+        lambda _: None,
+    )
+    for _ in range(5):
+        held, ending = ended("nightly")
+        holdings.add(held)
+        completer.add(held, ending)
+    first = asyncio.create_task(completer._step())
+    await asyncio.sleep(0)
+    assert await completer._step_beside() == NO_HURRY
+    first.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await first
+    assert len(completer) == 5
+
+
+class Unanswering:
+    async def perform(self, flow: object) -> Completed:
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
 
 
 async def test_what_is_urgent_does_not_wait_for_all_that_was_claimed_ahead(url: str) -> None:

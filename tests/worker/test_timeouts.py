@@ -5,7 +5,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 
@@ -106,6 +106,35 @@ async def test_each_handler_has_a_time_of_its_own(app: Duetime) -> None:
         "TimeoutError: timed out after 0.3 s",
         "TimeoutError: timed out after 0.1 s",
     ]
+
+
+async def test_one_that_cannot_be_interrupted_takes_nobody_elses_timeout(app: Duetime) -> None:
+    class Stubborn(asyncio.Future[None]):
+        def cancel(self, msg: Any = None) -> bool:
+            raise RuntimeError("not now")
+
+    told: list[dict[str, Any]] = []
+    release: list[Stubborn] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: told.append(context))
+
+    @app.handler(timeout=0.1, retry=Retry.none())
+    async def note(payload: Note) -> None:
+        await asyncio.Event().wait()
+
+    @app.handler(kind="stubborn", timeout=0.1, retry=Retry.none())
+    async def stubborn(payload: Other) -> str:
+        release.append(Stubborn(loop=loop))
+        await release[0]
+        return "at last"
+
+    async with app.worker(), asyncio.timeout(20):
+        made = await app.schedule_many([app.request(one) for one in (Other(), Note(), Note("2"))])
+        late = [await app.wait(one.id) for one in made[1:]]
+        release[0].set_result(None)
+        assert (await app.wait(made[0].id)).result == "at last"
+    assert [one.error for one in late] == ["TimeoutError: timed out after 0.1 s"] * 2
+    assert [str(one["exception"]) for one in told] == ["not now"]
 
 
 async def test_a_handler_that_ends_in_spite_of_its_interruption_has_its_way(app: Duetime) -> None:

@@ -81,8 +81,7 @@ class Completer:
     async def _step_beside(self) -> float:
         if len(self._waiting) < self._batch or not self._sent:
             return NO_HURRY
-        await self._send_next(_is_plain)
-        return 0.0
+        return 0.0 if await self._send_next(_is_plain) else NO_HURRY
 
     async def _gather(self) -> None:
         """Wait a moment for company, one statement for many endings; but not if nothing
@@ -106,16 +105,18 @@ class Completer:
         """A lost one goes alone: what became of its action since may be among the others."""
         return 1 if sort is _is_lost else self._batch
 
-    async def _send_next(self, sort: Sort) -> None:
+    async def _send_next(self, sort: Sort) -> bool:
+        """Whether there was any."""
         batch = list(islice(filter(sort, self._waiting), self._most(sort)))
         if not batch:
-            return
+            return False
         for held in batch:
             self._sent[held] = self._waiting.pop(held)
         try:
             await self._send(batch)
         finally:
             self._take_back(batch)
+        return True
 
     def _take_back(self, batch: Sequence[Held]) -> None:
         """What has no answer is sent again: nobody but us knows of it."""

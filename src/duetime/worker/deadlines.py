@@ -79,9 +79,12 @@ class Deadlines:
     def _pass(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer, self._next = None, math.inf
         over = loop.time() + EARLY
-        for others in self._by_length.values():
-            while others and (first := next(iter(others))).at <= over:
-                first.pass_()
-        left = [next(iter(others)).at for others in self._by_length.values() if others]
-        if left:
-            self._arm(loop, min(left))
+        try:
+            for others in self._by_length.values():
+                while others and (first := next(iter(others))).at <= over:
+                    first.pass_()
+        finally:
+            # Whatever a handler waits for may refuse to be cancelled: the next are not to blame.
+            left = [next(iter(others)).at for others in self._by_length.values() if others]
+            if left:
+                self._arm(loop, min(left))

@@ -132,13 +132,20 @@ class Transacting:
         try:
             done = await self._complete(ending)
         except Exception as error:
+            await self._refuse_own_commit(error)
             if not self._transaction.met_another(error):
                 raise
             await self._roll_back()
-            return _given_back("its completion met a lock", error)
+            return _given_back("its completion met a lock, or its session lost a plan", error)
         accepted = ending.id in done.ended
         await (self._commit(ending) if accepted else self._roll_back())
         return Recorded(ending, accepted, done)
+
+    async def _refuse_own_commit(self, error: Exception) -> None:
+        """What the handler committed by itself must not be done again, whatever became of the
+        completion."""
+        if not isinstance(error, OwnCommit) and await self._transaction.ended_early(self._hop):
+            raise OwnCommit from error
 
     async def _complete(self, ending: Ending) -> Completed:
         """The last statement, fenced: only for it is the action's row locked."""

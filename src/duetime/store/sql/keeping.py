@@ -7,7 +7,10 @@ transaction may meet another session. Such a pooler tells its clients a process 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
 
 import psycopg
 
@@ -16,6 +19,32 @@ import psycopg
 STALE = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.FeatureNotSupported)
 # psycopg prepares on its own what it saw so often; we say ourselves what is worth it.
 ONLY_WHEN_ASKED = sys.maxsize
+
+
+# Those of sessions that are lent to others in between.
+_keepers: WeakSet[psycopg.Connection[Any] | psycopg.AsyncConnection[Any]] = WeakSet()
+
+
+@contextmanager
+def keeping(
+    connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
+) -> Iterator[None]:
+    """What a handler sends over a connection that it was lent is not kept, whatever it asks for;
+    what we send meanwhile is, if the session is known to keep it."""
+    connection.prepare_threshold = ONLY_WHEN_ASKED if connection in _keepers else None
+    try:
+        yield
+    finally:
+        if connection.prepare_threshold is not None:
+            _keepers.add(connection)
+        connection.prepare_threshold = None
+
+
+def lost_plan(
+    connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], error: BaseException
+) -> bool:
+    """Whether this error tells that such a session no longer has what it kept."""
+    return connection in _keepers and isinstance(error, STALE)
 
 
 def notice_session(

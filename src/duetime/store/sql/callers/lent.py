@@ -12,7 +12,7 @@ from duetime.store.flow import Rows
 from duetime.store.sql.callers.base import Render, Step
 from duetime.store.sql.callers.psycopg import AsyncPsycopgCaller, PsycopgCaller, plain
 from duetime.store.sql.drive import Pinned
-from duetime.store.sql.keeping import notice_session
+from duetime.store.sql.keeping import keeping, notice_session
 from duetime.store.sql.pipelines import sent_whole
 from duetime.store.sql.pools import AsyncConnection, AsyncCursor, Connection, Cursor
 
@@ -24,12 +24,13 @@ class LentCaller(PsycopgCaller):
         if not isinstance(step, Pinned):
             return super().answer(step, render)
         told, found = self._cursor(), self._cursor()
-        with self._connection.pipeline() as pipeline:
-            sent_whole(pipeline)
-            for cursor, one in ((told, step.settings), (found, step.statement)):
-                text, params = render(one)
-                cursor.execute(text.encode(), params, prepare=True)
-        return both(self._connection, told.fetchall(), found.fetchall())
+        with keeping(self._connection):
+            with self._connection.pipeline() as pipeline:
+                sent_whole(pipeline)
+                for cursor, one in ((told, step.settings), (found, step.statement)):
+                    text, params = render(one)
+                    cursor.execute(text.encode(), params, prepare=True)
+            return both(self._connection, told.fetchall(), found.fetchall())
 
     def _cursor(self) -> Cursor:
         return plain(psycopg.Cursor(self._connection, row_factory=tuple_row))
@@ -42,12 +43,13 @@ class AsyncLentCaller(AsyncPsycopgCaller):
         if not isinstance(step, Pinned):
             return await super().answer(step, render)
         told, found = self._cursor(), self._cursor()
-        async with self._connection.pipeline() as pipeline:
-            sent_whole(pipeline)
-            for cursor, one in ((told, step.settings), (found, step.statement)):
-                text, params = render(one)
-                await cursor.execute(text.encode(), params, prepare=True)
-        return both(self._connection, await told.fetchall(), await found.fetchall())
+        with keeping(self._connection):
+            async with self._connection.pipeline() as pipeline:
+                sent_whole(pipeline)
+                for cursor, one in ((told, step.settings), (found, step.statement)):
+                    text, params = render(one)
+                    await cursor.execute(text.encode(), params, prepare=True)
+            return both(self._connection, await told.fetchall(), await found.fetchall())
 
     def _cursor(self) -> AsyncCursor:
         return plain(psycopg.AsyncCursor(self._connection, row_factory=tuple_row))

@@ -29,6 +29,7 @@ class OwnJoined(SqlJoined, LastJoined):
         self._deadline = deadline
         self._calls: list[Callable[[], None]] = []
         self._last: Flow[Any] | None = None
+        self._question: Flow[bool] | None = None
         self._mark: str | None = None
 
     def marker(self) -> tuple[bytes, Params]:
@@ -48,7 +49,8 @@ class OwnJoined(SqlJoined, LastJoined):
 
     def unmarked(self) -> Flow[bool]:
         """Whether it is another transaction by now."""
-        return Flow(self._lacks_mark, Mode.read)
+        self._question = Flow(self._lacks_mark, Mode.read)
+        return self._question
 
     def _lacks_mark(self) -> Steps[bool]:
         if self._mark is None:
@@ -59,7 +61,8 @@ class OwnJoined(SqlJoined, LastJoined):
     def was_committed(self) -> Flow[bool]:
         """Whether it was committed, where an error keeps it from telling more: to be asked over
         the same connection once whatever was open there has been rolled back."""
-        return Flow(self._kept_mark, Mode.read)
+        self._question = Flow(self._kept_mark, Mode.read)
+        return self._question
 
     def _kept_mark(self) -> Steps[bool]:
         if self._mark is None:
@@ -78,7 +81,7 @@ class OwnJoined(SqlJoined, LastJoined):
             return self.perform_blocking(flow)
 
     def _steps(self, flow: Flow[T]) -> Driven[Step, T]:
-        if self._last not in (None, flow):
+        if self._last not in (None, flow) and flow is not self._question:
             raise ConfigError(
                 "a task that a transactional=True handler started called a verb after the handler "
                 "had returned: its transaction is over; await the task inside the handler, or "

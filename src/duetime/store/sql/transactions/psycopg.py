@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Coroutine
-from contextlib import AbstractContextManager, AsyncExitStack, ExitStack
+from collections.abc import Coroutine, Iterator
+from contextlib import AbstractContextManager, AsyncExitStack, ExitStack, contextmanager
 from typing import Any, TypeVar
 
 import psycopg
@@ -17,8 +17,10 @@ from psycopg.rows import tuple_row
 
 from duetime.store.flow import Flow
 from duetime.store.sql.callers.lent import AsyncLentCaller, LentCaller
+from duetime.store.sql.callers.psycopg import plain
 from duetime.store.sql.deadline import loop_deadline, sever, thread_deadline
 from duetime.store.sql.joined import Host
+from duetime.store.sql.keeping import lost_plan
 from duetime.store.sql.pipelines import sent_whole
 from duetime.store.sql.pools import AsyncConnection, AsyncCursor, Connection, Cursor, Pools
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
@@ -35,10 +37,10 @@ INTERRUPTING = 6.0
 
 # As DISCARD ALL, but what the driver prepared is kept: to plan a completion takes the server
 # longer than all else that is asked of it. What a handler prepared by a statement is told last.
-CLEAR = b"""
+CLEAR = rb"""
 CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *;
 SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES;
-SELECT count(*) FROM pg_prepared_statements WHERE from_sql
+SELECT count(*) FROM pg_prepared_statements WHERE from_sql OR name NOT LIKE '\_pg3\_%'
 """
 
 
@@ -84,6 +86,11 @@ class OfPsycopg(OwnTransaction):
     def broken(self, error: BaseException) -> bool:
         return self._connection is None or self._connection.closed
 
+    def met_another(self, error: BaseException) -> bool:
+        """Or a handler made the session forget the plan of the completion."""
+        stale = self._connection is not None and lost_plan(self._connection, error)
+        return super().met_another(error) or stale
+
     async def ended_early(self, hop: Hop) -> bool:
         match self._status():
             case TransactionStatus.INTRANS:
@@ -125,7 +132,7 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
         with self._deadline(), connection.pipeline() as pipeline:
             sent_whole(pipeline)
             self._block.__enter__()
-            psycopg.Cursor(connection).execute(*self.joined.marker())
+            plain(psycopg.Cursor(connection)).execute(*self.joined.marker())
         return connection
 
     async def _is_unmarked(self, hop: Hop) -> bool:
@@ -156,7 +163,7 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
     def _close(self) -> None:
         with self._stack:
             if self._connection is not None and not self._connection.closed:
-                with self._deadline():
+                with self._deadline(), closed_if_it_fails(self._connection):
                     self._clear(self._connection)
 
     def _deadline(self) -> AbstractContextManager[None]:
@@ -171,7 +178,7 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
             connection.close()
             return
         connection.autocommit = True
-        found = psycopg.Cursor(connection).execute(CLEAR)
+        found = psycopg.Cursor(connection).execute(CLEAR, prepare=False)
         if _left_plans(found):
             connection.close()
 
@@ -200,7 +207,7 @@ class AsyncPsycopgTransaction(OfPsycopg):
             async with connection.pipeline() as pipeline:
                 sent_whole(pipeline)
                 await self._block.__aenter__()
-                await psycopg.AsyncCursor(connection).execute(*self.joined.marker())
+                await plain(psycopg.AsyncCursor(connection)).execute(*self.joined.marker())
         return connection
 
     async def work(self, call: Coroutine[Any, Any, T]) -> T:
@@ -239,7 +246,7 @@ class AsyncPsycopgTransaction(OfPsycopg):
     async def close(self, hop: Hop) -> None:
         async with self._stack:
             if self._connection is not None and not self._connection.closed:
-                with self._deadline():
+                with self._deadline(), closed_if_it_fails(self._connection):
                     await self._clear(self._connection)
 
     def _deadline(self) -> AbstractContextManager[None]:
@@ -255,9 +262,19 @@ class AsyncPsycopgTransaction(OfPsycopg):
             await connection.close()
             return
         await connection.set_autocommit(True)
-        found = await psycopg.AsyncCursor(connection).execute(CLEAR)
+        found = await psycopg.AsyncCursor(connection).execute(CLEAR, prepare=False)
         if _left_plans(found):
             await connection.close()
+
+
+@contextmanager
+def closed_if_it_fails(connection: Connection | AsyncConnection) -> Iterator[None]:
+    """A session that could not be cleared is not for the next handler."""
+    try:
+        yield
+    except BaseException:
+        connection.pgconn.finish()
+        raise
 
 
 def _left_plans(cursor: Cursor | AsyncCursor) -> bool:
