@@ -60,8 +60,9 @@ class JobNotFound(DuetimeError):
     def __init__(self, name: str, known: Iterable[str] = ()) -> None:
         guess = did_you_mean(name, {*known} - {name})
         super().__init__(
-            f"no job {name!r}{guess}: it was never declared or put, was "
-            "removed (app.jobs.restore brings it back), or belongs to another tenant (pass tenant=)"
+            f"no job {name!r}{guess}: it was never put, or no worker that declares it has run, or "
+            "it was removed (app.jobs.restore brings it back), or belongs to another tenant (pass "
+            "tenant=)"
         )
         self.name = name
 

@@ -41,9 +41,12 @@ def test_a_signal_lets_the_running_handler_finish(
     )
     worker = start("worker", shop)
     said = read_until(worker, "watching x")
+    # As where a shell and its child both get it, and the shell hands it on.
+    worker.send_signal(number)
     worker.send_signal(number)
     _, err = worker.communicate(timeout=30)
     assert worker.returncode == 0
+    assert "1 running, which have" in err
     assert said.startswith(f"duetime worker on {url}: all queues (100 slots); kinds: mail, watch\n")
     assert "duetime.worker: worker " in err
     assert "stopped" in err

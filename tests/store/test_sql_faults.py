@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -31,6 +32,10 @@ from store.sql_kit import (
     sessions,
     waiting,
 )
+
+
+def host_of(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 class TestLostConnections:
@@ -174,6 +179,22 @@ class TestErrors:
         store = PostgresStore(postgres_url + "_not_there")
         with pytest.raises(StoreUnavailable, match="does not exist"):
             await store.perform(store.find(Filter()))
+        for who in ("nobody", "nobody:wrong"):
+            url = urlsplit(postgres_url)._replace(netloc=f"{who}@{host_of(postgres_url)}").geturl()
+            with pytest.raises(StoreUnavailable, match="check user and password in the URL"):
+                await PostgresStore(url).perform(store.find(Filter()))
+
+    async def test_a_database_that_knows_no_encoding_keeps_text(self, postgres_url: str) -> None:
+        name = f"ascii_{uuid4().hex}"
+        made = "ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0"
+        with another(postgres_url) as admin:
+            admin.execute(f"CREATE DATABASE {name} {made}".encode())
+            store = PostgresStore(urlsplit(postgres_url)._replace(path=f"/{name}").geturl())
+            await store.perform(store.add([new(correlation_id="Zoë ☃")], "return"))
+            [found] = await store.perform(store.find(Filter(correlation_id="Zoë ☃")))
+            store.close()
+            admin.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
+        assert found.correlation_id == "Zoë ☃"
 
     async def test_data_that_cannot_be_stored(self, store: PostgresStore) -> None:
         for bad in ("a\x00b", "\ud800"):

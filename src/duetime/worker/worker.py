@@ -275,6 +275,13 @@ class Worker:
 
     async def _stop(self) -> None:
         sweep, claim, complete, prune, chain, tick, seed, beside = self._tasks
+        running = sum(pool.running for pool in self._pools)
+        log.info(
+            "worker %s stops: %d running, which have %g s to end",
+            self.id,
+            running,
+            self._settings.grace,
+        )
         self._claimer.stopping = True
         for first in (self._claimer, self._ticker, self._seeder):
             first.service.stop()

@@ -14,6 +14,10 @@ FAULTS = (psycopg.Error, UnicodeError)
 NO_DATABASE = "3D000"
 # A refused connection carries no code: the server's words are all there is.
 NO_DATABASE_SAID = re.compile(r'FATAL: +database ".*" does not exist')
+LOGIN_REFUSED_SAID = re.compile(
+    r'FATAL: +(password authentication failed|role ".*" does not exist|no pg_hba.conf entry)'
+    "|no password supplied"
+)
 SHUTTING_DOWN = {"57P01", "57P02", "57P03"}
 
 
@@ -54,6 +58,10 @@ def explain(error: Exception, where: str) -> DuetimeError:
         case _ if state == NO_DATABASE or NO_DATABASE_SAID.search(str(error)):
             return StoreUnavailable(
                 f"{where} does not exist: create it, or check its name in the URL"
+            )
+        case _ if LOGIN_REFUSED_SAID.search(str(error)):
+            return StoreUnavailable(
+                f"{where} refused the login: {said}; check user and password in the URL"
             )
         case _ if is_lost(error):
             return StoreUnavailable(

@@ -30,6 +30,8 @@ class Server:
         defaults: dict[str, str | int | None] = {
             "connect_timeout": max(2, math.ceil(timeout)),
             "application_name": application_name,
+            # What the database's own says may be nothing at all (SQL_ASCII).
+            "client_encoding": "utf8",
             **KEEPALIVES,
         }
         self._conninfo = make_conninfo("", **{**defaults, **given})
