@@ -29,6 +29,8 @@ DUTY = 4
 # again, but less and less often.
 FIRST_GAP = 0.005
 LONGEST_GAP = 1.0
+# So many of those that were lost are named in the log.
+SHOWN = 3
 
 
 class Sweeper:
@@ -176,6 +178,9 @@ class Sweeper:
             return 0
         endings = {e.id: decide_loss(e) for e in lost}
         freed = await self._free(list(endings.values()))
+        if freed:
+            some = ", ".join(sorted(map(str, freed))[:SHOWN])
+            log.warning("leases ran out, of workers that vanished: %d (%s)", len(freed), some)
         for action_id in freed:
             await self._lost(endings[action_id])
         return len(freed)
