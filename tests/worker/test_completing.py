@@ -121,7 +121,9 @@ async def test_an_action_that_cannot_be_ended_holds_up_no_other() -> None:
     assert (await app.get(made[1].id)).state is State.running
 
 
-async def test_an_action_that_cannot_be_rescued_holds_up_no_other() -> None:
+async def test_an_action_that_cannot_be_rescued_holds_up_no_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     store = Stubborn()
     app = Duetime(store=store)
     app.payload(Note, kind="note")
@@ -132,6 +134,8 @@ async def test_an_action_that_cannot_be_rescued_holds_up_no_other() -> None:
         while [(await app.get(made[n].id)).losses for n in (0, 2)] != [1, 1]:  # noqa: ASYNC110
             await asyncio.sleep(0)
     assert (await app.get(made[1].id)).losses == 0
+    told = f"leases ran out, of workers that vanished: 2 ({made[0].id}, {made[2].id})"
+    assert told in [record.getMessage() for record in caplog.records]
 
 
 async def test_a_store_that_refuses_everything_for_a_while_changes_no_outcome(
