@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import os
 import random
 import signal
@@ -46,9 +45,6 @@ if TYPE_CHECKING:
     from duetime.worker.worker import Worker
 
 log = logging.getLogger("duetime.worker")
-
-# Whoever starts a process may hand on a signal that its group gets, too: that is no second one.
-SAME_SIGNAL = 0.1
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
@@ -243,16 +239,12 @@ class Duetime(Declaring):
         """Run a worker until SIGTERM or SIGINT, then stop in order; a second signal exits."""
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
-        again_from = math.inf
 
         def asked() -> None:
-            nonlocal again_from
-            if loop.time() >= again_from:
+            if stop.is_set():
                 log.warning("a second signal: what still runs is left to other workers")
                 os._exit(1)
-            if not stop.is_set():
-                again_from = loop.time() + SAME_SIGNAL
-                stop.set()
+            stop.set()
 
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, asked)

@@ -41,8 +41,6 @@ def test_a_signal_lets_the_running_handler_finish(
     )
     worker = start("worker", shop)
     said = read_until(worker, "watching x")
-    # As where a shell and its child both get it, and the shell hands it on.
-    worker.send_signal(number)
     worker.send_signal(number)
     _, err = worker.communicate(timeout=30)
     assert worker.returncode == 0
