@@ -1,6 +1,6 @@
 """When the time of handlers is over: one timer for all of them.
 
-Nearly every run ends long before its time is over. A timer for each took as long as all else
+Nearly every run ends long before its time is over. A timer for each took half as long as all else
 that a worker does for a run.
 """
 

@@ -1,6 +1,6 @@
 """Connections of our own that a handler was lent: psycopg 3, blocking and async.
 
-Nobody else gave them types or plans of their own, so they keep ours.
+Their sessions come back to us, so they may keep plans of ours.
 """
 
 from __future__ import annotations

@@ -34,8 +34,7 @@ class OwnJoined(SqlJoined, LastJoined):
 
     def marker(self) -> tuple[bytes, Params]:
         """What marks it, where that can be sent along with what begins it."""
-        self._mark = uuid4().hex
-        text, params = self._render()(Statement("mark", {"mark": self._mark}))
+        text, params = self._render()(self._new_mark())
         return text.encode(), params
 
     def marking(self) -> Flow[None]:
@@ -44,8 +43,11 @@ class OwnJoined(SqlJoined, LastJoined):
 
     def _set_mark(self) -> Steps[None]:
         if self._caller.dialect == "postgres":
-            self._mark = uuid4().hex
-            yield Statement("mark", {"mark": self._mark})
+            yield self._new_mark()
+
+    def _new_mark(self) -> Statement:
+        self._mark = uuid4().hex
+        return Statement("mark", {"mark": self._mark})
 
     def unmarked(self) -> Flow[bool]:
         """Whether it is another transaction by now."""
