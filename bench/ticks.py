@@ -1,4 +1,4 @@
-"""Trials of many jobs that are due in the same second."""
+"""Trials of many jobs: due in the same second, and not due at all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
+from costs import statements
 from trial import Goal, Spot, Take, Trial
 
 from duetime import Context, Duetime, Instants
@@ -60,6 +61,22 @@ async def _ticks(url: str, count: int, workers: int) -> Taken:
     return {"seeded s": seeded, "last start s": max(late), "twice ticks": twice}
 
 
+def idle(count: int) -> Take:
+    """What a worker with so many jobs, of which none is due for long, asks of PostgreSQL."""
+
+    async def take(spot: Spot) -> Taken:
+        app = Duetime(spot.url)
+        for number in range(count):
+            app.job("0 0 29 2 *", name=f"bench-idle-{number}")(nothing)
+        async with app, app.worker():
+            return await statements(spot)
+
+    return take
+
+
+def nothing() -> None: ...
+
+
 JOBS = Trial(
     "jobs",
     "10,000 jobs due at one instant",
@@ -73,4 +90,19 @@ JOBS = Trial(
     ],
     rounds=1,
 )
-TRIALS = [JOBS]
+IDLE = Trial(
+    "jobs-idle",
+    "statements of a worker with jobs that are not due",
+    {"ten": idle(10), "10,000": idle(10_000)},
+    [
+        Goal(
+            "10,000 jobs ask no more than ten",
+            ("10,000", "statements /min"),
+            1.1,
+            to=("ten", "statements /min"),
+            most=True,
+        )
+    ],
+    rounds=1,
+)
+TRIALS = [JOBS, IDLE]

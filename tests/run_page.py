@@ -1,6 +1,7 @@
 """Run the code blocks of one Markdown page: `python tests/run_page.py PAGE [POSTGRES_URL]`.
 
-Blocks run in order in an empty directory. Comments before a block say what to do with it:
+Blocks run in order in the current directory, which should be an empty one. Comments before a block
+say what to do with it:
 
     <!-- new -->               python: forget what earlier blocks defined
     <!-- file: app.py -->      write the block to this file instead of running it
@@ -213,9 +214,24 @@ def run_apart(
     python: str = sys.executable,
     timeout: float = 120.0,
 ) -> str:
-    """Run a page in a process that ends with all it started; return what it printed."""
+    """Run a page in a process that ends with all it started; return what it printed. One that
+    leaves a database behind is run again, where it was: so do its readers."""
+    with tempfile.TemporaryDirectory() as directory:
+        output = run_once(page, postgres_url, python, timeout, directory)
+        if postgres_url or any(Path(directory).rglob("*.db")):
+            try:
+                output += run_once(page, postgres_url, python, timeout, directory)
+            except PageError as error:
+                raise PageError(f"run a second time, on the same database: {error}") from None
+    return output
+
+
+def run_once(
+    page: Path, postgres_url: str | None, python: str, timeout: float, directory: str
+) -> str:
     process = subprocess.Popen(
         [python, __file__, str(page), *([postgres_url] if postgres_url else [])],
+        cwd=directory,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -241,14 +257,12 @@ def main(page: str, postgres_url: str | None = None) -> None:
         del os.environ[name]
     os.environ.pop("COLUMNS", None)  # commands print whole lines, however wide a window is
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    with tempfile.TemporaryDirectory() as directory:
-        os.chdir(directory)
-        # Examples import what they wrote here, and nothing that lies beside this file.
-        sys.path[0] = directory
-        try:
-            run_page(path, postgres_url)
-        except PageError as error:
-            sys.exit(str(error))
+    # Examples import what they wrote here, and nothing that lies beside this file.
+    sys.path[0] = os.getcwd()
+    try:
+        run_page(path, postgres_url)
+    except PageError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":

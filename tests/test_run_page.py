@@ -84,6 +84,10 @@ BAD = {
     "no reason": ("<!-- fragment -->\n```python\n```", "page.md:3: a fragment needs a reason"),
     "nothing to add to": ("<!-- append: a.py -->\n```python\n```", "page.md:3: there is no a.py"),
     "no end": ("\n```python\n", "page.md:2: the block never ends"),
+    "a second run": (
+        "```python\nopen('shop.db', 'x')\n```",
+        "run a second time, on the same database: ",
+    ),
 }
 
 
@@ -99,6 +103,10 @@ def test_a_page_that_hangs_is_ended(tmp_path: Path) -> None:
     page = page_of(tmp_path, "```python\nimport threading\nthreading.Event().wait()\n```")
     with pytest.raises(PageError, match="still ran after"):
         run_apart(page, timeout=1.0)
+
+
+def test_without_a_database_it_is_run_once(tmp_path: Path) -> None:
+    assert run_apart(page_of(tmp_path, "```python\nprint(1)\nopen('notes', 'x')\n```")) == "1\n"
 
 
 def test_postgres_blocks_get_a_database(tmp_path: Path, postgres_url: str) -> None:

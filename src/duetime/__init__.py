@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from duetime.model.every import Every
     from duetime.model.instants import Instants
     from duetime.model.job import Overlap
+    from duetime.model.job_stats import JobStats
     from duetime.model.job_view import Job, JobState
     from duetime.model.lane import Priority
     from duetime.model.misfire import Misfire
@@ -66,6 +67,7 @@ __all__ = [
     "JobRecovered",
     "JobResumed",
     "JobState",
+    "JobStats",
     "JobWriter",
     "LivingWorker",
     "Misfire",
@@ -107,6 +109,7 @@ _HOMES = {
     "duetime.model.every": ["Every"],
     "duetime.model.instants": ["Instants"],
     "duetime.model.job": ["Overlap"],
+    "duetime.model.job_stats": ["JobStats"],
     "duetime.model.job_view": ["Job", "JobState"],
     "duetime.model.lane": ["Priority"],
     "duetime.model.misfire": ["Misfire"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import random
 import signal
@@ -20,11 +21,13 @@ from duetime.awaiting import Jobs, awaited
 from duetime.client import Client
 from duetime.config import Settings, load, whole
 from duetime.declaring import Declaring
+from duetime.errors import WaitTimeout
 from duetime.events import Event, Events, TransitionApplied
 from duetime.jobs import JobClient
 from duetime.model.action import Action
 from duetime.model.chain import On
 from duetime.model.clock import Clock, SystemClock
+from duetime.model.duration import seconds
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import Priority
 from duetime.model.payload import Payloads
@@ -35,7 +38,7 @@ from duetime.stores import open_store
 from duetime.sync import SyncDuetime, pauses
 from duetime.telemetry.meters import Meters
 from duetime.worker.handler import Handlers
-from duetime.worker.memory import freeze
+from duetime.worker.memory import quieten
 from duetime.worker.parts import Companion, Parts, WorkerSettings
 from duetime.worker.slots import Queues
 
@@ -116,6 +119,7 @@ class Duetime(Declaring):
     find = awaited(Client.find)
     runs = awaited(Client.runs)
     stats = awaited(Client.stats)
+    _lacking = awaited(Client.lacking)
 
     async def wait(
         self,
@@ -125,13 +129,13 @@ class Duetime(Declaring):
         tenant: TenantArgument = AMBIENT,
     ) -> Action:
         """The finished action; WaitTimeout if it is not finished in time."""
-        for pause in pauses(action_id, timeout):
+        limit = math.inf if timeout is None else seconds("timeout", timeout)
+        for pause in pauses(limit):
+            await asyncio.sleep(pause)
             action = await self.get(action_id, tenant=tenant)
             if action.state.finished:
                 return action
-            pause.state = action.state
-            await asyncio.sleep(pause.seconds)
-        raise AssertionError("pauses ends by raising")
+        raise WaitTimeout(action_id, limit, action.state, await self._lacking(action.kind))
 
     def request(
         self,
@@ -252,7 +256,7 @@ class Duetime(Declaring):
             async with self:
                 worker = self.worker(concurrency=concurrency, queues=queues)
                 # Not sooner: the first worker brings modules, which are to be set aside, too.
-                freeze()
+                quieten()
                 async with worker:
                     await stop.wait()
         finally:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -49,6 +50,7 @@ from duetime.model.duration import instant
 from duetime.model.filter import Filter, from_cursor, page_limit, to_cursor
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.key import IfExists
+from duetime.model.lack import lack
 from duetime.model.lane import Priority
 from duetime.model.name import check_optional
 from duetime.model.payload import maybe_json
@@ -307,6 +309,10 @@ class Client:
         before = to_micros(self._clock.now())
         return Plan(flow, lambda counted: self._stats(counted, before))
 
+    def lacking(self, kind: str) -> Plan[str | None]:
+        """What is missing for an action of this kind to be run; None if nothing is."""
+        return Plan(self._store.workers(self._alive), lambda living: lack(kind, living))
+
     # -- from what a store gave to what users see ------------------------------------
 
     def _added(self, added: Sequence[Added], payloads: Sequence[object]) -> list[Action]:
@@ -341,10 +347,7 @@ class Client:
         self._count_cancelled(settled)
 
     def _count_scheduled(self, stored: Iterable[NewAction | Record]) -> None:
-        counted: dict[tuple[str, str | None], int] = {}
-        for one in stored:
-            what = (one.kind, one.tenant)
-            counted[what] = counted.get(what, 0) + 1
+        counted = Counter((one.kind, one.tenant) for one in stored)
         for (kind, tenant), count in counted.items():
             self._meters.scheduled(kind, tenant, count)
 

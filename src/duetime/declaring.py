@@ -80,6 +80,7 @@ class Declaring:
             )
             self._handle(entry, function, retry, timeout, scope, transactional)
             self.parts.payloads.keep(entry)
+            self.parts.declarations.tell()
             return function
 
         return declare
@@ -122,10 +123,9 @@ class Declaring:
         tenant: str | None = None,
         transactional: bool = False,
     ) -> Callable[[F], F]:
-        """Declare a job: the function, returned unchanged, runs at every tick of a cron string,
-        a rule such as Every(minutes=5), or a list of them. `name` is `{module}-{action}` in
-        kebab-case. If the first parameter is a dataclass or pydantic model, it gets `payload`.
-        Workers seed declared jobs when they start."""
+        """Declare a job: the function, returned unchanged, runs at every tick of a cron string, a
+        rule such as Every(minutes=5), or a list. `name` is `{module}-{action}` in kebab-case. A
+        first parameter that is data gets `payload`. Workers seed it, those that run already too."""
         given = JobArguments(
             name=name,
             recurrence=recurrence,
@@ -146,6 +146,7 @@ class Declaring:
             self._handle(entry, function, retry, timeout, scope, transactional)
             self.parts.payloads.keep_job(entry)
             self.parts.jobs.add(definition)
+            self.parts.declarations.tell()
             return function
 
         return declare
@@ -229,6 +230,7 @@ class Declaring:
         self._handle(entry, function, retry, timeout, scope, transactional=False)
         self.parts.payloads.keep_job(entry)
         self.parts.outbox.add(event, entry)
+        self.parts.declarations.tell()
 
     def _admit_subscriber(self, event: type[Event]) -> None:
         """ConfigError if its actions could not be written with what it is to be told of."""

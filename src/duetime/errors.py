@@ -176,14 +176,16 @@ class LeaseLost(DuetimeError):
 
 
 class WaitTimeout(DuetimeError, TimeoutError):
-    """The action did not finish while we waited; it goes on."""
+    """The action did not finish while we waited; it goes on, unless something is `lacking`."""
 
-    def __init__(self, action_id: UUID, timeout: float, state: str) -> None:
-        super().__init__(
-            f"action {action_id} is still {state} after {timeout:g} s; it goes on, wait again"
-        )
+    def __init__(
+        self, action_id: UUID, timeout: float, state: str, lacking: str | None = None
+    ) -> None:
+        outlook = "; it goes on, wait again" if lacking is None else f", and {lacking}"
+        super().__init__(f"action {action_id} is still {state} after {timeout:g} s{outlook}")
         self.action_id = action_id
         self.state = state
+        self.lacking = lacking
 
 
 class SweepFailed(DuetimeError):

@@ -138,39 +138,30 @@ class SyncDuetime:
     find = blocking(Client.find)
     runs = blocking(Client.runs)
     stats = blocking(Client.stats)
+    _lacking = blocking(Client.lacking)
 
     def wait(
         self, action_id: UUID, *, timeout: Delay | None = None, tenant: TenantArgument = AMBIENT
     ) -> Action:
         """The finished action; WaitTimeout if it is not finished in time."""
-        for pause in pauses(action_id, timeout):
+        limit = math.inf if timeout is None else seconds("timeout", timeout)
+        for pause in pauses(limit):
+            time.sleep(pause)
             action = self.get(action_id, tenant=tenant)
             if action.state.finished:
                 return action
-            pause.state = action.state
-            time.sleep(pause.seconds)
-        raise AssertionError("pauses ends by raising")
+        raise WaitTimeout(action_id, limit, action.state, self._lacking(action.kind))
 
     def close(self) -> None:
         """Let go of connections and threads; the app may be used again."""
         self._store.close()
 
 
-class Pause:
-    """How long to sleep before asking again."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.005
-        self.state = "unfinished"
-
-
-def pauses(action_id: UUID, timeout: Delay | None) -> Iterator[Pause]:
-    """Longer and longer pauses, at most a quarter of a second; raises when time is up."""
-    limit = math.inf if timeout is None else seconds("timeout", timeout)
-    ends = monotonic() + limit
-    pause = Pause()
-    while True:
-        yield pause
-        if monotonic() >= ends:
-            raise WaitTimeout(action_id, limit, pause.state)
-        pause.seconds = min(pause.seconds * 1.5, 0.25, max(ends - monotonic(), 0.001))
+def pauses(limit: float) -> Iterator[float]:
+    """How long to sleep before asking again: not at all, then longer and longer, at most a
+    quarter of a second, until time is up."""
+    ends, pause = monotonic() + limit, 0.005
+    yield 0.0
+    while (left := ends - monotonic()) > 0:
+        yield min(pause, max(left, 0.001))
+        pause = min(pause * 1.5, 0.25)

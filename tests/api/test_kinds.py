@@ -195,6 +195,10 @@ async def test_data_that_no_longer_fits_fails_with_its_reason_and_can_be_retried
         assert (failed.state, failed.attempt) == (State.failed, 1)
         assert str(failed.error).startswith("InvalidPayload: ")
         assert "first: Field required" in str(failed.error)
+        assert "if V2 has changed since it was stored, declare the kind with version=2 and " in str(
+            failed.error
+        )
+        assert "upgrades={1: f}, deploy, and retry the action" in str(failed.error)
         assert failed.payload == {"name": "ann"}
         assert (await app.get(good.id)).state is State.succeeded
         assert [a.id for a in await app.find()] == [good.id, bad.id]
@@ -223,7 +227,39 @@ async def test_an_upgrade_that_raises_fails_the_action_with_its_reason(shop: Sho
         assert failed.state is State.failed
         assert "InvalidPayload" in str(failed.error)
         assert "upgrade from version 1" in str(failed.error)
+        assert "the kind is at version 2: let upgrades={1: f} make it fit" in str(failed.error)
         assert (await app.get(good.id)).state is State.succeeded
+
+
+async def test_a_version_that_nothing_bridges_names_the_upgrade(shop: Shop) -> None:
+    bad = await stored(shop, V1("ann"), "person")
+    async with shop.deploy() as app:
+
+        @app.handler(kind="person", version=3)
+        async def person(payload: V2) -> None: ...
+
+        await app.testing.drain()
+        told = str((await app.get(bad.id)).error)
+        assert "stored in version 1, and the kind is at version 3: let upgrades={1: f}" in told
+
+
+async def test_the_payload_of_a_job_has_no_upgrades(shop: Shop) -> None:
+    async with shop.deploy() as app:
+        app.job("0 * * * *", name="shop-greet", payload=V1("ann"))(takes_v1)
+        await app.testing.drain()
+        made = await app.jobs.trigger("shop-greet")
+    async with shop.deploy() as app:
+        app.job("0 * * * *", name="shop-greet", payload=V2("a", "b"))(takes_v2)
+        await app.testing.drain()
+        told = str((await app.get(made.id)).error)
+        assert "if V2 has changed since it was stored, give new fields a default" in told
+        assert "upgrades" not in told
+
+
+async def takes_v1(payload: V1) -> None: ...
+
+
+async def takes_v2(payload: V2) -> None: ...
 
 
 async def test_a_payload_class_that_raises_anything_spoils_no_page(shop: Shop) -> None:

@@ -203,6 +203,35 @@ async def test_wait_gives_up_in_time_and_names_the_state(
         app.sync.wait(action.id, timeout=timeout)
 
 
+async def test_wait_says_that_no_worker_is_alive(app: Duetime) -> None:
+    action = await app.schedule(Note())
+    said = "no worker is alive that could run it: start one with `duetime worker module:app`"
+    with pytest.raises(WaitTimeout, match=said) as caught:
+        await app.wait(action.id, timeout=0)
+    assert "it goes on" not in str(caught.value)
+    with pytest.raises(WaitTimeout, match=said):
+        app.sync.wait(action.id, timeout=0)
+
+
+async def test_wait_says_that_no_living_worker_knows_the_kind(real_app: Duetime) -> None:
+    real_app.payload(Note, kind="note")
+    action = await real_app.schedule(Note(), delay=60)
+    async with real_app.worker():
+        with pytest.raises(WaitTimeout, match="living worker has no handler for kind 'note'"):
+            await real_app.wait(action.id, timeout=0)
+
+
+async def test_wait_says_that_what_lives_goes_on(real_app: Duetime) -> None:
+    @real_app.handler(kind="note")
+    async def note(payload: Note) -> None: ...
+
+    action = await real_app.schedule(Note(), delay=60)
+    async with real_app.worker():
+        with pytest.raises(WaitTimeout, match="it goes on, wait again") as caught:
+            await real_app.wait(action.id, timeout=0)
+    assert caught.value.lacking is None
+
+
 @pytest.mark.parametrize("timeout", [-1, float("nan"), "soon", True])
 async def test_wait_refuses_a_timeout_that_is_none(memory_app: Duetime, timeout: float) -> None:
     action = await memory_app.schedule(Note(), delay=60)

@@ -4,12 +4,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from api.apps import Note, Other
 from duetime import ANY, Duetime, Priority, State
-from duetime.errors import DuetimeError, InvalidPayload, NaiveDatetime
+from duetime.errors import DuetimeError, InvalidArgument, InvalidPayload, NaiveDatetime
 from duetime.testing import FakeClock
 
 FAR = datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
@@ -171,6 +172,21 @@ async def test_a_thousand_at_once_are_all_there(app: Duetime, clock: FakeClock) 
     assert [a.payload for a in actions] == [Note(str(n)) for n in range(1000)]
     assert await app.testing.drain() == 1000
     assert sorted(ran, key=int) == [str(n) for n in range(1000)]
+
+
+async def test_each_of_many_keeps_its_own_of_two_equal_hours(app: Duetime) -> None:
+    """Python takes them for equal, when clocks go back."""
+    first = datetime(2030, 10, 27, 2, 30, tzinfo=ZoneInfo("Europe/Paris"))
+    second = first.replace(fold=1)
+    assert first == second
+    actions = await app.schedule_many([(Note(), first), (Note(), second)])
+    assert [action.due_at.hour for action in actions if action.due_at] == [0, 1]
+
+
+async def test_each_of_many_is_checked_though_it_is_equal_to_another(app: Duetime) -> None:
+    asked = [app.request(Note(), delay=delay) for delay in (1, True)]
+    with pytest.raises(InvalidArgument, match="delay=True"):
+        await app.schedule_many(asked)
 
 
 async def test_each_of_many_keeps_its_own_labels(app: Duetime) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from api.apps import Note, Other
 from awaiting import until
-from duetime import ANY, Duetime, Parked
+from duetime import ANY, Duetime, Every, Parked
 from duetime.model.stats import clock_offset
 from duetime.testing import FakeClock
 
@@ -61,6 +61,24 @@ async def test_living_workers_and_what_they_do_not_know(real_app: Duetime) -> No
     assert found.unknown_kinds == ("note",)
     assert abs(found.clock_offset) < 5
     assert (await real_app.stats()).workers == ()
+
+
+async def test_jobs_and_what_is_the_matter_with_them(app: Duetime, clock: FakeClock) -> None:
+    app.handler(kind="note")(takes_note)
+    for name in ("note-1", "note-2", "note-3"):
+        await app.jobs.put(name, Every(minutes=1), payload=Note())
+    await app.jobs.pause("note-3")
+    clock.advance(minutes=3)
+    found = (await app.stats()).jobs
+    assert (found.scheduled, found.paused, found.retired) == (2, 1, 0)
+    assert (found.overdue, found.oldest_overdue) == (2, 120.0)
+    assert (found.overdue_apps, found.failing, found.unreadable) == (("duetime",), (), ())
+    await app.testing.drain()
+    found = (await app.stats()).jobs
+    assert (found.overdue, found.oldest_overdue, found.overdue_apps) == (0, None, ())
+
+
+async def takes_note(payload: Note) -> None: ...
 
 
 BROKEN = {

@@ -1,24 +1,27 @@
 """`duetime doctor`: each check on a real store, well and made ill."""
 
+import asyncio
 import json
 import re
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from api.apps import durable_url
-from duetime import Duetime
+from api.apps import Note, durable_url
+from duetime import Duetime, Retry
 from duetime.cli.loading import load_app
 from duetime.model import health
 from duetime.store.sql import postgres_diagnosis, sqlite_diagnosis
 from duetime.store.sql.loader import Loader
 from duetime.store.sql.names import Names
+from duetime.testing import FakeClock
 from servers import OwnServer
 from store.deaf import Deaf
 
@@ -29,7 +32,10 @@ __all__ = ["durable_url"]
 
 KNOWN = Loader("sqlite", Names()).migrations()[-1].version
 LINE = re.compile(r"^(ok|warning|failure) +(\w+(?: lock)?)  +(.*)$", re.MULTILINE)
-WORK = ["clock", "unfinished", "overdue", "leases", "parked", "unreachable", "workers"]
+WORK = [
+    *("clock", "unfinished", "overdue", "leases", "parked", "unreachable"),
+    *("failed", "jobs", "ticks", "failing", "unreadable", "workers"),
+]
 
 Findings = dict[str, tuple[str, str]]
 
@@ -102,6 +108,62 @@ def test_work_that_is_ill(
     assert found[check][0] == level
     assert words in found[check][1]
     assert answer.code == (1 if level == "failure" else 0)
+
+
+@pytest.fixture
+def earlier(url: str) -> Iterator[Duetime]:
+    """The shop as it was three hours ago, when a job was put and nobody ticked since."""
+    app = Duetime(url, name="shop", clock=FakeClock(datetime.now(UTC) - timedelta(hours=3)))
+    app.handler(kind="note")(takes_note)
+    app.sync.jobs.put("shop-report", "* * * * *", payload=Note())
+    yield app
+    app.sync.close()
+
+
+def test_ticks_that_nobody_makes_actions_of(duetime: Duetimes, earlier: Duetime, url: str) -> None:
+    answer = duetime("doctor", "--url", url)
+    level, told = findings(answer)["ticks"]
+    assert (answer.code, level) == (1, "failure")
+    assert told == "those of 1 job are overdue, the oldest for 3 h: start a worker of shop"
+
+
+def test_a_job_that_is_paused_is_late_for_nothing(
+    duetime: Duetimes, earlier: Duetime, url: str
+) -> None:
+    earlier.sync.jobs.pause("shop-report")
+    answer = duetime("doctor", "--url", url)
+    assert (answer.code, findings(answer)["ticks"]) == (0, ("ok", "none overdue"))
+    assert findings(answer)["jobs"] == ("ok", "0 scheduled, 1 paused, 0 retired")
+
+
+def test_a_job_that_fails_again_and_again(duetime: Duetimes, url: str) -> None:
+    app = Duetime(url, clock=FakeClock(datetime.now(UTC)))
+    app.job("0 2 * * *", name="shop-close", retry=Retry.none(), alert_after=2)(refuses)
+    asyncio.run(app.testing.advance(days=1))
+    assert findings(duetime("doctor", "--url", url))["failing"] == ("ok", "no job")
+    asyncio.run(app.testing.advance(days=1))
+    answer = duetime("doctor", "--url", url)
+    app.sync.close()
+    level, told = findings(answer)["failing"]
+    assert (answer.code, level) == (0, "warning")
+    assert told == "1 job: shop-close: see why with `duetime jobs runs shop-close`"
+    assert findings(answer)["failed"][0] == "warning"
+    assert findings(answer)["failed"][1].startswith("2 actions for good: see `duetime actions list")
+
+
+def test_a_job_that_another_version_wrote(duetime: Duetimes, earlier: Duetime, url: str) -> None:
+    execute(url, "UPDATE duetime_jobs SET record = replace(record, '\"skip\"', '\"newer\"')")
+    answer = duetime("doctor", "--url", url)
+    level, told = findings(answer)["unreadable"]
+    assert (answer.code, level, answer.err) == (0, "warning", "")
+    assert told.startswith("1 job: shop-report: another version of duetime wrote this; upgrade")
+
+
+def refuses() -> None:
+    raise ConnectionError("the bank does not answer")
+
+
+async def takes_note(payload: Note) -> None: ...
 
 
 def test_a_kind_that_no_worker_knows(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,8 @@ def test_one_signal_drains_all(
     if group:
         os.killpg(worker.pid, signal.SIGINT)
         for pid in pids:
-            os.kill(pid, signal.SIGTERM)  # not even this is a second one
+            with suppress(ProcessLookupError):  # it may be done by now
+                os.kill(pid, signal.SIGTERM)  # not even this is a second one
     else:
         worker.terminate()
     said = rest(worker)

@@ -86,12 +86,12 @@ def apps(duetime: Duetimes, durable_url: str, tmp_path: Path) -> tuple[Any, Any]
 
 
 def until(app: Duetime, action_id: UUID, holds: Callable[[Action], bool]) -> Action:
-    for pause in pauses(action_id, 30):
+    for pause in pauses(30):
+        time.sleep(pause)
         action = app.sync.get(action_id)
         if holds(action):
             return action
-        time.sleep(pause.seconds)
-    raise AssertionError("pauses ends by raising")
+    raise TimeoutError(action)
 
 
 def is_parked(action: Action) -> bool:

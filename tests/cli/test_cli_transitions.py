@@ -1,6 +1,8 @@
 """Every verb of `duetime transitions`, on SQLite."""
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -49,10 +51,12 @@ with Session(engine) as session:
 
 
 @pytest.fixture
-def blog(tmp_path: Path, duetime: Duetimes) -> str:
+def blog(tmp_path: Path, duetime: Duetimes) -> Iterator[str]:
     (tmp_path / "blog.py").write_text(BLOG)
     (tmp_path / "full.py").write_text(f"from blog import *\n{FILL}")
-    return "blog:app"
+    yield "blog:app"
+    # A command ends with its process; here the process goes on without the module.
+    sys.modules["blog"].engine.dispose()
 
 
 def test_list(duetime: Duetimes, blog: str) -> None:

@@ -98,6 +98,38 @@ class TestCommitThatFails:
         assert (ended.state, counted(effects_url)) == (State.failed, 0)
 
 
+class TestStream:
+    """One that a handler left in the middle, and that somebody keeps."""
+
+    async def test_of_an_async_connection(self, effects_url: str) -> None:
+        app, kept = Duetime(effects_url, timeout=1), []
+
+        @app.handler(kind="note", transactional=True, retry=Retry.none())
+        async def handle(note: Note, connection: psycopg.AsyncConnection[Any]) -> None:
+            await connection.execute("INSERT INTO effects VALUES (1)")
+            kept.append(connection.cursor().stream("SELECT generate_series(1, 1000000)"))
+            await anext(kept[0])
+
+        async with app:
+            ended = await run(app)
+        assert (ended.state, counted(effects_url)) == (State.failed, 0)
+        assert "close the stream" in str(ended.error)
+
+    async def test_of_a_blocking_connection(self, effects_url: str) -> None:
+        app, kept = Duetime(effects_url, timeout=1), []
+
+        @app.handler(kind="note", transactional=True, retry=Retry.none())
+        def handle(note: Note, connection: psycopg.Connection[Any]) -> None:
+            connection.execute("INSERT INTO effects VALUES (1)")
+            kept.append(connection.cursor().stream("SELECT generate_series(1, 1000000)"))
+            next(kept[0])
+
+        async with app:
+            ended = await run(app)
+        assert (ended.state, counted(effects_url)) == (State.failed, 0)
+        assert "close the stream" in str(ended.error)
+
+
 class TestSession:
     @pytest.mark.parametrize("how", ["rollback", "close", "with"])
     async def test_one_that_the_handler_ended_fails_for_good(

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from psycopg.pq import TransactionStatus
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session, sessionmaker
 
 from api.apps import Note, Other
+from awaiting import until
 from duetime import Duetime, Fail, Retry, State
 from duetime.errors import ConfigError
 from duetime.events import ActionCancelled
@@ -291,3 +293,97 @@ async def test_an_engine_that_commits_each_statement_is_refused(sqlite_path: Any
     assert ended.state is State.failed
     assert ConfigError.__name__ in str(ended.error)
     engine.dispose()
+
+
+@pytest.mark.parametrize("kind_name", ["async-psycopg"], indirect=True)
+async def test_two_interruptions_at_once_hide_no_commit(
+    bank: Duetime, kind: Kind, kind_url: str
+) -> None:
+    """The second interrupts what should have ended the statement: it is still under way."""
+
+    async def work(hand: Hand) -> None:
+        await hand.execute(INSERT)
+        await raw(hand, "COMMIT; BEGIN")
+        sleeping = asyncio.create_task(hand.execute("SELECT pg_sleep(60)"))
+        await until(lambda: hand.lent.info.transaction_status == TransactionStatus.ACTIVE)
+        sleeping.cancel()
+        await asyncio.sleep(0)
+        sleeping.cancel()
+        await asyncio.wait([sleeping])
+        assert hand.lent.info.transaction_status == TransactionStatus.ACTIVE
+        raise TimeoutError
+
+    await failed_for_good(bank, kind, work)
+    assert count_notes(kind_url) == 1
+
+
+@pytest.mark.parametrize("kind_name", ["psycopg", "async-psycopg"], indirect=True)
+class TestLeftUnderWay:
+    async def test_a_statement_hides_no_commit(
+        self, bank: Duetime, kind: Kind, kind_url: str
+    ) -> None:
+        async def work(hand: Hand) -> None:
+            await hand.execute(INSERT)
+            await raw(hand, "COMMIT; BEGIN")
+            hand.lent.pgconn.send_query(b"SELECT pg_sleep(60)")
+            raise RuntimeError("in the middle")
+
+        await failed_for_good(bank, kind, work)
+        assert count_notes(kind_url) == 1
+
+    async def test_nor_if_the_first_cancel_overtakes_it(
+        self, bank: Duetime, kind: Kind, kind_url: str
+    ) -> None:
+        """The server then has nothing to cancel, and begins the statement afterwards."""
+
+        async def work(hand: Hand) -> None:
+            def overtake(*, timeout: float) -> None:
+                del hand.lent.cancel_safe
+
+            async def overtake_awaited(*, timeout: float) -> None:
+                overtake(timeout=timeout)
+
+            await hand.execute(INSERT)
+            await raw(hand, "COMMIT; BEGIN")
+            hand.lent.pgconn.send_query(b"SELECT pg_sleep(60)")
+            hand.lent.cancel_safe = overtake if kind.blocking else overtake_awaited
+            raise RuntimeError("in the middle")
+
+        await failed_for_good(bank, kind, work)
+        assert count_notes(kind_url) == 1
+
+    @pytest.mark.parametrize("sql", ["SELECT pg_sleep(60)", "COPY notes TO STDOUT"])
+    async def test_nothing_committed_is_an_ordinary_failure(
+        self, bank: Duetime, kind: Kind, kind_url: str, sql: str
+    ) -> None:
+        async def work(hand: Hand) -> None:
+            await hand.execute(INSERT)
+            if hand.context.attempt < 3:
+                hand.lent.pgconn.send_query(sql.encode())
+                raise RuntimeError("in the middle")
+
+        kind.declare(bank, work, retry=AGAIN)
+        ended = await run(bank, await bank.schedule(Note()))
+        assert (ended.state, ended.attempt, count_notes(kind_url)) == (State.succeeded, 3, 1)
+
+
+@pytest.mark.parametrize("kind_name", ["psycopg", "async-psycopg"], indirect=True)
+@pytest.mark.parametrize("rows", [2, 3_000_000])
+async def test_a_stream_that_is_left_in_the_middle_is_no_hindrance(
+    bank: Duetime, kind: Kind, kind_url: str, rows: int
+) -> None:
+    """Whoever closes it reads the connection, too."""
+
+    async def work(hand: Hand) -> None:
+        await hand.execute(INSERT)
+        if hand.context.attempt < 3:
+            found = hand.lent.cursor().stream(f"SELECT generate_series(1, {rows})")
+            if kind.blocking:
+                for _ in found:
+                    raise RuntimeError("in the middle")
+            async for _ in found:
+                raise RuntimeError("in the middle")
+
+    kind.declare(bank, work, retry=AGAIN)
+    ended = await run(bank, await bank.schedule(Note()))
+    assert (ended.state, ended.attempt, count_notes(kind_url)) == (State.succeeded, 3, 1)

@@ -10,6 +10,7 @@ from duetime.model import health
 from duetime.model.diagnosis import DatabaseFile, Diagnosis, Ear, Holder, Schema, Version
 from duetime.model.duration import amount
 from duetime.model.health import Finding, Level, is_usable, judge_database, judge_work
+from duetime.model.job_stats import JobStats
 from duetime.model.stats import LivingWorker, Parked, Stats
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -25,11 +26,12 @@ WELL = Stats(
     expired_leases=0,
     unreachable=0,
     succeeded=5,
-    failed=1,
+    failed=0,
     cancelled=0,
     parked_kinds=(),
     unknown_kinds=(),
     workers=(WORKER,),
+    jobs=JobStats(scheduled=4, paused=1, retired=2, overdue=1, oldest_overdue=0.1),
     clock_offset=0.0,
 )
 FILE = DatabaseFile("x.db", True, True, 10**10, "wal")
@@ -93,6 +95,50 @@ def test_unreachable_rows_are_a_failure() -> None:
 def test_no_worker_is_a_warning() -> None:
     assert work("workers").figure == "1 alive: w1"
     assert work("workers", workers=()).level is WARNING
+
+
+def test_what_failed_for_good_is_a_warning_that_names_the_way_back() -> None:
+    found = work("failed", failed=1200)
+    assert (found.level, found.figure) == (WARNING, "1,200 actions for good")
+    assert "duetime actions list --state failed" in (found.remedy or "")
+    assert "duetime actions retry" in (found.remedy or "")
+
+
+@pytest.mark.parametrize(
+    ("oldest", "level"), [(59.9, OK), (60.0, WARNING), (599.0, WARNING), (600.0, FAILURE)]
+)
+def test_overdue_ticks_are_worse_the_older_they_are(oldest: float, level: Level) -> None:
+    jobs = JobStats(overdue=2, oldest_overdue=oldest, overdue_apps=("shop",))
+    found = work("ticks", jobs=jobs)
+    assert found.level is level
+    assert found.figure.startswith("those of 2 jobs are overdue, the oldest for ")
+    assert (found.remedy is None) == (level is OK)
+
+
+def test_overdue_ticks_want_a_worker_of_their_own_app() -> None:
+    jobs = JobStats(overdue=2, oldest_overdue=900.0, overdue_apps=("books", "shop"))
+    assert work("ticks", jobs=jobs).remedy == "start a worker of books"
+    assert work("ticks", jobs=jobs, workers=()).remedy == "start a worker of books, shop"
+    ours = replace(jobs, overdue_apps=("shop",))
+    assert "look into the log" in (work("ticks", jobs=ours).remedy or "")
+
+
+def test_failing_jobs_are_a_warning_that_names_the_first() -> None:
+    names = tuple(f"job-{number}" for number in range(7))
+    found = work("failing", jobs=JobStats(failing=names))
+    told = "7 jobs: job-0, job-1, job-2, job-3, job-4 and 2 more"
+    assert (found.level, found.figure) == (WARNING, told)
+    assert found.remedy == "see why with `duetime jobs runs job-0`"
+
+
+def test_jobs_of_another_version_want_an_upgrade() -> None:
+    found = work("unreadable", jobs=JobStats(unreadable=("job-1",)))
+    assert (found.level, found.figure) == (WARNING, "1 job: job-1")
+    assert "upgrade duetime" in (found.remedy or "")
+
+
+def test_jobs_are_counted() -> None:
+    assert work("jobs").figure == "4 scheduled, 1 paused, 2 retired"
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ class FaultyStore(Store):
 
     # -- the client's verbs ----------------------------------------------------------
 
-    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[list[Added]]:
+    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[Sequence[Added]]:
         return named("add", self._truth.add(new, if_exists), new)
 
     def get(self, action_id: UUID, tenant: Scope) -> Flow[Record]:
@@ -114,6 +114,9 @@ class FaultyStore(Store):
 
     def stats(self, tenant: Scope, *, alive: int, limit: int) -> Flow[Counted]:
         return named("stats", self._truth.stats(tenant, alive=alive, limit=limit))
+
+    def workers(self, alive: int) -> Flow[list[tuple[Presence, int]]]:
+        return named("workers", self._truth.workers(alive))
 
     # -- jobs ------------------------------------------------------------------------
 

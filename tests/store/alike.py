@@ -35,7 +35,7 @@ def heads(swept: Any) -> object:
 def figures(counted: Any) -> object:
     """Lanes in any order. Workers are forgotten when a store likes."""
     lanes = sorted(counted["lanes"], key=lambda one: str(one["lane"]))
-    return counted["now"], lanes, counted["finished"]
+    return counted["now"], lanes, counted["finished"], counted["jobs"]
 
 
 def places(claimed: Any) -> dict[UUID, tuple[str, int]]:

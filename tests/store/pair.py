@@ -14,7 +14,7 @@ from uuid import UUID
 from duetime.errors import DuetimeError, StoreUnavailable
 from duetime.model.action import Found
 from duetime.model.audit import AuditEntry
-from duetime.model.born import Born
+from duetime.model.born import Births, Born
 from duetime.model.claim import Claim, Claimed, Lease
 from duetime.model.ending import Ending
 from duetime.model.state import Outcome, State
@@ -118,7 +118,7 @@ class Side:
             return {self.told(key): self.told(item) for key, item in value.items()}
         if isinstance(value, set | frozenset):
             return {self.told(item) for item in value}
-        if isinstance(value, list | tuple):
+        if isinstance(value, list | tuple | Births):
             return [self.told(item) for item in value]
         return value
 

@@ -1,6 +1,7 @@
 """What is sent again after a lost reply is stored once, whoever finishes it meanwhile."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -25,7 +26,7 @@ FINISH = """
 """
 
 
-def again(store: PostgresStore, sent: list[NewAction]) -> Flow[list[Added]]:
+def again(store: PostgresStore, sent: list[NewAction]) -> Flow[Sequence[Added]]:
     """As the store performs it after its reply was lost."""
     first = store.add(sent, "return")
     return first.resent or first

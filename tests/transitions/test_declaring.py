@@ -306,3 +306,4 @@ async def test_one_connection_for_all_has_no_runner(app: Duetime) -> None:
     for context in (app.transitions.runner(), app.worker()):
         with pytest.raises(ConfigError, match=r"one connection for all.*use a file, or call sweep"):
             await context.__aenter__()
+    shared.dispose()

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, validates
 
-from duetime import Duetime
+from duetime import Duetime, Retry
 from duetime.testing import FakeClock
 from duetime.transitions import transition
 from transitions.models import Post
@@ -94,3 +94,30 @@ def test_from_a_foreign_queue(app: Duetime, place: Place, clock: FakeClock) -> N
     place.add(*(Post(id=n, publish_at=clock.now()) for n in range(7)))
     assert app.sync.transitions.sweep().updated == 2
     assert app.sync.transitions.drain().check().updated == 5
+
+
+@pytest.mark.parametrize("kind", ON_POSTGRES)
+async def test_what_was_undone_or_parked_stays_so_in_the_midst_of_a_backlog(
+    app: Duetime, place: Place, clock: FakeClock
+) -> None:
+    def posts(*ids: int) -> list[Post]:
+        return [Post(id=n, publish_at=clock.now() - MINUTE + timedelta(seconds=n)) for n in ids]
+
+    place.do(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'no'; END $$"
+    )
+    place.do(
+        "CREATE TRIGGER refuse BEFORE UPDATE ON posts FOR EACH ROW WHEN (NEW.id IN (10, 11)) "
+        "EXECUTE FUNCTION refuse()"
+    )
+    app.transitions.register(Post, place.engine, batch=2, bulk=True, retry=Retry.none())
+    place.add(*posts(*range(6, 12)))
+    report = await app.transitions.drain()
+    assert (report.updated, report.failed) == (4, 2)
+    place.do("UPDATE posts SET status = 'draft' WHERE id < 10")
+    place.add(*posts(*range(6), *range(12, 20)))
+    report = await app.transitions.drain()
+    assert (report.updated, report.failed, report.skipped) == (14, 0, 0)
+    drafts = place.rows("SELECT id FROM posts WHERE status = 'draft' ORDER BY id")
+    assert [id for (id,) in drafts] == [6, 7, 8, 9, 10, 11]

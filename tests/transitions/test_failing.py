@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import ForeignKey, event, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, validates
 
 from duetime import Duetime, Retry
@@ -239,3 +240,29 @@ async def test_a_backlog_that_is_interrupted_begins_anew(
     assert (len(report.errors), progress.cursors) == (1, {})
     place.do("ALTER TABLE hidden RENAME TO drafts")
     assert (await app.transitions.drain()).updated == 20
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+@pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
+async def test_a_backlog_that_is_interrupted_tells_of_what_it_changed(
+    app: Duetime, place: Place, clock: FakeClock, bulk: bool
+) -> None:
+    """Several of its batches are worked off in one go: what was committed stays."""
+    place.make_tables(Base)
+    app.transitions.register(Base, place.engine, batch=10, bulk=bulk)
+    place.add(*(Draft(id=n, at=clock.now()) for n in range(40)))
+    await app.transitions.sweep()
+    commits = 0
+
+    def interrupt(session: Session) -> None:
+        nonlocal commits
+        commits += 1
+        if commits == 3:
+            raise OperationalError("", None, Exception("the connection is closed"))
+
+    event.listen(Session, "before_commit", interrupt)
+    try:
+        report = await app.transitions.drain()
+    finally:
+        event.remove(Session, "before_commit", interrupt)
+    assert (report.updated, [error.id for error in report.errors]) == (30, [None])

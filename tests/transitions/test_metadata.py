@@ -1,5 +1,6 @@
 """What a model with a transition brings into its metadata."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -156,24 +157,29 @@ async def test_sqlmodel(place: Place, app: Duetime, clock: FakeClock) -> None:
 class TestInstants:
     """The column that `transition()` makes."""
 
-    def kept(self, value: datetime) -> datetime | None:
+    @pytest.fixture
+    def session(self) -> Iterator[Session]:
         engine = create_engine("sqlite://", poolclass=StaticPool)
         Base.metadata.create_all(engine)
         with Session(engine) as session:
-            session.add(Post(id=1, publish_at=value))
-            session.commit()
-            return session.get_one(Post, 1).publish_at
+            yield session
+        engine.dispose()
 
-    def test_they_are_kept_in_utc(self) -> None:
+    def kept(self, session: Session, value: datetime) -> datetime | None:
+        session.add(Post(id=1, publish_at=value))
+        session.commit()
+        return session.get_one(Post, 1).publish_at
+
+    def test_they_are_kept_in_utc(self, session: Session) -> None:
         paris = timezone(timedelta(hours=1))
-        found = self.kept(datetime(2030, 1, 1, 12, tzinfo=paris))
+        found = self.kept(session, datetime(2030, 1, 1, 12, tzinfo=paris))
         assert found == datetime(2030, 1, 1, 11, tzinfo=UTC)
         assert found is not None
         assert found.tzinfo is UTC
 
-    def test_a_naive_one_is_refused(self) -> None:
+    def test_a_naive_one_is_refused(self, session: Session) -> None:
         with pytest.raises(StatementError, match="it has no time zone"):
-            self.kept(datetime(2030, 1, 1))  # noqa: DTZ001
+            self.kept(session, datetime(2030, 1, 1))  # noqa: DTZ001
 
     def test_the_column_has_a_zone(self, postgres_url: str) -> None:
         engine = create_engine(postgres_url.replace("postgresql:", "postgresql+psycopg:"))

@@ -1,5 +1,6 @@
 """One row that cannot be read, or that somebody is in the way of, holds up no other."""
 
+import asyncio
 import enum
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -157,6 +158,21 @@ async def test_a_lock_on_something_else_that_a_row_needs(
     assert (report.deleted, report.updated, report.skipped) == (4, 1, 1)
     assert report.errors == []
     assert (await app.transitions.sweep()).deleted == 1
+
+
+@postgres
+async def test_a_lock_on_something_else_in_the_midst_of_a_backlog(
+    app: Duetime, place: Place, clock: FakeClock
+) -> None:
+    place.make_tables(Base)
+    place.add(*(Note(id=n, purge_at=clock.now()) for n in range(7)))
+    place.add(Reply(id=1, note=3))
+    app.transitions.register(Base, place.engine, bulk=True, batch=2)
+    with held(place, "SELECT 1 FROM replies WHERE id = 1 FOR UPDATE"):
+        async with asyncio.timeout(20):
+            report = await app.transitions.drain()
+    assert (report.deleted, report.errors) == (6, [])
+    assert (await app.transitions.drain()).deleted == 1
 
 
 @pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])

@@ -208,8 +208,7 @@ def retry(
 
 def build_payload(app: Duetime, kind: str, text: str) -> object:
     """The typed payload that the app's registry makes of this JSON."""
-    payloads = app.parts.payloads
-    return payloads.decode(kind, payloads.named(kind).version, text)
+    return app.parts.payloads.parse(kind, text)
 
 
 def _tell(

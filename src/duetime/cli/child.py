@@ -25,7 +25,7 @@ from duetime.cli.order import Order
 from duetime.cli.worker import announce, log_to_stderr
 from duetime.errors import StoreUnavailable
 from duetime.loop import run_loop
-from duetime.worker.memory import freeze
+from duetime.worker.memory import quieten
 
 READY = b"ready\n"
 # It may work later: the supervisor tries again.
@@ -72,7 +72,7 @@ async def _run(app: Duetime, order: Order, line: socket.socket, early: list[int]
     async with app:
         worker = app.worker(concurrency=order.concurrency, queues=order.queues)
         # Not sooner: the first worker brings modules, which are to be set aside, too.
-        freeze()
+        quieten()
         async with worker:
             _tell_ready(line)
             await stop.wait()

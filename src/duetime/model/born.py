@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, overload
 
 from duetime.model.action import Action, NewAction, Record, shown_instant, to_action, to_record
 from duetime.model.lane import Priority
@@ -22,6 +23,33 @@ class Born(NamedTuple):
     @property
     def record(self) -> Record:
         return born(self.new, due_of(self.new, self.created_at), self.created_at)
+
+
+class Births(Sequence[Born]):
+    """Many that were stored at once, each made when it is asked for: of a thousand that are kept
+    the garbage collector would look at each, several times."""
+
+    def __init__(self, new: Sequence[NewAction], created_at: int) -> None:
+        self._new = new
+        self._created_at = created_at
+
+    def __len__(self) -> int:
+        return len(self._new)
+
+    @overload
+    def __getitem__(self, place: int) -> Born: ...
+    @overload
+    def __getitem__(self, place: slice) -> Births: ...
+    def __getitem__(self, place: int | slice) -> Born | Births:
+        if isinstance(place, slice):
+            return Births(self._new[place], self._created_at)
+        return Born(self._new[place], self._created_at)
+
+    def __iter__(self) -> Iterator[Born]:
+        return (Born(one, self._created_at) for one in self._new)
+
+    def __repr__(self) -> str:
+        return f"Births({[*self]})"
 
 
 def due_of(new: NewAction, now: int) -> int | None:
@@ -66,24 +94,26 @@ _UNCHANGED = (None,) * 4
 def as_born_action(one: Born, payload: object) -> Action:
     """As users see it, who know its payload."""
     new, created_at = one
+    # By their places, which takes a third of the time of asking for each by its name.
+    id, kind, _, _, queue, rank, tenant, correlation_id, key, _, _, _, by, after, on = new
     return to_action(
-        new.id,
-        new.kind,
+        id,
+        kind,
         payload,
         State.scheduled,
         shown_instant(due_of(new, created_at)),
         0,
         0,
-        new.queue,
-        Priority.of_rank(new.priority),
-        new.correlation_id,
-        new.key,
-        new.tenant,
-        new.after,
-        new.on,
+        queue,
+        Priority.of_rank(rank),
+        correlation_id,
+        key,
+        tenant,
+        after,
+        on,
         *_NOTHING_YET,
         shown_instant(created_at),
-        new.by,
+        by,
         *_UNCHANGED,
         True,  # created
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from duetime.model.diagnosis import DatabaseFile, Diagnosis, Ear, Holder, Schema, Version
 from duetime.model.duration import amount
+from duetime.model.job_stats import JobStats
 from duetime.model.stats import LivingWorker, Parked, Stats
 
 # Seconds, unless their name says otherwise.
@@ -19,6 +20,8 @@ SNAPSHOT_WARNING = 60.0
 SNAPSHOT_TRANSACTIONS = 1_000_000
 DISK_WARNING_BYTES = 500_000_000
 DISK_FAILURE_BYTES = 50_000_000
+# So many names stand in a line; the rest is counted.
+MOST_NAMED = 5
 
 Runs = Callable[[str, int], bool]
 
@@ -184,6 +187,11 @@ def judge_work(stats: Stats, runs: Runs | None = None) -> list[Finding]:
         leases(stats),
         parked(stats, runs),
         unreachable(stats.unreachable),
+        failed(stats.failed),
+        _ok("jobs", _kept(stats.jobs)),
+        ticks(stats),
+        failing(stats.jobs),
+        unreadable(stats.jobs),
         workers(stats.workers),
     ]
 
@@ -203,14 +211,10 @@ def overdue(stats: Stats) -> Finding:
     oldest = stats.oldest_overdue or 0.0
     if not stats.overdue:
         return _ok("overdue", "none")
-    figure = f"{stats.overdue:,}, the oldest for {amount(oldest)}"
-    if oldest < OVERDUE_WARNING:
-        return _ok("overdue", figure)
     remedy = "add workers or slots, and see that the queues are served"
     if not stats.workers:
         remedy = "start a worker"
-    level = Level.failure if oldest >= OVERDUE_FAILURE else Level.warning
-    return Finding("overdue", level, figure, remedy)
+    return _late("overdue", f"{stats.overdue:,}, the oldest", oldest, remedy)
 
 
 def leases(stats: Stats) -> Finding:
@@ -247,6 +251,51 @@ def unreachable(count: int) -> Finding:
     return _failure("unreachable", f"{count:,} rows that nothing would ever find", remedy)
 
 
+def failed(count: int) -> Finding:
+    if not count:
+        return _ok("failed", "none")
+    remedy = (
+        "see `duetime actions list --state failed --any-tenant`, and bring back what shall run "
+        "again with `duetime actions retry ID`"
+    )
+    return _warning("failed", f"{count:,} actions for good", remedy)
+
+
+def ticks(stats: Stats) -> Finding:
+    jobs = stats.jobs
+    if not jobs.overdue:
+        return _ok("ticks", "none overdue")
+    figure = f"those of {_jobs(jobs.overdue)} are overdue, the oldest"
+    return _late("ticks", figure, jobs.oldest_overdue or 0.0, _ticking(stats))
+
+
+def _ticking(stats: Stats) -> str:
+    """Only workers of its own app make actions of a job's ticks."""
+    alive = {one.app for one in stats.workers}
+    idle = [app for app in stats.jobs.overdue_apps if app not in alive]
+    if idle:
+        return f"start a worker of {_some(idle)}"
+    return "look into the log of the workers for jobs that cannot tick there"
+
+
+def failing(jobs: JobStats) -> Finding:
+    if not jobs.failing:
+        return _ok("failing", "no job")
+    remedy = f"see why with `duetime jobs runs {jobs.failing[0]}`"
+    return _warning("failing", f"{_jobs(len(jobs.failing))}: {_some(jobs.failing)}", remedy)
+
+
+def unreadable(jobs: JobStats) -> Finding:
+    if not jobs.unreadable:
+        return _ok("unreadable", "no job")
+    figure = f"{_jobs(len(jobs.unreadable))}: {_some(jobs.unreadable)}"
+    remedy = (
+        "another version of duetime wrote this; upgrade duetime on this machine, and wherever "
+        "workers run"
+    )
+    return _warning("unreadable", figure, remedy)
+
+
 def workers(living: Iterable[LivingWorker]) -> Finding:
     found = list(living)
     if not found:
@@ -259,11 +308,33 @@ def _unfinished(stats: Stats) -> str:
     return ", ".join(f"{getattr(stats, name):,} {name}" for name in names)
 
 
+def _kept(jobs: JobStats) -> str:
+    names = ("scheduled", "paused", "retired")
+    return ", ".join(f"{getattr(jobs, name):,} {name}" for name in names)
+
+
+def _late(check: str, figure: str, seconds: float, remedy: str) -> Finding:
+    told = f"{figure} for {amount(seconds)}"
+    if seconds < OVERDUE_WARNING:
+        return _ok(check, told)
+    level = Level.failure if seconds >= OVERDUE_FAILURE else Level.warning
+    return Finding(check, level, told, remedy)
+
+
 # -- words ---------------------------------------------------------------------------
 
 
 def _dotted(numbers: tuple[int, ...]) -> str:
     return ".".join(str(number) for number in numbers)
+
+
+def _jobs(number: int) -> str:
+    return "1 job" if number == 1 else f"{number:,} jobs"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _ok(check: str, figure: str) -> Finding:

@@ -101,6 +101,8 @@ class JobRecord:
         return self.next_due_at is None and not kept
 
     def unpaused(self) -> JobRecord:
+        if self.paused_at is None:
+            return self
         return replace(self, paused_at=None, paused_by=None, pause_note=None, paused_until=None)
 
 

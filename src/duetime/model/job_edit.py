@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from duetime.errors import ConfigError, DuetimeError, InvalidRecurrence, JobNotFound, StaleVersion
 from duetime.model.chain import SYSTEM
@@ -172,24 +173,38 @@ def backfilled(
 def ended(job: JobRecord, end: Finish, now: int) -> JobRecord:
     """An occurrence came to its end. Failures are counted until a success, each occurrence once
     however often it is retried by hand; being cancelled is neither."""
-    after = replace(
+    health = _health(job, end, now)
+    return replace(
         job,
         # Of one that was lost, nobody can tell any more.
         last_started_at=job.last_started_at if end.started_at is None else end.started_at,
         last_finished_at=now,
         last_outcome=end.outcome,
         triggered_by=end.triggered_by,
+        consecutive_failures=health.failures,
+        last_error=health.error,
+        failing_since=health.failing_since,
+        told_by=health.told_by,
     )
+
+
+class _Health(NamedTuple):
+    failures: int
+    error: str | None
+    failing_since: int | None
+    told_by: str | None
+
+
+def _health(job: JobRecord, end: Finish, now: int) -> _Health:
+    since, told_by = job.failing_since, job.told_by
     if end.state is State.succeeded:
-        well = replace(after, consecutive_failures=0, last_error=None, failing_since=None)
-        return replace(well, told_by=job.told_by if job.failing_since is None else str(end.token))
-    if end.state is State.failed:
-        failures = job.consecutive_failures + (not end.retried)
-        ill = replace(after, consecutive_failures=failures, last_error=end.error)
-        if job.failing_since is None and failures >= job.definition.alert_after:
-            return replace(ill, failing_since=now, told_by=str(end.token))
-        return ill
-    return after
+        return _Health(0, None, None, told_by if since is None else str(end.token))
+    if end.state is not State.failed:
+        return _Health(job.consecutive_failures, job.last_error, since, told_by)
+    failures = job.consecutive_failures + (not end.retried)
+    if since is None and failures >= job.definition.alert_after:
+        return _Health(failures, end.error, now, str(end.token))
+    return _Health(failures, end.error, since, told_by)
 
 
 def retold(job: JobRecord, end: Finish) -> JobEnd | None:

@@ -146,12 +146,14 @@ def _newest(
     tick = rule.latest(after, until)
     while tick is not None and (limit is None or len(found) < limit):
         found.append(tick)
-        tick = rule.latest(after, tick - MICROSECOND)
+        before = tick - MICROSECOND
+        # Where nothing can lie between, a rule would look far back to say so.
+        tick = rule.latest(after, before) if after < before else None
     return tuple(reversed(found))
 
 
 def _misfired(rule: Recurrence, after: datetime, until: datetime) -> Misfired | None:
-    last = rule.latest(after, until)
+    last = rule.latest(after, until) if after < until else None
     if last is None:
         return None
     counted = rule.between(after, until, COUNTED + 1)

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError, InvalidPayload, UnknownKind
 from duetime.model.action import Action, Record, as_action
+from duetime.model.mending import mending
+from duetime.model.misfit import reason
 from duetime.model.name import check_name
 
 if TYPE_CHECKING:
@@ -27,12 +29,6 @@ Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
 # As JSON writes it: after no backslash or an even number of them.
 NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-
-UNEXPECTED = re.compile(
-    r"Expected `(?P<type>[^`]+)`.*?field_name='(?P<field>[^']+)', "
-    r"input_value=(?P<value>.*?), input_type=(?P<given>\w+)",
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,19 +168,22 @@ class Payloads:
             raise UnknownKind(type(payload).__qualname__, known, _mistake(payload))
         return entry
 
-    def encode_many(self, payloads: Sequence[object], limit: int) -> list[tuple[PayloadType, str]]:
+    def encode_many(
+        self, payloads: Sequence[object], limit: int
+    ) -> Iterator[tuple[PayloadType, str]]:
         """Validate and write payloads. What cannot be read back is refused here, not at T."""
         if len(payloads) == 1:
-            return [self.encode(payloads[0], limit)]
+            yield self.encode(payloads[0], limit)
+            return
         known = {type(payload): self.of(payload) for payload in payloads}
         sound = {type_: self._are_sound(type_, payloads) for type_ in known}
-        return [
-            (entry := known[type(one)], self.encode_as(entry, one, limit, sound=sound[type(one)]))
-            for one in payloads
-        ]
+        for one in payloads:
+            entry = known[type(one)]
+            yield entry, self.encode_as(entry, one, limit, sound=sound[type(one)])
 
     def _are_sound(self, type_: type[Any], payloads: Sequence[object]) -> bool:
-        """Whether all of this type hold what it declares; if not, each is asked by itself.
+        """Whether all of this type hold what it declares, and can be read back; if not, each is
+        asked by itself.
 
         To be told `warnings="error"` takes pydantic several times as long as to write a small
         payload. So it is told once for a hundred of them.
@@ -195,7 +194,8 @@ class Payloads:
                 self._of_many[type_] = _adapter(list[type_])  # type: ignore[valid-type]
             for first in range(0, len(of_type), 100):
                 part = of_type[first : first + 100]
-                self._of_many[type_].serializer.to_json(part, warnings="error")
+                data = self._of_many[type_].serializer.to_json(part, warnings="error")
+                self._of_many[type_].validator.validate_json(data)
         except Exception:  # noqa: BLE001 - the one that it is about raises it again
             return False
         return True
@@ -207,7 +207,7 @@ class Payloads:
     def encode_as(
         self, entry: PayloadType, payload: object, limit: int, *, sound: bool = False
     ) -> str:
-        """The same for one; that it holds what its type declares may be known already."""
+        """The same for one; that it is sound may be known already."""
         try:
             warnings: Any = False if sound else "error"
             data = entry.adapter.serializer.to_json(payload, warnings=warnings)
@@ -217,9 +217,10 @@ class Payloads:
                 to_json(_plain(entry.adapter.dump_python(payload)))
             if "u0000" in text and NUL.search(text):
                 raise ValueError("NUL (\\x00) cannot be kept by every store; leave it out")
-            entry.adapter.validator.validate_json(data)
+            if not sound:
+                entry.adapter.validator.validate_json(data)
         except Exception as error:
-            raise InvalidPayload(entry.kind, _reason(error)) from error
+            raise InvalidPayload(entry.kind, reason(error)) from error
         if size > limit:
             raise InvalidPayload(
                 entry.kind,
@@ -235,10 +236,22 @@ class Payloads:
             if version == entry.version:
                 return entry.adapter.validator.validate_json(text)
             return entry.adapter.validate_python(_upgraded(entry, version, json.loads(text)))
-        except InvalidPayload:
-            raise
         except Exception as error:
-            raise InvalidPayload(kind, _reason(error)) from error
+            why = error.reason if isinstance(error, InvalidPayload) else reason(error)
+            raise InvalidPayload(kind, f"{why}; {self._mending(entry, version)}") from error
+
+    def parse(self, kind: str, text: str) -> Any:
+        """The typed payload of JSON that somebody gives us now."""
+        entry = self.named(kind)
+        try:
+            return entry.adapter.validator.validate_json(text)
+        except Exception as error:
+            raise InvalidPayload(kind, reason(error)) from error
+
+    def _mending(self, entry: PayloadType, stored: int) -> str:
+        # The kind of a job or a subscriber is not found by its type.
+        versioned = self._by_type.get(entry.type) is entry
+        return mending(entry.type.__qualname__, stored, entry.version, versioned=versioned)
 
     def shown(self, kind: str, version: int, text: str) -> object:
         """The typed payload, or the plain data where this process cannot build it."""
@@ -361,23 +374,3 @@ def _upgraded(entry: PayloadType, version: int, data: Any) -> Any:
                 entry.kind, f"upgrade from version {step} failed: {error!r}"
             ) from error
     return data
-
-
-def _reason(error: Exception) -> str:
-    from pydantic_core import PydanticSerializationError, ValidationError
-
-    if not isinstance(error, ValidationError):
-        telling = isinstance(error, PydanticSerializationError | ValueError)
-        return _unexpected(str(error)) if telling else f"{type(error).__name__}: {error}"
-    return "; ".join(
-        f"{'.'.join(str(part) for part in e['loc']) or 'payload'}: {e['msg']}"
-        for e in error.errors(include_url=False, include_input=False)[:5]
-    )
-
-
-def _unexpected(words: str) -> str:
-    """Pydantic's remark on a field whose value is not of its type, without its jargon."""
-    found = UNEXPECTED.search(words)
-    if found is None:
-        return words
-    return f"{found['field']}: expected {found['type']}, got {found['value']} ({found['given']})"

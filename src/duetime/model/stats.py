@@ -9,6 +9,7 @@ from datetime import datetime
 
 from duetime.model.claim import Presence
 from duetime.model.clock import from_micros, seconds_of
+from duetime.model.job_stats import JobStats
 from duetime.model.lane import Lane, readable_lane
 from duetime.model.state import State
 
@@ -44,6 +45,7 @@ class Counted:
     lanes: Sequence[LaneCount]
     finished: dict[State, int]
     workers: Sequence[tuple[Presence, int]]
+    jobs: JobStats
 
 
 def is_stray(
@@ -101,6 +103,7 @@ class Stats:
     parked_kinds: tuple[Parked, ...]
     unknown_kinds: tuple[str, ...]
     workers: tuple[LivingWorker, ...]
+    jobs: JobStats
     clock_offset: float
 
 
@@ -128,6 +131,7 @@ def stats_of(counted: Counted, clock_offset: float) -> Stats:
         parked_kinds=parked,
         unknown_kinds=tuple(sorted({one.kind for one in parked} - known)),
         workers=workers,
+        jobs=counted.jobs,
         clock_offset=clock_offset,
     )
 

@@ -113,7 +113,7 @@ class Store(ABC):
     # -- the client's verbs ----------------------------------------------------------
 
     @abstractmethod
-    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[list[Added]]:
+    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[Sequence[Added]]:
         """Store new actions, all or none, and return them in the order given.
 
         `due_at` is kept, or becomes now + `delay`; `created_at` is now. One with `after`
@@ -179,9 +179,14 @@ class Store(ABC):
     @abstractmethod
     def stats(self, tenant: Scope, *, alive: int, limit: int) -> Flow[Counted]:
         """Count the tenant's unfinished actions by lane; its finished ones by state, among the
-        newest `limit` of each; and name the workers, of whichever tenant, that were seen within
-        the last `alive` microseconds. A read that no other verb waits for; its parts need not
-        be of one snapshot."""
+        newest `limit` of each; its jobs, as `model.job_stats` does; and name the workers, of
+        whichever tenant, that were seen within the last `alive` microseconds. A read that no
+        other verb waits for; its parts need not be of one snapshot."""
+
+    @abstractmethod
+    def workers(self, alive: int) -> Flow[list[tuple[Presence, int]]]:
+        """The workers that were seen within the last `alive` microseconds, in any order, and when
+        each of them was seen last."""
 
     # -- jobs ------------------------------------------------------------------------
 

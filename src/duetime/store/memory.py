@@ -51,7 +51,7 @@ from duetime.store.listeners import Listeners
 from duetime.store.memory_jobs import MemoryJobs
 from duetime.store.memory_lanes import Row
 from duetime.store.memory_rows import Rows, has_expired
-from duetime.store.memory_stats import count
+from duetime.store.memory_stats import count, living
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ class MemoryStore(MemoryJobs):
     # -- the client's verbs ----------------------------------------------------------
 
     @immediate
-    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> list[Added]:
+    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Sequence[Added]:
         now = self._now()
         for one in new:
             self._require_parent(one)
@@ -227,6 +227,10 @@ class MemoryStore(MemoryJobs):
     @immediate
     def stats(self, tenant: Scope, *, alive: int, limit: int) -> Counted:
         return count(self._rows, tenant, self._now(), alive, limit)
+
+    @immediate
+    def workers(self, alive: int) -> list[tuple[Presence, int]]:
+        return living(self._rows, self._now(), alive)
 
     # -- the worker's verbs ----------------------------------------------------------
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from duetime.model.claim import Presence
+from duetime.model.job_stats import JobStats, job_stats
 from duetime.model.state import FINISHED
 from duetime.model.stats import Counted, LaneCount, is_stray
 from duetime.model.tenant import Scope, sees
@@ -24,9 +26,13 @@ def count(rows: Rows, tenant: Scope, now: int, alive: int, limit: int) -> Counte
         )
         for state in FINISHED
     }
+    counts = [_lane(lane, found, now) for lane, found in lanes.items()]
+    return Counted(now, counts, finished, living(rows, now, alive), _jobs(rows, tenant, now))
+
+
+def living(rows: Rows, now: int, alive: int) -> list[tuple[Presence, int]]:
     known = ((one.presence, one.seen_at) for one in rows.workers.values())
-    seen = [(one, at) for one, at in known if at >= now - alive]
-    return Counted(now, [_lane(lane, found, now) for lane, found in lanes.items()], finished, seen)
+    return [(one, at) for one, at in known if at >= now - alive]
 
 
 def _lane(lane: str | None, found: Sequence[Row], now: int) -> LaneCount:
@@ -44,6 +50,11 @@ def _lane(lane: str | None, found: Sequence[Row], now: int) -> LaneCount:
         waiting=len(free) - len(dues),
         stray=sum(_is_stray(row) for row in found),
     )
+
+
+def _jobs(rows: Rows, tenant: Scope, now: int) -> JobStats:
+    kept = [job for _, job in sorted(rows.jobs.items()) if job.removed_at is None]
+    return job_stats((job for job in kept if sees(tenant, job.tenant)), (), now)
 
 
 def _is_stray(row: Row) -> bool:

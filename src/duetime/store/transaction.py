@@ -68,8 +68,8 @@ class Transaction(ABC):
         return await call
 
     @abstractmethod
-    def check(self) -> None:
-        """OwnCommit if the handler ended it all the same."""
+    async def check(self, hop: Hop) -> None:
+        """OwnCommit if the handler, which has returned, ended it all the same."""
 
     @abstractmethod
     async def ended_early(self, hop: Hop) -> bool:

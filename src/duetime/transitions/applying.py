@@ -4,11 +4,13 @@ transaction for each batch."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from duetime.model.clock import monotonic
 from duetime.transitions.changing import change, models_of
 from duetime.transitions.committing import commit
 from duetime.transitions.failing import fail, halved
@@ -17,12 +19,15 @@ from duetime.transitions.looking import look
 from duetime.transitions.transacting import be_brief, begin, begin_writing
 from duetime.transitions.work import Batch, Row, Work, keys_of
 
+# For so many seconds a backlog of which nobody hears is worked off without a pause.
+SPELL = 0.1
+
 
 def apply_due(session: Session, work: Work) -> Batch:
-    """One batch, committed; and when there is something to do again."""
-    begin(session, work.target)
+    """One batch, committed, or several of a backlog; and when there is something to do again."""
     if work.since is not None:
-        return _next_of_backlog(session, work, work.since)
+        return _backlog(session, work, work.since)
+    begin(session, work.target)
     seen = look(session, work, work.batch + 1)
     batch = _applied(session, work, seen.now) if seen.due else Batch(now=seen.now)
     session.rollback()
@@ -35,21 +40,37 @@ def apply_due(session: Session, work: Work) -> Batch:
     return batch
 
 
+def _backlog(session: Session, work: Work, now: datetime) -> Batch:
+    """The next of it; and of what nobody hears, as many batches as a spell allows, if all that
+    is taken is changed."""
+    batch = _next_of_backlog(session, work, now)
+    until = monotonic() + SPELL
+    while batch.truncated and not work.heard and batch.whole and monotonic() < until:
+        try:
+            batch.add(_next_of_backlog(session, replace(work, cursor=batch.cursor), now))
+        except Exception as error:  # noqa: BLE001 - the others are committed, and are told of
+            session.rollback()
+            batch.fault = error
+            break
+    return batch
+
+
 def _next_of_backlog(session: Session, work: Work, now: datetime) -> Batch:
     """Without a look: if the batch is full, there may be more."""
+    begin(session, work.target)
     batch = _applied(session, work, now)
     session.rollback()
     batch.truncated = batch.taken >= work.batch
-    batch.skipped = batch.taken - batch.count - len(batch.errors)
+    # Of those that were taken unasked, the ledger may have known the others.
+    batch.skipped = 0 if work.unasked else batch.taken - batch.count - len(batch.errors)
     return batch
 
 
 def _applied(session: Session, work: Work, now: datetime) -> Batch:
     """All at once; if that fails, with care, so that bad rows are found."""
     begin_writing(session, work.target)
-    at_once = work.sets_many and work.statements.on_postgres
     try:
-        return (_by_one_statement if at_once else _together)(session, work, now)
+        return (_by_one_statement if work.at_once else _together)(session, work, now)
     except Exception as error:
         session.rollback()
         if excused(error):
@@ -67,8 +88,9 @@ def _by_one_statement(session: Session, work: Work, now: datetime) -> Batch:
         work.write(session, batch.changed, [])
     else:
         batch = Batch(now=now)
-        for last in work.run(session, statements.sweep_unheard, **given):
-            batch.count = batch.taken = last.duetime_count
+        sweep = statements.sweep_unasked if work.unasked else statements.sweep_unheard
+        for last in work.run(session, sweep, **given):
+            batch.count, batch.taken = last.duetime_count, last.duetime_number
             batch.cursor = work.row_of(last).place
     commit(session, work.log)
     return batch

@@ -95,7 +95,7 @@ class Finding:
     def take(self) -> Executable:
         """Rows whose time has come, the oldest first, each locked as it is then. A model that
         inherits may have a part of its columns in another table."""
-        return self._loading(self._taken)
+        return self._loading(self._taken())
 
     @cached_property
     def load(self) -> Executable:
@@ -126,13 +126,17 @@ class Finding:
     @cached_property
     def take_keys(self) -> Select[Any]:
         """The same for who changes rows without loading them."""
-        return self._taken.add_columns(*self._labelled_keys)
+        return self._taken().add_columns(*self._labelled_keys)
+
+    @cached_property
+    def take_keys_unasked(self) -> Select[Any]:
+        """The same, whatever the ledger says: whoever writes into it will be told."""
+        return self._taken(asking=False).add_columns(*self._labelled_keys)
 
     def take_keys_among(self) -> Select[Any]:
         return self.take_keys.where(self.among)
 
-    @property
-    def _taken(self) -> Select[Any]:
+    def _taken(self, *, asking: bool = True) -> Select[Any]:
         """SQLite, which has one lock for all, takes no notice of FOR UPDATE. Unless a row is
         removed, its lock lets others refer to it, as an update by hand would."""
         target = self.target
@@ -140,7 +144,7 @@ class Finding:
         return (
             select(*self._place)
             .select_from(target.source)
-            .where(*self._due(now))
+            .where(*self._due(now, asking=asking))
             .order_by(target.column, *target.keys)
             .limit(self._limit)
             .with_for_update(
@@ -178,12 +182,12 @@ class Finding:
         column = self.target.column
         return bindparam(None, to_bare(moment, column), type_=bare(column), unique=True)
 
-    def _due(self, now: ColumnElement[Any]) -> list[Any]:
+    def _due(self, now: ColumnElement[Any], *, asking: bool = True) -> list[Any]:
         column, first = self.target.column, self._bound(FIRST)
         due = [column <= self._in_zone(now), column >= first, *self._guard]
         if self.behind:
             due.append(self._after)
-        return [*due, ~self._blocked(now)]
+        return [*due, ~self._blocked(now)] if asking else due
 
     @property
     def _guard(self) -> list[Any]:

@@ -167,26 +167,35 @@ class Statements(Finding):
     def sweep(self) -> Executable:
         """Find, lock, claim and change a batch by one statement, and tell of each row; PostgreSQL
         only."""
-        done = self._swept
+        done = self._swept(self.take_keys.cte("duetime_taken"))
         return select(*done.columns).order_by(*self._places(done))
 
     @cached_property
     def sweep_unheard(self) -> Executable:
-        """The same, if nobody wants to know of each row: of the last one, and how many."""
-        done = self._swept
-        last = [place.desc() for place in self._places(done)]
-        return (
-            select(*done.columns, func.count().over().label("duetime_count"))
-            .order_by(*last)
-            .limit(1)
-        )
+        """The same, if nobody wants to know of each row: of the last one that was taken, how many
+        were, and how many were changed."""
+        return self._sweep_unheard(self.take_keys)
 
-    def _places(self, done: CTE) -> list[ColumnElement[Any]]:
-        return [done.c.duetime_due, *(done.c[name] for name in self.key_labels)]
+    @cached_property
+    def sweep_unasked(self) -> Executable:
+        """The same without asking the ledger for each row before it is locked, which takes a tenth
+        of the time: only what is written there decides."""
+        return self._sweep_unheard(self.take_keys_unasked)
 
-    @property
-    def _swept(self) -> CTE:
-        due = self.take_keys.cte("duetime_taken")
+    def _sweep_unheard(self, take: Select[Any]) -> Executable:
+        due = take.cte("duetime_taken")
+        done = self._swept(due)
+        last = [place.desc() for place in self._places(due)]
+        counts = [
+            select(func.count()).select_from(one).scalar_subquery().label(label)
+            for one, label in ((due, "duetime_number"), (done, "duetime_count"))
+        ]
+        return select(*due.columns, *counts).order_by(*last).limit(1)
+
+    def _places(self, rows: CTE) -> list[ColumnElement[Any]]:
+        return [rows.c.duetime_due, *(rows.c[name] for name in self.key_labels)]
+
+    def _swept(self, due: CTE) -> CTE:
         found = [due.c[name] for name in self.key_labels]
         same = [key == one for key, one in zip(self.target.keys, found, strict=True)]
         told = [*found, due.c.duetime_due, due.c.duetime_key]

@@ -56,6 +56,8 @@ class Progress:
     cursors: dict[Target, tuple[Any, ...]] = field(default_factory=dict)
     # The time at which each backlog was seen.
     since: dict[Target, datetime] = field(default_factory=dict)
+    # Of whose backlogs the ledger knows some.
+    known: set[Target] = field(default_factory=set)
     # Whose parked rows were all tried: once is enough.
     tried: set[Target] = field(default_factory=set)
     # On the monotonic clock.
@@ -65,6 +67,8 @@ class Progress:
         if batch.truncated and batch.cursor is not None:
             self.cursors[target] = batch.cursor
             self.since[target] = batch.now
+            if not batch.whole:
+                self.known.add(target)
             return
         self.tried.add(target)
         if self.begin_anew(target):
@@ -77,6 +81,7 @@ class Progress:
     def begin_anew(self, target: Target) -> bool:
         """Whether it was in the middle of a backlog."""
         self.since.pop(target, None)
+        self.known.discard(target)
         return self.cursors.pop(target, None) is not None
 
 
@@ -200,6 +205,7 @@ class Sweeper:
             heard=telling or registration.hooks.hear(target),
             cursor=cursor,
             since=progress.since.get(target),
+            known=target in progress.known,
         )
 
     def _failed(self, target: Target, report: Report, error: BaseException) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from duetime.model.clock import SystemClock
@@ -14,8 +14,7 @@ SYSTEM_CLOCK = SystemClock()
 
 # How long a statement waits for what somebody else holds, in milliseconds; and while the row that
 # is held is looked for, which takes several tries.
-PATIENCE, BRIEF = "1000", "50"
-WAIT = text("SELECT set_config('lock_timeout', :most, true)")
+PATIENCE, BRIEF = 1000, 50
 
 
 def begin(session: Session, target: Target) -> None:
@@ -23,11 +22,10 @@ def begin(session: Session, target: Target) -> None:
     and none waits for long."""
     if not is_postgres(session, target):
         return
+    options = None
     if isinstance(session.get_bind(target.mapper), Engine):
         options = {"isolation_level": "READ COMMITTED"}
-        bind: dict[str, Any] = {"mapper": target.mapper}
-        session.connection(bind_arguments=bind, execution_options=options)
-    _wait(session, target, PATIENCE)
+    _wait(session, target, PATIENCE, options)
 
 
 def be_brief(session: Session, target: Target) -> None:
@@ -36,8 +34,13 @@ def be_brief(session: Session, target: Target) -> None:
         _wait(session, target, BRIEF)
 
 
-def _wait(session: Session, target: Target, most: str) -> None:
-    session.execute(WAIT, {"most": most}, bind_arguments={"mapper": target.mapper})
+def _wait(
+    session: Session, target: Target, most: int, options: dict[str, Any] | None = None
+) -> None:
+    """Past the session, which would take longer to say it than the server takes to do it."""
+    bind: dict[str, Any] = {"mapper": target.mapper}
+    connection = session.connection(bind_arguments=bind, execution_options=options)
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {most}")
 
 
 def begin_writing(session: Session, target: Target) -> None:

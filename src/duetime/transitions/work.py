@@ -58,6 +58,8 @@ class Work:
     # Of a backlog: behind which row to go on, and the time at which it was seen.
     cursor: tuple[Any, ...] | None = None
     since: datetime | None = None
+    # Whether the ledger has known rows of it that are due.
+    known: bool = False
 
     @property
     def target(self) -> Target:
@@ -69,6 +71,18 @@ class Work:
         several tables is removed by the ORM, from all of them."""
         spread = self.target.declared.hard_delete and self.target.is_spread
         return self.bulk and self.target.declared.action is None and not spread
+
+    @property
+    def at_once(self) -> bool:
+        """By one statement for a batch."""
+        return self.sets_many and self.statements.on_postgres
+
+    @property
+    def unasked(self) -> bool:
+        """Whether the ledger is not asked before rows of a backlog are locked: one that knows none
+        of them is asked in vain. What happens once goes by nothing else."""
+        plain = self.at_once and not self.heard and not self.target.once
+        return plain and self.since is not None and not self.known and not self.statements.parked
 
     @property
     def place(self) -> dict[str, Any]:
@@ -128,6 +142,11 @@ class Batch:
     # Why the rest of it was left, after a part was committed.
     fault: Exception | None = None
 
+    @property
+    def whole(self) -> bool:
+        """Whether all that was taken was changed."""
+        return self.count == self.taken
+
     def add(self, other: Batch) -> None:
         self.count += other.count
         self.taken += other.taken
@@ -135,6 +154,8 @@ class Batch:
         self.errors += other.errors
         self.cursor = other.cursor or self.cursor
         self.fault = self.fault or other.fault
+        self.skipped += other.skipped
+        self.truncated = other.truncated
 
 
 def keys_of(rows: Iterable[Row]) -> list[Any]:

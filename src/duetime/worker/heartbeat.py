@@ -7,14 +7,16 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from duetime.errors import DuetimeError
-from duetime.model.claim import Lease, Renewed
-from duetime.model.clock import micros_of
+from duetime.model.claim import Claim, Lease, Renewed
+from duetime.model.clock import micros_of, monotonic
 from duetime.store.base import Store
 from duetime.store.flow import Flow
+from duetime.store.outage import Outage
 from duetime.worker.held import Held, Holdings, lease_of
+from duetime.worker.loop_watch import INTERVAL, LoopGone, LoopWatch
 from duetime.worker.storetime import StoreTime
 
 log = logging.getLogger("duetime.worker")
@@ -22,10 +24,6 @@ log = logging.getLogger("duetime.worker")
 
 BEATS_IN_A_LEASE = 3
 TRIES_IN_A_LEASE = 5
-
-
-class LoopGone(Exception):
-    """The event loop whose handlers' leases are renewed was closed."""
 
 
 class Heartbeat(Protocol):
@@ -51,6 +49,7 @@ class Renewal:
         self._time = time
         self.renewed = renewed
         self.lease = lease
+        self.outage = Outage(log, "heartbeat")
 
     def pause(self, *, answered: bool = True) -> float:
         """Until the next beat: a third of the lease, or soon if the last one failed."""
@@ -72,6 +71,7 @@ class Renewal:
         return replace(renewing, within=max(self.lease / TRIES_IN_A_LEASE, 1.0))
 
     def heard(self, asked: list[Held], sent: float, renewed: Renewed) -> None:
+        self.outage.over()
         for held in asked:
             if held.claim.id in renewed.kept:
                 held.lease_ends = sent + self.lease
@@ -79,6 +79,9 @@ class Renewal:
             elif held.claim.id in renewed.lost:
                 held.give_up()
         self.renewed()
+
+    def run_by(self, task: asyncio.Task[Any]) -> Claim | None:
+        return next((held.claim for held in self._holdings if held.task is task), None)
 
     def _ask(self, held: Held, by: str | None) -> None:
         if by is not None:
@@ -90,7 +93,8 @@ def leases_of(asked: list[Held]) -> list[Lease]:
 
 
 class ThreadBeat:
-    """Beats in a thread of its own: a handler that blocks the loop keeps its lease."""
+    """Beats in a thread of its own: a handler that blocks the loop keeps its lease. Between two
+    beats it looks whether one does."""
 
     def __init__(self, store: Store, renewal: Renewal) -> None:
         self._store = store
@@ -99,6 +103,7 @@ class ThreadBeat:
         self._thread = threading.Thread(target=self._run, name="duetime-heartbeat", daemon=True)
 
     def start(self) -> None:
+        self._watch = LoopWatch(self._renewal.run_by)
         self._thread.start()
 
     def halt(self) -> None:
@@ -109,17 +114,19 @@ class ThreadBeat:
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
-        pause = self._renewal.pause()
-        while not self._stopping.wait(pause):
-            pause = self._renewal.pause(answered=self._try())
+        next_beat = monotonic() + self._renewal.pause()
+        while not self._stopping.wait(min(max(next_beat - monotonic(), 0.0), INTERVAL)):
+            self._try(self._watch.look)
+            if monotonic() >= next_beat:
+                next_beat = monotonic() + self._renewal.pause(answered=self._try(self.beat))
 
-    def _try(self) -> bool:
+    def _try(self, step: Callable[[], None]) -> bool:
         try:
-            self.beat()
+            step()
         except LoopGone:
             self.halt()
         except DuetimeError as error:
-            log.warning("heartbeat: %s", error)
+            self._renewal.outage.failed(error)
             return False
         except Exception:
             log.exception("heartbeat failed and goes on")
@@ -162,7 +169,7 @@ class TaskBeat:
         try:
             await self.beat()
         except DuetimeError as error:
-            log.warning("heartbeat: %s", error)
+            self._renewal.outage.failed(error)
             return False
         return True
 

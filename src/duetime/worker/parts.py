@@ -13,6 +13,7 @@ from duetime.model.payload import Payloads
 from duetime.outbox import Outbox
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
+from duetime.worker.declarations import Declarations
 from duetime.worker.declared import DeclaredJobs
 from duetime.worker.handler import Handlers
 from duetime.worker.slots import Queues
@@ -39,6 +40,7 @@ class Parts:
     meters: Meters
     clock: Clock
     jobs: DeclaredJobs = field(default_factory=DeclaredJobs)
+    declarations: Declarations = field(default_factory=Declarations)
     outbox: Outbox = field(init=False)
     telling: Telling = field(init=False)
 

@@ -30,9 +30,10 @@ SWEEPS_BETWEEN = 6
 
 
 class Seeder:
-    """Seeds when the worker starts; once a minute it looks whether a job has lost its code, or was
-    retired though this worker declares it. One look is not enough to retire: after an outage
-    nobody was seen for a while, and at a cold start those who declare it may come a moment later.
+    """Seeds when the worker starts, and whenever more is declared; once a minute it looks whether
+    a job has lost its code, or was retired though this worker declares it. One look is not
+    enough to retire: after an outage nobody was seen for a while, and at a cold start those who
+    declare it may come a moment later.
 
     `ticking` tells whether any job of the app is armed: without jobs, nothing is asked.
     """
@@ -67,6 +68,8 @@ class Seeder:
         # The store's clock, compared with our own, when it was last looked at.
         self._clock: float | None = None
         self._wanted: list[str] = []
+        # What was declared when last looked at.
+        self._known: set[str] = set()
         self._refused: set[str] = set()
         self._held = HeldUp()
         self.service = Service("seed", self._step)
@@ -76,6 +79,7 @@ class Seeder:
         hold is waited for as long as another worker may need; what a caller holds for longer is
         seeded when they have let it go."""
         self._wanted = self._declared.names()
+        self._known = {*self._wanted}
         await self._seed_wanted()
         held = HeldUp()
         while self._wanted and (pause := held.again()) < LONGEST:
@@ -86,7 +90,7 @@ class Seeder:
         names, busy = self._wanted, set[str]()
         for first in range(0, len(names), self._batch):
             busy |= await self._seed_some(names[first : first + self._batch])
-        self._wanted = sorted(busy)
+        self._wanted = sorted(busy | ({*self._wanted} - {*names}))
 
     async def _seed_some(self, names: Sequence[str]) -> frozenset[str]:
         """Which others hold. One that the store refuses must not keep the others from being
@@ -110,13 +114,15 @@ class Seeder:
         return edited
 
     def swept(self, youngest: bool) -> None:
-        """The youngest worker's code says how jobs are: whoever becomes it, since a younger one
-        is gone, seeds once more. And of one that was not seen for long others may have retired
-        the jobs."""
-        if youngest and not self._youngest and self._declared:
-            self._wanted = self._declared.names()
+        """What was declared since is seeded. The youngest worker's code says how jobs are:
+        whoever becomes it, since a younger one is gone, seeds once more. And of one that was not
+        seen for long others may have retired the jobs."""
+        names = {*self._declared.names()}
+        fresh = names if youngest and not self._youngest else names - self._known
+        if fresh:
+            self._wanted = sorted({*self._wanted, *fresh})
             self.service.wake()
-        self._youngest = youngest
+        self._known, self._youngest = names, youngest
         now = self._time.monotonic()
         if micros_of(now - self._swept_at) > self._alive:
             self._was_away = True

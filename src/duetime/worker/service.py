@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from duetime.errors import StoreUnavailable
+from duetime.store.outage import Outage
 
 log = logging.getLogger("duetime.worker")
 
@@ -18,7 +19,8 @@ LONGEST_BACKOFF = 5.0
 
 
 class Service:
-    """Repeats `step` until stopped. A step that raises is logged and tried again later."""
+    """Repeats `step` until stopped. A step that raises is logged and tried again later; of a store
+    that is away, not every try is."""
 
     def __init__(self, name: str, step: Callable[[], Awaitable[float]]) -> None:
         self.name = name
@@ -26,6 +28,7 @@ class Service:
         self._woken = asyncio.Event()
         self._stopped = asyncio.Event()
         self._backoff = 0.0
+        self._outage = Outage(log, name)
 
     def wake(self) -> None:
         """Cut the sleep; woken during a step, it does not sleep at all."""
@@ -44,13 +47,13 @@ class Service:
         try:
             pause = await self._step()
         except StoreUnavailable as error:
-            log.warning("%s: %s", self.name, error)
+            self._outage.failed(error)
             return self._back_off()
         except Exception:
             log.exception("%s failed and goes on", self.name)
+            self._outage.begun()
             return self._back_off()
-        if self._backoff:
-            log.info("%s works again", self.name)
+        self._outage.over()
         self._backoff = 0.0
         return pause
 

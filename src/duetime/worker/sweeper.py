@@ -49,7 +49,7 @@ class Sweeper:
         store: Store,
         telling: Telling,
         time: StoreTime,
-        presence: Presence,
+        presence: Callable[[], Presence],
         holdings: Holdings,
         claimer: Callable[[], Claimer],
         settings: WorkerSettings,
@@ -57,10 +57,13 @@ class Sweeper:
         ended: Callable[[Completed], None],
         swept: Callable[[Swept, bool], None],
     ) -> None:
+        """`presence` is what this worker is at the moment: more may be declared while it runs."""
         self._store = store
         self._telling = telling
         self._time = time
         self._presence = presence
+        # What the store knows of this worker.
+        self._shown: Presence | None = None
         self._holdings = holdings
         self._claimer = claimer
         self._settings = settings
@@ -90,6 +93,11 @@ class Sweeper:
         """Something changed that nobody named: the look that follows asks for ticks, too."""
         self._asked = True
 
+    def declared(self) -> None:
+        """The app knows more than this worker has shown."""
+        self._next_sweep = self._time.monotonic()
+        self.service.wake()
+
     def settled(self) -> None:
         """Children were settled. If a sweep told of many parents, there may be more."""
         if self._crowded:
@@ -102,8 +110,8 @@ class Sweeper:
         if sweeping:
             await self.sweep()
         elif self._wanted and now >= self._next_look:
-            app = self._presence.app if self._asked else None
-            await self._look(self._store.look(app), sweeping=False)
+            app = self._settings.app if self._asked else None
+            await self._look(self._store.look(app))
         return self._pause()
 
     def _pause(self) -> float:
@@ -112,10 +120,14 @@ class Sweeper:
 
     async def sweep(self) -> None:
         """Look, rescue, and show that this worker lives."""
-        flow = self._store.sweep(self._presence, self._ahead, self._settings.batch)
-        await self._look(flow, sweeping=True)
+        presence = self._presence()
+        shown = replace(presence, introduced=presence == self._shown)
+        flow = self._store.sweep(shown, self._ahead, self._settings.batch)
+        await self._look(flow, showing=presence)
 
-    async def _look(self, flow: Flow[Swept], *, sweeping: bool) -> None:
+    async def _look(self, flow: Flow[Swept], *, showing: Presence | None = None) -> None:
+        """A sweep, if it is `showing` what this worker is."""
+        sweeping = showing is not None
         sent = self._time.monotonic()
         asked, self._wanted, self._asked = self._asked, False, False
         self._claimer().looking()
@@ -126,18 +138,19 @@ class Sweeper:
         self._ended(Completed(set(), set(swept.parents)))
         if sweeping or asked:
             self._swept(swept, sweeping)
-        if sweeping:
-            self._introduced(swept.known)
+        if showing is not None:
             self._crowded = len(swept.parents) >= self._settings.batch
+            self._introduced(showing, swept.known)
         rescued = await self._rescue(swept.expired)
         if rescued and len(swept.expired) >= self._settings.batch:
             # There may be more than one sweep shows.
             self._next_sweep = self._time.monotonic()
 
-    def _introduced(self, known: bool) -> None:
-        """One that was away for long is forgotten: then it introduces itself again, at once."""
-        self._presence = replace(self._presence, introduced=known)
-        if not known:
+    def _introduced(self, presence: Presence, known: bool) -> None:
+        """One that was away for long is forgotten, and one that has changed is not known as it is:
+        then it introduces itself again, at once."""
+        self._shown = presence if known else None
+        if self._presence() != self._shown:
             self._next_sweep = self._time.monotonic()
 
     async def _perform(self, flow: Flow[Swept], sent: float) -> Swept:
@@ -145,6 +158,8 @@ class Sweeper:
             swept = await self._store.perform(flow)
         except StoreUnavailable:
             self._wanted = self._asked = True
+            # Perhaps it had forgotten this worker, and what it answered to that was lost.
+            self._shown = None
             self._rescue_nothing(self._settings.lease)
             raise
         sent_after, self._heard = sent - self._heard, self._time.monotonic()

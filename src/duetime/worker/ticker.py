@@ -30,6 +30,9 @@ class Ticker:
     Every worker does this; the jobs' locks and the table of ticks make each tick one action.
     What cannot be decided here, since a zone is unknown or another version wrote it, is asked for
     once a sweep: it must not stand before the others for ever.
+
+    Where a batch was full, the next is looked for beside it: the store has its work to do with
+    the one while we decide about the other.
     """
 
     def __init__(
@@ -53,12 +56,16 @@ class Ticker:
         self._new_id = new_id
         self._ticked = ticked
         self.next_tick: int | None = None
+        # How many looks are under way, and whether the last left anything that is due.
+        self._looks = 0
+        self._more = False
         self._heard: list[int] = []
         # Since when, by the store's clock, something due was not to be had.
         self._held_since: int | None = None
         self._told: set[str] = set()
         self._left: set[str] = set()
         self.service = Service("tick", self._step)
+        self.beside = Service("tick beside another", self._step_beside)
 
     @property
     def ticking(self) -> bool:
@@ -84,17 +91,14 @@ class Ticker:
 
     async def tick(self) -> int:
         """Deal with the ticks that have come, up to a batch; how many jobs had any."""
-        self._heard, left = [], len(self._left)
+        if not self._looks:
+            self._heard = []
+        left = len(self._left)
         due = Due(self._app, self._batch, frozenset(self._left))
-        try:
-            edited = await self._store.perform(self._telling.edit_jobs(due, self._decide))
-        except StoreUnavailable:
-            # Perhaps it was too much for one transaction: after a long downtime it may be.
-            self._batch = max(self._batch // 2, 1)
-            # For as long as nothing is known, nobody held anything.
-            self._held_since = None
-            raise
-        self._batch = min(self._batch * 2, self._most)
+        edited = await self._look(due)
+        self._more = _is_late(edited) and len(edited.changes) == due.limit
+        if self._more:
+            self.beside.wake()
         self._time.heard(edited.now)
         known = [tick for tick in (edited.next_tick, *self._heard) if tick is not None]
         self.next_tick = min(known, default=None)
@@ -102,6 +106,21 @@ class Ticker:
         self._hold(edited)
         self._ticked(edited.changes)
         return len(edited.changes) + len(self._left) - left
+
+    async def _look(self, due: Due) -> Edited:
+        self._looks += 1
+        try:
+            edited = await self._store.perform(self._telling.edit_jobs(due, self._decide))
+        except StoreUnavailable:
+            # Perhaps it was too much for one transaction: after a long downtime it may be.
+            self._batch = max(self._batch // 2, 1)
+            # For as long as nothing is known, nobody held anything.
+            self._held_since, self._more = None, False
+            raise
+        finally:
+            self._looks -= 1
+        self._batch = min(self._batch * 2, self._most)
+        return edited
 
     async def _step(self) -> float:
         least = 0.0
@@ -111,12 +130,17 @@ class Ticker:
             return NO_HURRY
         return max(self._time.until(self.next_tick), least)
 
+    async def _step_beside(self) -> float:
+        if self._more:
+            await self.tick()
+        return 0.0 if self._more else NO_HURRY
+
     def _hold(self, edited: Edited) -> None:
-        """What is still due after a look that found no more than it could take, others hold."""
-        late = edited.next_tick is not None and edited.next_tick <= edited.now
-        if not late:
+        """What is still due after a look that found no more than it could take, others hold,
+        unless we do."""
+        if not _is_late(edited):
             self._held_since = None
-        elif self._held_since is None and len(edited.changes) < self._batch:
+        elif self._held_since is None and not self._looks and len(edited.changes) < self._batch:
             self._held_since = edited.now
 
     def _was_held(self, job: JobRecord | None) -> bool:
@@ -143,3 +167,7 @@ class Ticker:
             self._told.add(found.name)
             self._left.add(found.name)
             return None
+
+
+def _is_late(edited: Edited) -> bool:
+    return edited.next_tick is not None and edited.next_tick <= edited.now

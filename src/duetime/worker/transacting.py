@@ -87,7 +87,7 @@ class Transacting:
     async def _run_with(self, lent: object) -> End | Recorded:
         try:
             value = await self._worked(lent)
-            self._transaction.check()
+            await self._transaction.check(self._hop)
             ending = self._decide(Returned(value))
             _refuse_result(value, ending)
             return await self._conclude(ending)

@@ -18,18 +18,21 @@ from duetime.model.job_change import Changed, JobEnd
 from duetime.model.outcome import Released, decide
 from duetime.model.retry import Retry
 from duetime.store.flow import Wake
+from duetime.store.outage import Outage
 from duetime.worker.chainer import Chainer
 from duetime.worker.claimer import Claimer
 from duetime.worker.completer import Completer
-from duetime.worker.heartbeat import LoopGone, Renewal, leases_of
+from duetime.worker.heartbeat import Renewal, leases_of
 from duetime.worker.held import Held, Holdings
 from duetime.worker.held_up import FIRST
+from duetime.worker.loop_watch import LoopGone
 from duetime.worker.parts import Companion, Parts, WorkerSettings
 from duetime.worker.ports import Ports
 from duetime.worker.pruner import Pruner
 from duetime.worker.reporter import Reporter
 from duetime.worker.runner import Runner
 from duetime.worker.seeder import Seeder
+from duetime.worker.service import Service
 from duetime.worker.slots import pools_of
 from duetime.worker.starter import Starter
 from duetime.worker.storetime import StoreTime
@@ -70,7 +73,7 @@ class Worker:
         )
         self._companions = companions
         self._stack = AsyncExitStack()
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: dict[Service, asyncio.Task[None]] = {}
 
     # Each part is told the others' verbs that it may call.
 
@@ -118,7 +121,7 @@ class Worker:
             store,
             self._parts.telling,
             time,
-            self._presence(),
+            self._presence,
             held,
             lambda: self._claimer,
             settings,
@@ -228,7 +231,8 @@ class Worker:
                 self._store.listen(self._woken)
             )
             if isinstance(self._parts.clock, SettableClock):
-                stack.callback(self._parts.clock.on_change(self._clock_moved()))
+                stack.callback(self._parts.clock.on_change(self._soon(self._clock_moved)))
+            stack.callback(self._parts.declarations.listen(self._soon(self._sweeper.declared)))
             await self._sweeper.sweep()
             await self._seeder.seed()
             for companion in self._companions:
@@ -237,26 +241,27 @@ class Worker:
             self._stack = stack.pop_all()
         self._heartbeat.start()
         parts = (self._sweeper, self._claimer, self._completer, self._pruner, self._chainer)
-        ticking = (self._ticker, self._seeder)
-        services = [*(part.service for part in (*parts, *ticking)), self._completer.beside]
-        self._tasks = [asyncio.create_task(service.run()) for service in services]
+        services = [part.service for part in (*parts, self._ticker, self._seeder)]
+        services += [self._completer.beside, self._ticker.beside]
+        self._tasks = {service: asyncio.create_task(service.run()) for service in services}
         log.info("worker %s started", self.id)
         return self
 
-    def _clock_moved(self) -> Callable[[], None]:
-        """Tests move their clock from any thread; the worker looks at once."""
+    def _clock_moved(self) -> None:
+        """Tests move their clock; the worker looks at once."""
+        self._starter.due()
+        self._sweeper.look(True)
+        self._ticker.service.wake()
+
+    def _soon(self, call: Callable[[], None]) -> Callable[[], None]:
+        """For callers in any thread: done in the worker's own."""
         loop = self._loop
 
-        def look() -> None:
-            self._starter.due()
-            self._sweeper.look(True)
-            self._ticker.service.wake()
-
-        def moved() -> None:
+        def asked() -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(look)
+                loop.call_soon_threadsafe(call)
 
-        return moved
+        return asked
 
     # -- stopping --------------------------------------------------------------------
 
@@ -274,7 +279,6 @@ class Worker:
             self._heartbeat.halt()
 
     async def _stop(self) -> None:
-        sweep, claim, complete, prune, chain, tick, seed, beside = self._tasks
         running = sum(pool.running for pool in self._pools)
         log.info(
             "worker %s stops: %d running, which have %g s to end",
@@ -283,18 +287,15 @@ class Worker:
             self._settings.grace,
         )
         self._claimer.stopping = True
-        for first in (self._claimer, self._ticker, self._seeder):
-            first.service.stop()
-        await asyncio.gather(claim, tick, seed)
+        ticker, completer = self._ticker, self._completer
+        await self._end(self._claimer.service, ticker.service, ticker.beside, self._seeder.service)
         for held in self._starter.unstarted(self._pools):
             self._release(held)
         self._sweeper.service.stop()
         self._pruner.service.stop()
         await asyncio.gather(self._drain(), self._part())
-        await asyncio.gather(sweep, prune)
-        for last in (self._completer.service, self._completer.beside, self._chainer.service):
-            last.stop()
-        await asyncio.gather(complete, beside, chain)
+        await self._end(self._sweeper.service, self._pruner.service)
+        await self._end(completer.service, completer.beside, self._chainer.service)
         await self._record()
         await self._reporter.settle()
         # A beat after our leave would give back what it shortens.
@@ -303,6 +304,11 @@ class Worker:
         self._threads.close()
         await self._stack.aclose()
         log.info("worker %s stopped", self.id)
+
+    async def _end(self, *services: Service) -> None:
+        for service in services:
+            service.stop()
+        await asyncio.gather(*(self._tasks[service] for service in services))
 
     def _release(self, held: Held) -> None:
         """Give back what was claimed and not started."""
@@ -345,6 +351,7 @@ class Worker:
     async def _record(self) -> None:
         """Everything that ended is put on record, as long as our leases may hold."""
         deadline = self._time.monotonic() + self._settings.lease
+        outage = Outage(log, "stopping")
         while self._unrecorded() and self._time.monotonic() < deadline:
             try:
                 self._completer.take_up()
@@ -354,7 +361,7 @@ class Worker:
                 if len(self._completer):
                     await asyncio.sleep(FIRST)  # somebody holds a job
             except DuetimeError as error:
-                log.warning("stopping: %s", error)
+                outage.failed(error)
                 await asyncio.sleep(0.2)
 
     def _unrecorded(self) -> int:

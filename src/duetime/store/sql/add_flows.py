@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 from uuid import UUID
 
 from duetime.errors import DuplicateKey, IllegalState
 from duetime.model.action import Added, Found, NewAction, Record
-from duetime.model.born import Born, due_of
+from duetime.model.born import Births, due_of
 from duetime.model.key import IfExists
 from duetime.model.move import replaced
 from duetime.model.state import State
@@ -26,56 +26,71 @@ Slot = tuple[str | None, str, str | None]
 class AddFlows(Store, ABC):
     """`add`, for every SQL store."""
 
-    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[list[Added]]:
+    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[Sequence[Added]]:
         keyed = any(one.key is not None for one in new)
         if keyed and if_exists == "replace":
             return Flow(lambda: _add_each(new), Mode.write)
         if keyed or any(one.after is not None for one in new):
-            return _adding(new, if_exists, Mode.write)
+            return _adding(new, if_exists, insert_first, Mode.write)
         weight = sum(len(one.payload) for one in new)
-        together = Together(new, _add_together, weight) if len(new) < 2 else None
-        return _adding(new, if_exists, Mode.single, together)
+        together = Together(new, self._add_together, weight) if len(new) < 2 else None
+        return _adding(new, if_exists, self._insert_new, Mode.single, together)
+
+    def _add_together(
+        self, asked: Sequence[Sequence[NewAction]]
+    ) -> Flow[Sequence[Sequence[Added]]]:
+        """The same for several calls, each with its answer."""
+
+        def answers(added: Sequence[Added]) -> Steps[Sequence[Sequence[Added]]]:
+            left = iter(added)
+            return [[next(left) for _ in new] for new in asked]
+            yield  # what makes this a generator
+
+        new = [one for new in asked for one in new]
+        adding = _adding(new, "return", self._insert_new, Mode.single)
+        return continued(adding, answers, adding.mode)
+
+    def _insert_new(self, new: Sequence[NewAction]) -> Steps[Births]:
+        """Where no key is asked for, and nobody can have sent them before: those that have not
+        finished, as far as one statement can tell."""
+        params = {"rows": rows.new_rows(new), "limit": len(new), **rows.between(new)}
+        ((count, some, now),) = cast("Any", (yield Statement("add_new", params)))
+        if count < len(new):
+            stored = rows.ids(some)
+            new = [one for one in new if one.id in stored]
+        return (yield from _told(new, now))
+
+
+Insert = Callable[[Sequence[NewAction]], Steps[Births]]
 
 
 def _adding(
     new: Sequence[NewAction],
     if_exists: IfExists,
+    insert: Insert,
     mode: Mode,
-    together: Together[list[Added]] | None = None,
-) -> Flow[list[Added]]:
-    """Where no key is asked for, only the same actions, sent before, can be in their way: then
-    one statement is enough."""
+    together: Together[Sequence[Added]] | None = None,
+) -> Flow[Sequence[Added]]:
+    """Only if they are sent again can the same actions, sent before, be in their way."""
     return Flow(
-        lambda: _add_all(new, if_exists, first=True),
+        lambda: _add_all(new, if_exists, insert),
         mode,
         resend=True,
-        resent=Flow(lambda: _add_all(new, if_exists), Mode.write, resend=True),
+        resent=Flow(lambda: _add_all(new, if_exists, _insert), Mode.write, resend=True),
         together=together,
     )
 
 
-def _add_together(asked: Sequence[Sequence[NewAction]]) -> Flow[Sequence[list[Added]]]:
-    """The same for several calls, each with its answer."""
-
-    def answers(added: list[Added]) -> Steps[Sequence[list[Added]]]:
-        left = iter(added)
-        return [[next(left) for _ in new] for new in asked]
-        yield  # what makes this a generator
-
-    adding = _adding([one for new in asked for one in new], "return", Mode.single)
-    return continued(adding, answers, adding.mode)
-
-
 def _add_all(
-    new: Sequence[NewAction], if_exists: IfExists, *, first: bool = False
-) -> Steps[list[Added]]:
+    new: Sequence[NewAction], if_exists: IfExists, insert: Insert
+) -> Steps[Sequence[Added]]:
     stored: dict[UUID, Added] = {}
     yield from require_parents(new)
     missing = list(new)
     while missing:
-        added = yield from _insert(missing, first=first)
+        added = yield from insert(missing)
         if len(added) == len(new):
-            return [*added]
+            return added
         stored |= {one.new.id: one for one in added}
         missing = [one for one in missing if one.id not in stored]
         if missing:
@@ -85,7 +100,7 @@ def _add_all(
     return [stored[one.id] for one in new]
 
 
-def _add_each(new: Sequence[NewAction]) -> Steps[list[Added]]:
+def _add_each(new: Sequence[NewAction]) -> Steps[Sequence[Added]]:
     stored: dict[UUID, Added] = {}
     yield from require_parents(new)
     for one in new:
@@ -96,19 +111,27 @@ def _add_each(new: Sequence[NewAction]) -> Steps[list[Added]]:
     return [Found(latest[stored[one.id].record.id], stored[one.id].created) for one in new]
 
 
-def _insert(new: Sequence[NewAction], *, first: bool = False) -> Steps[list[Born]]:
-    """Store those whose id and key are free, and that have not finished before: at the `first`
-    sending, as far as one statement can tell."""
-    params: dict[str, object] = {"rows": rows.new_rows(new)}
-    found = yield Statement("add", params | rows.between(new) if first else params)
+def insert_first(new: Sequence[NewAction]) -> Steps[Births]:
+    """Store those whose id and key are free, and that have not finished before, as far as one
+    statement can tell."""
+    found = yield Statement("add", {"rows": rows.new_rows(new), **rows.between(new)})
+    return (yield from _born(_among(new, found), found))
+
+
+def _insert(new: Sequence[NewAction]) -> Steps[Births]:
+    """The same if they were sent before: then one statement cannot tell."""
+    found = yield Statement("add", {"rows": rows.new_rows(new)})
     made = _among(new, found)
-    if made and not first:
-        made = yield from _withdraw(made)
-    if not made:
-        return []
-    now = cast("int", found[0][1])
+    return (yield from _born((yield from _withdraw(made)) if made else made, found))
+
+
+def _born(made: Sequence[NewAction], found: Rows) -> Steps[Births]:
+    return (yield from _told(made, cast("int", found[0][1]))) if made else Births([], 0)
+
+
+def _told(made: Sequence[NewAction], now: int) -> Steps[Births]:
     yield from wake(((one.lane, due_of(one, now)) for one in made), now)
-    return [Born(one, now) for one in made]
+    return Births(made, now)
 
 
 def _among(new: Sequence[NewAction], found: Rows) -> Sequence[NewAction]:

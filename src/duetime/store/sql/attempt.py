@@ -12,7 +12,7 @@ from duetime.store.flow import Flow, Mode, Statement, Wake
 from duetime.store.sql.conflicts import is_conflict
 from duetime.store.sql.drive import COMMIT, ROLLBACK, Command, Driven, Pinned, statements
 from duetime.store.sql.keeping import STALE
-from duetime.store.sql.postgres_faults import FAULTS, explain, is_lost
+from duetime.store.sql.postgres_faults import FAULTS, explain, is_known, is_lost
 
 T = TypeVar("T")
 
@@ -146,6 +146,8 @@ class Attempt(Generic[T]):
             return random.uniform(0, PAUSE * 2**tries)  # noqa: S311 - it keeps nothing secret
         if isinstance(error, STALE) and tries == 1:
             return 0.0
+        if self.flow.resent is not None and is_known(error):
+            return 0.0  # the same was sent before, after all
         settled = self.flow.resend or self.flow.mode is Mode.read or not self._uncertain
         if is_lost(error) and settled and tries == 1:
             return 0.0

@@ -37,13 +37,22 @@ class HeldJobs:
 
 def jobs(found: Rows) -> dict[str, JobRecord]:
     """By name, without those that this version cannot read: another may have written them."""
+    read, unreadable = parted(found)
+    for name, error in unreadable.items():
+        log.error("job %s cannot be read by this version and is left alone: %s", name, error)
+    return read
+
+
+def parted(found: Rows) -> tuple[dict[str, JobRecord], dict[str, ValidationError]]:
+    """Those that this version can read, and why it cannot read the others."""
     read: dict[str, JobRecord] = {}
+    unreadable: dict[str, ValidationError] = {}
     for record, _, name in cast("Any", found):
         try:
             read[name] = of_text(record)
         except ValidationError as error:
-            log.error("job %s cannot be read by this version and is left alone: %s", name, error)
-    return read
+            unreadable[name] = error
+    return read, unreadable
 
 
 def names(found: Rows) -> set[str]:

@@ -12,6 +12,7 @@ import psycopg
 from duetime.errors import DuetimeError
 from duetime.store.base import OnWake
 from duetime.store.flow import Wake
+from duetime.store.outage import Outage
 from duetime.store.sql.deadline import sever
 from duetime.store.sql.notices import parse
 from duetime.store.sql.pools import AsyncConnection
@@ -51,6 +52,7 @@ class PostgresListener:
         self._deaf = False
         self._fell_deaf = False
         self._pause = FIRST_PAUSE
+        self._outage = Outage(log, "not listening, polling faster meanwhile", "listening again")
 
     @property
     def alive(self) -> bool:
@@ -63,7 +65,7 @@ class PostgresListener:
                 await self._listen()
             except (psycopg.Error, DuetimeError, OSError) as error:
                 # Whatever broke it, the next one may do.
-                log.warning("not listening, polling faster meanwhile: %s", error)
+                self._outage.failed(error)
             await asyncio.sleep(self._pause)
             longest = LONGEST_PAUSE if self._fell_deaf else LONGEST_OUTAGE_PAUSE
             self._pause = min(self._pause * 2, longest)
@@ -99,6 +101,7 @@ class PostgresListener:
             self._heard = max(self._heard, notice.ping)
             self._deaf = False
             self._pause = FIRST_PAUSE
+            self._outage.over()
 
     def _check(self, ping: int, connection: AsyncConnection | None) -> None:
         # Only the connection that was there when the ping was sent could have heard it.

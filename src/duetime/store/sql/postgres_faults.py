@@ -29,6 +29,13 @@ def is_lost(error: Exception) -> bool:
     return state is None or state.startswith("08") or state in SHUTTING_DOWN
 
 
+def is_known(error: Exception) -> bool:
+    """Is an action of that id there? Another index that refuses it is the user's own."""
+    if not isinstance(error, psycopg.errors.UniqueViolation):
+        return False
+    return error.diag.constraint_name == "duetime_actions_pkey"
+
+
 def explain(error: Exception, where: str) -> DuetimeError:
     """The error to raise instead, naming the server and the remedy."""
     if not isinstance(error, psycopg.Error):

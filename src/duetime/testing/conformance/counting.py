@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from duetime.model.job_stats import JobStats
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.model.stats import Counted, LaneCount, Stats, stats_of
@@ -39,7 +40,7 @@ class Counting(Suite):
     async def test_an_empty_store_counts_nothing(self, probe: Probe) -> None:
         found = await counted(probe)
         nothing = {State.succeeded: 0, State.failed: 0, State.cancelled: 0}
-        assert found == Counted(probe.now, [], nothing, [])
+        assert found == Counted(probe.now, [], nothing, [], JobStats())
 
     async def test_unfinished_actions_are_counted_by_lane(self, probe: Probe) -> None:
         for delay in (0, 0, LATER):
@@ -140,12 +141,66 @@ class Counting(Suite):
         seen = probe.now
         probe.pass_time(ALIVE)
         assert list((await counted(probe, "whoever")).workers) == [(worker, seen)]
+        assert await probe.do(probe.store.workers(ALIVE)) == [(worker, seen)]
         probe.pass_time(1)
         assert list((await counted(probe)).workers) == []
+        assert await probe.do(probe.store.workers(ALIVE)) == []
         await probe.do(probe.store.sweep(worker, SECOND, 10))
         assert len((await counted(probe)).workers) == 1
         await probe.do(probe.store.leave(worker.id))
         assert list((await counted(probe)).workers) == []
+
+    async def test_jobs_are_counted_by_what_they_do(self, probe: Probe) -> None:
+        await probe.put(
+            probe.job("x-due", next_due_at=probe.now),
+            probe.job("x-later", next_due_at=probe.now + 1),
+            probe.job("x-over"),
+            probe.job("x-paused", paused_at=1),
+            probe.job("x-paused-for-long", paused_at=1, paused_until=probe.now + 1),
+            probe.job("x-paused-until-now", paused_at=1, paused_until=probe.now),
+            probe.job("x-retired", retired_at=1, paused_at=1),
+            probe.job("x-removed", removed_at=1, next_due_at=1),
+        )
+        found = (await counted(probe)).jobs
+        assert (found.scheduled, found.paused, found.retired) == (4, 2, 1)
+        assert (found.overdue, found.oldest_overdue) == (1, 0.0)
+
+    async def test_overdue_ticks_are_told_with_their_apps(self, probe: Probe) -> None:
+        late = {"b": 2, "a": 7, "c": -1}
+        for app, seconds in late.items():
+            due = probe.now - seconds * SECOND
+            await probe.put(replace(probe.job(f"x-{app}", next_due_at=due), app=app))
+        found = (await counted(probe)).jobs
+        assert (found.overdue, found.oldest_overdue) == (2, 7.0)
+        assert found.overdue_apps == ("a", "b")
+
+    async def test_failing_jobs_are_named_unless_they_are_held(self, probe: Probe) -> None:
+        await probe.put(
+            probe.job("x-well"),
+            probe.job("x-ill", failing_since=1),
+            probe.job("x-bad", failing_since=1),
+            probe.job("x-paused", failing_since=1, paused_at=1),
+            probe.job("x-retired", failing_since=1, retired_at=1),
+            probe.job("x-removed", failing_since=1, removed_at=1),
+        )
+        assert (await counted(probe)).jobs.failing == ("x-bad", "x-ill")
+
+    async def test_more_jobs_than_are_read_at_a_time(self, probe: Probe) -> None:
+        names = [f"x-{number:04}" for number in range(1001)]
+        await probe.put(
+            *(probe.job(name, next_due_at=probe.now - SECOND, failing_since=1) for name in names)
+        )
+        found = (await counted(probe)).jobs
+        assert (found.scheduled, found.overdue, found.oldest_overdue) == (1001, 1001, 1.0)
+        assert (found.failing, len(found.overdue_apps)) == (tuple(names), 1)
+
+    async def test_a_tenant_counts_its_own_jobs(self, probe: Probe) -> None:
+        for name, tenant in (("x-1", None), ("x-2", "a"), ("x-3", "a")):
+            await probe.put(probe.job(name, tenant=tenant, next_due_at=probe.now))
+        scopes: list[Scope] = [ANY, None, "a", "b"]
+        found = [(await counted(probe, scope)).jobs for scope in scopes]
+        assert [one.scheduled for one in found] == [3, 1, 2, 0]
+        assert [one.overdue for one in found] == [3, 1, 2, 0]
 
     async def test_counting_changes_nothing(self, probe: Probe) -> None:
         await probe.running()

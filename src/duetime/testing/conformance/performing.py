@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -126,7 +126,7 @@ class Performing(Suite):
         batches = [[probe.new() for _ in range(5)] for _ in range(12)]
         flows = [probe.store.add(batch, "return") for batch in batches]
         results = await race(probe.store, flows)
-        assert all(isinstance(result, list) for result in results)
+        assert all(isinstance(result, Sequence) for result in results)
         assert len(await probe.all()) == 60
 
     async def test_many_threads_with_one_key_store_one_action(self, probe: Probe) -> None:
@@ -134,9 +134,9 @@ class Performing(Suite):
         results = await race(probe.store, [probe.store.add([one], "return") for one in new])
         [record] = await probe.all()
         for result in results:
-            assert isinstance(result, list)
+            assert isinstance(result, Sequence)
             assert result[0].record == record
-        assert [r[0].created for r in results if isinstance(r, list)].count(True) == 1
+        assert [r[0].created for r in results if isinstance(r, Sequence)].count(True) == 1
 
     async def test_many_threads_raise_over_one_key(self, probe: Probe) -> None:
         new = [probe.new(key="k") for _ in range(10)]

@@ -128,7 +128,7 @@ class OfSessions(OwnTransaction):
     @abstractmethod
     async def _was_committed(self, hop: Hop) -> bool: ...
 
-    def check(self) -> None:
+    async def check(self, hop: Hop) -> None:
         self._guard.check()
 
     def refused(self, error: BaseException) -> bool:

@@ -15,6 +15,7 @@ from psycopg.abc import AdaptContext
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
+from duetime.errors import ConfigError
 from duetime.store.flow import Flow
 from duetime.store.sql.callers.lent import AsyncLentCaller, LentCaller
 from duetime.store.sql.callers.psycopg import plain
@@ -25,6 +26,12 @@ from duetime.store.sql.pipelines import sent_whole
 from duetime.store.sql.pools import AsyncConnection, AsyncCursor, Connection, Cursor, Pools
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
 from duetime.store.sql.transactions.endings import refuse_ending
+from duetime.store.sql.transactions.taking_back import (
+    is_free,
+    is_free_async,
+    take_back,
+    take_back_async,
+)
 from duetime.store.transaction import Hop, OwnCommit
 
 T = TypeVar("T")
@@ -69,7 +76,12 @@ class OfPsycopg(OwnTransaction):
 
     _connection: Connection | AsyncConnection | None
 
-    def check(self) -> None:
+    async def check(self, hop: Hop) -> None:
+        if not await self._is_free(hop):
+            raise ConfigError(
+                "a transactional=True handler returned while a stream or a task of it holds the "
+                "connection: close the stream, await the task"
+            )
         if self._status() == TransactionStatus.IDLE:
             raise OwnCommit
 
@@ -92,6 +104,7 @@ class OfPsycopg(OwnTransaction):
         return super().met_another(error) or stale
 
     async def ended_early(self, hop: Hop) -> bool:
+        await self._take_back(hop)
         match self._status():
             case TransactionStatus.INTRANS:
                 return await self._is_unmarked(hop)
@@ -99,6 +112,13 @@ class OfPsycopg(OwnTransaction):
                 return await self._was_committed(hop)
             case status:
                 return status == TransactionStatus.IDLE
+
+    @abstractmethod
+    async def _is_free(self, hop: Hop) -> bool:
+        """Whether whoever of the handler's holds the connection lets go of it in time."""
+
+    @abstractmethod
+    async def _take_back(self, hop: Hop) -> None: ...
 
     @abstractmethod
     async def _is_unmarked(self, hop: Hop) -> bool: ...
@@ -135,6 +155,12 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
             plain(psycopg.Cursor(connection)).execute(*self.joined.marker())
         return connection
 
+    async def _is_free(self, hop: Hop) -> bool:
+        return bool(await hop(lambda: is_free(self._there(), self._timeout)))
+
+    async def _take_back(self, hop: Hop) -> None:
+        await hop(lambda: take_back(self._there(), self._timeout, self._deadline))
+
     async def _is_unmarked(self, hop: Hop) -> bool:
         return bool(await hop(lambda: self._ask(self.joined.unmarked())))
 
@@ -142,9 +168,8 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
         return bool(await hop(self._ask_after_error))
 
     def _ask_after_error(self) -> bool:
-        assert self._connection is not None
         with self._deadline():
-            psycopg.Cursor(self._connection).execute("ROLLBACK")
+            psycopg.Cursor(self._there()).execute("ROLLBACK")
         return self._ask(self.joined.was_committed())
 
     def _ask(self, flow: Flow[bool]) -> bool:
@@ -157,6 +182,7 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
 
     def _rollback(self) -> None:
         self._spoiled = True
+        take_back(self._there(), self._timeout, self._deadline)
         with self._deadline():
             self._block.__exit__(*UNDO)
 
@@ -167,9 +193,12 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
                     self._clear(self._connection)
 
     def _deadline(self) -> AbstractContextManager[None]:
-        assert self._connection is not None
         distrust = self._pools.of_threads().shelf.close
-        return thread_deadline(self._connection, self._timeout, distrust)
+        return thread_deadline(self._there(), self._timeout, distrust)
+
+    def _there(self) -> Connection:
+        assert self._connection is not None
+        return self._connection
 
     def _clear(self, connection: Connection) -> None:
         """What the handler set or locked for its session is not for the next one. Where it came
@@ -225,6 +254,12 @@ class AsyncPsycopgTransaction(OfPsycopg):
             await asyncio.wait([task])
             raise
 
+    async def _is_free(self, hop: Hop) -> bool:
+        return await is_free_async(self._there(), self._timeout)
+
+    async def _take_back(self, hop: Hop) -> None:
+        await take_back_async(self._there(), self._timeout, self._deadline)
+
     async def _is_unmarked(self, hop: Hop) -> bool:
         with self._deadline():
             return await self.joined.perform(self.joined.unmarked())
@@ -240,6 +275,7 @@ class AsyncPsycopgTransaction(OfPsycopg):
 
     async def rollback(self, hop: Hop) -> None:
         self._spoiled = True
+        await self._take_back(hop)
         with self._deadline():
             await self._block.__aexit__(*UNDO)
 

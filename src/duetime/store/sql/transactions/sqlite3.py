@@ -29,7 +29,7 @@ class Sqlite3Transaction(BlockingTransaction):
         connection.set_authorizer(refuse_any_end)
         return connection
 
-    def check(self) -> None:
+    async def check(self, hop: Hop) -> None:
         if not self._there().in_transaction:
             raise OwnCommit
 
