@@ -12,9 +12,8 @@ from duetime.model.name import check_name
 if TYPE_CHECKING:
     from duetime.worker.held import Held
 
-# Between two measures of the rate: seconds for which one is taken, and for which it counts.
+# Seconds between two measures of the rate at least; what was known before counts half after them.
 SHORTEST = 0.1
-LONGEST = 1.0
 
 # What waits for so many windows was claimed in vain.
 PATIENCE = 4
@@ -82,12 +81,12 @@ class Pool:
         self._ends += 1
 
     def measure(self, now: float) -> None:
-        """Take the rate of ends since the last measure, at most ten a second; smoothed, unless
-        the last was so long ago that it says nothing of what is run now."""
+        """Take the rate of ends since the last measure, at most ten a second, smoothed: the longer
+        ago the last was, the less it says of what is run now."""
         elapsed = now - self._since
         if elapsed >= SHORTEST:
             rate = self._ends / elapsed
-            self._rate = rate if elapsed > LONGEST else (self._rate + rate) / 2
+            self._rate = rate + (self._rate - rate) * 0.5 ** (elapsed / SHORTEST)
             self._ends, self._since = 0, now
 
 
