@@ -90,7 +90,10 @@ class Monitor:
         """However busy the workers are, nothing that is due waits for ever."""
         fresh = list(self._witness.holds.values())[self._claims :]
         self._claims = len(self._witness.holds)
-        before, self._free = self._free, {}
+        # One that was claimed since, and given back, was not overtaken by what came with it.
+        claimed = {hold.action for hold in fresh}
+        before = {each: waited for each, waited in self._free.items() if each not in claimed}
+        self._free = {}
         now = self._truth.now
         for record in self._truth.unfinished():
             if record.token or not recovered or record.due_at is None or record.due_at > now:
