@@ -52,8 +52,9 @@ class Asking:
             # Most that are asked for at once differ in payload alone: the rest is checked once.
             # A time or a parent is the same only if it is the same object: where clocks go back,
             # two hours are equal, and whoever compares actions asks their payloads. True equals 1.
-            _, at, delay, *others, after, on = request
-            given = (entry.queue, id(at), type(delay), delay, *others, id(after), on)
+            _, at, delay, label, key, priority, queue, tenant, by, after, on = request
+            when = (id(at), type(delay), delay, id(after), on)
+            given = (entry.queue, when, label, key, priority, queue, tenant, by)
             if given != known:
                 known, rest = given, rests.of(entry.queue, request)
             made.append(_new((action_id, entry.kind, entry.version, text, *rest)))

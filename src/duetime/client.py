@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
@@ -34,7 +34,6 @@ from duetime.events import cancellations, reschedulings
 from duetime.model.action import (
     Action,
     Added,
-    NewAction,
     Page,
     Record,
     Run,
@@ -42,7 +41,7 @@ from duetime.model.action import (
     as_action,
     as_run,
 )
-from duetime.model.born import Born, as_born_action
+from duetime.model.born import Births
 from duetime.model.chain import On
 from duetime.model.claim import alive_for
 from duetime.model.clock import to_micros
@@ -316,11 +315,11 @@ class Client:
     # -- from what a store gave to what users see ------------------------------------
 
     def _added(self, added: Sequence[Added], payloads: Sequence[object]) -> list[Action]:
+        if isinstance(added, Births):
+            return added.actions(payloads)
         return [self._one_added(one, payload) for one, payload in zip(added, payloads, strict=True)]
 
     def _one_added(self, added: Added, payload: object) -> Action:
-        if isinstance(added, Born):
-            return as_born_action(added, payload)
         if not added.created:
             return self._shown(added.record)
         if added.record.modified_at is not None:
@@ -343,11 +342,16 @@ class Client:
     # -- what is counted once it is committed ----------------------------------------
 
     def _count_added(self, added: Sequence[Added], settled: Sequence[Record] = ()) -> None:
-        self._count_scheduled(_stored(one) for one in added if one.created)
+        if isinstance(added, Births):
+            self._count_kinds(added.counted())
+        else:
+            self._count_scheduled(one.record for one in added if one.created)
         self._count_cancelled(settled)
 
-    def _count_scheduled(self, stored: Iterable[NewAction | Record]) -> None:
-        counted = Counter((one.kind, one.tenant) for one in stored)
+    def _count_scheduled(self, records: Iterable[Record]) -> None:
+        self._count_kinds(Counter((one.kind, one.tenant) for one in records))
+
+    def _count_kinds(self, counted: Mapping[tuple[str, str | None], int]) -> None:
         for (kind, tenant), count in counted.items():
             self._meters.scheduled(kind, tenant, count)
 
@@ -358,10 +362,6 @@ class Client:
 
     def _count_rescheduled(self, record: Record) -> None:
         self._meters.rescheduled(record.kind, record.tenant)
-
-
-def _stored(one: Added) -> NewAction | Record:
-    return one.new if isinstance(one, Born) else one.record
 
 
 def _runs(stored: Sequence[StoredRun]) -> list[Run]:

@@ -175,7 +175,8 @@ class Payloads:
         if len(payloads) == 1:
             yield self.encode(payloads[0], limit)
             return
-        known = {type(payload): self.of(payload) for payload in payloads}
+        samples = {type(payload): payload for payload in payloads}
+        known = {type_: self.of(payload) for type_, payload in samples.items()}
         sound = {type_: self._are_sound(type_, payloads) for type_ in known}
         for one in payloads:
             entry = known[type(one)]

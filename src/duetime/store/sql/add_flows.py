@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, cast
 from uuid import UUID
 
 from duetime.errors import DuplicateKey, IllegalState
 from duetime.model.action import Added, Found, NewAction, Record
-from duetime.model.born import Births, due_of
+from duetime.model.born import Births
 from duetime.model.key import IfExists
 from duetime.model.move import replaced
 from duetime.model.state import State
@@ -42,8 +43,8 @@ class AddFlows(Store, ABC):
         """The same for several calls, each with its answer."""
 
         def answers(added: Sequence[Added]) -> Steps[Sequence[Sequence[Added]]]:
-            left = iter(added)
-            return [[next(left) for _ in new] for new in asked]
+            ends = pairwise(accumulate(map(len, asked), initial=0))
+            return [added[first:last] for first, last in ends]
             yield  # what makes this a generator
 
         new = [one for new in asked for one in new]
@@ -130,8 +131,9 @@ def _born(made: Sequence[NewAction], found: Rows) -> Steps[Births]:
 
 
 def _told(made: Sequence[NewAction], now: int) -> Steps[Births]:
-    yield from wake(((one.lane, due_of(one, now)) for one in made), now)
-    return Births(made, now)
+    births = Births(made, now)
+    yield from wake(births.dues(), now)
+    return births
 
 
 def _among(new: Sequence[NewAction], found: Rows) -> Sequence[NewAction]:
