@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import copy_context
 from typing import NamedTuple
 
 from duetime.arguments import (
@@ -21,6 +22,10 @@ from duetime.model.lane import lane_of
 from duetime.model.name import check_name, check_optional
 from duetime.model.payload import Payloads
 from duetime.model.tenant import AMBIENT, current_tenant
+
+# How many actions are a part of many: fewer take the server longer to begin than to do, and more
+# keep it waiting for the first.
+SMALLEST, LARGEST = 250, 1000
 
 
 class Place(NamedTuple):
@@ -59,6 +64,36 @@ class Asking:
                 known, rest = given, rests.of(entry.queue, request)
             made.append(_new((action_id, entry.kind, entry.version, text, *rest)))
         return made
+
+    def parts(self, asked: Sequence[Request]) -> Parts:
+        context = copy_context()  # whoever makes them may be in another one
+        return Parts(asked, lambda part: context.run(self.new, part))
+
+
+def divisible(asked: Sequence[Request]) -> bool:
+    """Whether they are many, and none has to do with others."""
+    if len(asked) < 2 * SMALLEST:
+        return False
+    return all(one.key is None and one.after is None for one in asked)
+
+
+class Parts(Iterable[Sequence[NewAction]]):
+    """New actions, made by the part: a store writes one while the next is made. Each is made once,
+    however often it is asked for."""
+
+    def __init__(
+        self, asked: Sequence[Request], make: Callable[[Sequence[Request]], Sequence[NewAction]]
+    ) -> None:
+        size = max(SMALLEST, min(LARGEST, len(asked) // 4))
+        self._asked = [asked[first : first + size] for first in range(0, len(asked), size)]
+        self._make = make
+        self._made: list[Sequence[NewAction]] = []
+
+    def __iter__(self) -> Iterator[Sequence[NewAction]]:
+        for place, part in enumerate(self._asked):
+            if place == len(self._made):
+                self._made.append(self._make(part))
+            yield self._made[place]
 
 
 class _Rests:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from api.apps import Note, Other
 from duetime import Duetime, Retry, State
-from duetime.errors import ActionNotFound, DuplicateKey, IllegalState
+from duetime.asking import SMALLEST
+from duetime.errors import ActionNotFound, DuplicateKey, IllegalState, InvalidPayload
 from duetime.model.action import Action
 from joining.callers import COUNT, INSERT, Caller
 
@@ -64,6 +66,20 @@ class TestSchedule:
         await caller.commit()
         assert await caller.execute(COUNT) == 2
         assert [one.id for one in await app.find()] == [held.id]
+
+    async def test_of_many_one_that_is_bad_leaves_the_caller_their_transaction(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        many: list[Any] = [(Note(str(n)), LATER) for n in range(2 * SMALLEST)]
+        await caller.execute(INSERT)
+        with app.acting(tenant="ours"), pytest.raises(InvalidPayload):
+            await caller.call(app, "schedule_many", [*many, (Note(7), LATER)])  # type: ignore[arg-type]
+        with app.acting(tenant="ours"):
+            made = await caller.call(app, "schedule_many", many)
+        await caller.commit()
+        assert await caller.execute(COUNT) == 1
+        assert {one.tenant for one in made} == {"ours"}
+        assert (await app.stats(tenant="ours")).scheduled == len(made) == len(many)
 
     async def test_a_key_is_held_across_the_transaction(self, app: Duetime, caller: Caller) -> None:
         first = await caller.call(app, "schedule", Note("1"), at=LATER, key="k")

@@ -6,7 +6,7 @@ Whoever drives it owns the connection and the transaction; the flow knows neithe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
@@ -29,6 +29,14 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Series:
+    """Statements of which none needs the answer to another: where it can be, each is made while
+    the server works on those before it. Their rows come one after the other."""
+
+    statements: Iterable[Statement]
+
+
+@dataclass(frozen=True, slots=True)
 class Wake:
     """Work became due in a lane: tell sleeping workers once this has committed."""
 
@@ -37,7 +45,7 @@ class Wake:
     now: int
 
 
-Step = Statement | Wake
+Step = Statement | Series | Wake
 Steps = Generator[Step, Rows, T]
 
 
@@ -144,6 +152,6 @@ def played(flow: Flow[T], wakes: list[Wake]) -> T:
         except StopIteration as end:
             result: T = end.value
             return result
-        if isinstance(step, Statement):
-            raise TypeError(f"statement {step.name!r} belongs to another store than this one")
+        if not isinstance(step, Wake):
+            raise TypeError(f"{step!r} belongs to another store than this one")
         wakes.append(step)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate, chain, pairwise
 from typing import Any, cast
 from uuid import UUID
 
@@ -15,11 +15,12 @@ from duetime.model.key import IfExists
 from duetime.model.move import replaced
 from duetime.model.state import State
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, Together, continued
+from duetime.store.flow import Flow, Mode, Rows, Series, Statement, Steps, Together, continued
 from duetime.store.sql import rows
 from duetime.store.sql.chain_flows import refuse_circle, require_parents
 from duetime.store.sql.table import dump
 from duetime.store.sql.wakes import wake
+from duetime.store.sql.worker_flows import clock
 
 Slot = tuple[str | None, str, str | None]
 
@@ -36,6 +37,13 @@ class AddFlows(Store, ABC):
         weight = sum(len(one.payload) for one in new)
         together = Together(new, self._add_together, weight) if len(new) < 2 else None
         return _adding(new, if_exists, self._insert_new, Mode.single, together)
+
+    def add_parts(self, parts: Iterable[Sequence[NewAction]]) -> Flow[Sequence[Added]]:
+        def again() -> Steps[Sequence[Added]]:
+            return _add_all([*chain.from_iterable(parts)], "return", _insert)
+
+        resent = Flow(again, Mode.write, resend=True)
+        return Flow(lambda: _add_parts(parts), Mode.write, resend=True, resent=resent)
 
     def _add_together(
         self, asked: Sequence[Sequence[NewAction]]
@@ -54,12 +62,16 @@ class AddFlows(Store, ABC):
     def _insert_new(self, new: Sequence[NewAction]) -> Steps[Births]:
         """Where no key is asked for, and nobody can have sent them before: those that have not
         finished, as far as one statement can tell."""
-        params = {"rows": rows.new_rows(new), "limit": len(new), **rows.between(new)}
-        ((count, some, now),) = cast("Any", (yield Statement("add_new", params)))
+        ((count, some, now),) = cast("Any", (yield _add_new(new)))
         if count < len(new):
             stored = rows.ids(some)
             new = [one for one in new if one.id in stored]
         return (yield from _told(new, now))
+
+
+def _add_new(new: Sequence[NewAction], now: int | None = None) -> Statement:
+    params = {"rows": rows.new_rows(new), "limit": len(new), **rows.between(new)}
+    return Statement("add_new", params if now is None else params | {"now": now})
 
 
 Insert = Callable[[Sequence[NewAction]], Steps[Births]]
@@ -99,6 +111,22 @@ def _add_all(
             # Whoever held the key may have finished between the two statements: try again.
             missing = [one for one in missing if one.id not in stored]
     return [stored[one.id] for one in new]
+
+
+def _add_parts(parts: Iterable[Sequence[NewAction]]) -> Steps[Sequence[Added]]:
+    """All are of one instant, whenever their part is sent."""
+    new: list[NewAction] = []
+    now = yield from clock()
+
+    def each() -> Iterator[Statement]:
+        for part in parts:
+            new.extend(part)
+            yield _add_new(part, now)
+
+    found = yield Series(each())
+    if sum(count for count, *_ in cast("Any", found)) < len(new):
+        return (yield from _add_all(new, "return", _insert))
+    return (yield from _told(new, now))
 
 
 def _add_each(new: Sequence[NewAction]) -> Steps[Sequence[Added]]:

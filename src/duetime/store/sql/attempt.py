@@ -8,9 +8,17 @@ from contextlib import suppress
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from duetime.errors import StoreUnavailable
-from duetime.store.flow import Flow, Mode, Statement, Wake
+from duetime.store.flow import Flow, Mode, Series, Statement, Wake
 from duetime.store.sql.conflicts import is_conflict
-from duetime.store.sql.drive import COMMIT, ROLLBACK, Command, Driven, Pinned, statements
+from duetime.store.sql.drive import (
+    COMMIT,
+    ROLLBACK,
+    Command,
+    Driven,
+    Pinned,
+    series_too,
+    statements,
+)
 from duetime.store.sql.keeping import STALE
 from duetime.store.sql.postgres_faults import FAULTS, explain, is_known, is_lost
 
@@ -37,6 +45,8 @@ _KEPT = (Mode.hot, Mode.claim)
 # One plan whatever the values, so that it can be kept; and the process that answers.
 ASKED_BY_KEEPERS = ("set_config('plan_cache_mode', 'force_generic_plan', true)", "pg_backend_pid()")
 
+WHO = Command("SELECT pg_backend_pid()")
+
 Notify = Callable[[Sequence[Wake]], Statement | None]
 
 
@@ -47,7 +57,7 @@ class Pins(NamedTuple):
     last: Command
 
 
-Sent = Statement | Command | Pinned
+Sent = Statement | Series | Command | Pinned
 
 
 def settings(timeout: float) -> Mapping[Mode, Command]:
@@ -129,7 +139,7 @@ class Attempt(Generic[T]):
     def _transaction(self, settings: Command) -> Driven[Sent, tuple[T, list[Wake]]]:
         yield Command(f"BEGIN; {settings.text}")
         try:
-            result = yield from statements(self.flow.start())
+            result = yield from series_too(self.flow.start())
         except Exception:
             with suppress(*FAULTS):
                 yield ROLLBACK

@@ -6,9 +6,12 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
+
+from duetime.model.clock import monotonic
 
 
 def sever(connection: Any) -> None:
@@ -29,33 +32,59 @@ def _wire(connection: Any) -> socket.socket:
     return socket.socket(fileno=os.dup(connection.fileno()))
 
 
-@contextmanager
-def loop_deadline(
-    connection: Any, seconds: float, passed: Callable[[], None] = lambda: None
-) -> Iterator[None]:
-    def cut() -> None:
-        passed()
-        sever(connection)
+class Deadline(ABC):
+    """While it is entered, a connection has so many seconds, from the last time that it was put
+    off; then it is cut."""
 
-    timer = asyncio.get_running_loop().call_later(seconds, cut)
-    try:
-        yield
-    finally:
-        timer.cancel()
+    def __init__(
+        self, connection: Any, seconds: float, passed: Callable[[], None] = lambda: None
+    ) -> None:
+        self._connection = connection
+        self._seconds = seconds
+        self._passed = passed
+        self._over = False
+        # Once it is left, the connection is somebody else's.
+        self._leaving = threading.Lock()
+
+    def __enter__(self) -> Deadline:
+        self.put_off()
+        self._wait(self._seconds)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._leaving:
+            self._over = True
+            self._timer.cancel()
+
+    def put_off(self) -> None:
+        """Its server has answered, or has been asked for something else."""
+        self._until = monotonic() + self._seconds
+
+    def _look(self) -> None:
+        with self._leaving:
+            left = self._until - monotonic()
+            if self._over:
+                return
+            if left > 0:
+                self._wait(left)
+            else:
+                self._passed()
+                sever(self._connection)
+
+    @abstractmethod
+    def _wait(self, seconds: float) -> None:
+        """Look again after that time, unless `_timer` is cancelled."""
+
+    _timer: asyncio.TimerHandle | threading.Timer
 
 
-@contextmanager
-def thread_deadline(
-    connection: Any, seconds: float, passed: Callable[[], None] = lambda: None
-) -> Iterator[None]:
-    def cut() -> None:
-        passed()
-        sever(connection)
+class LoopDeadline(Deadline):
+    def _wait(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
 
-    timer = threading.Timer(seconds, cut)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+
+class ThreadDeadline(Deadline):
+    def _wait(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._look)
+        self._timer.daemon = True
+        self._timer.start()

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from duetime.store.flow import Rows, Statement, Steps, Wake
+from duetime.store.flow import Row, Rows, Series, Statement, Steps, Wake
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -34,6 +34,25 @@ COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
 
 def statements(steps: Steps[T]) -> Driven[Statement, tuple[T, list[Wake]]]:
     """A flow's statements only; with its value come those to wake once it is committed."""
+    driven = series_too(steps)
+    try:
+        step = next(driven)
+        while True:
+            found = (yield from _in_turn(step)) if isinstance(step, Series) else (yield step)
+            step = driven.send(found)
+    except StopIteration as end:
+        return cast("tuple[T, list[Wake]]", end.value)
+
+
+def _in_turn(series: Series) -> Driven[Statement, Rows]:
+    found: list[Row] = []
+    for statement in series.statements:
+        found += yield statement
+    return found
+
+
+def series_too(steps: Steps[T]) -> Driven[Statement | Series, tuple[T, list[Wake]]]:
+    """The same for who can send a series at once."""
     wakes: list[Wake] = []
     try:
         step = next(steps)

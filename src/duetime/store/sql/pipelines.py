@@ -1,4 +1,4 @@
-"""psycopg's pipelines, sent whole.
+"""psycopg's pipelines, sent whole, or each command at once.
 
 psycopg sends the commands of a pipeline one by one, and before each it waits until its loop says
 that the connection takes more. In a loop that is busy with handlers each of these waits takes as
@@ -55,11 +55,29 @@ def _reading_on(fetching: PQGen[None], socket: int) -> PQGen[None]:
         return
 
 
+class _AtOnce(_Whole):
+    def _communicate_gen(self: Any) -> PQGen[None]:
+        """What there is to be sent is sent, and the server works on it while the next is made.
+        Only if the server is so far behind that it takes no more, it is waited for."""
+        while self.command_queue:
+            self.command_queue.popleft()()
+        if self.pgconn.flush():
+            yield from send(self.pgconn)
+
+
 class _WholePipeline(_Whole, psycopg.Pipeline):
     pass
 
 
 class _WholeAsyncPipeline(_Whole, psycopg.AsyncPipeline):
+    pass
+
+
+class _AtOncePipeline(_AtOnce, psycopg.Pipeline):
+    pass
+
+
+class _AtOnceAsyncPipeline(_AtOnce, psycopg.AsyncPipeline):
     pass
 
 
@@ -72,7 +90,13 @@ _KNOWN = all(hasattr(psycopg.Pipeline, name) for name in _NEEDED)
 def sent_whole(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
     """To be told to a pipeline that was just entered. Connections make their own pipelines, of
     a class that cannot be chosen; so it is changed."""
-    if not _KNOWN:
-        return
-    blocking = isinstance(pipeline, psycopg.Pipeline)
-    pipeline.__class__ = _WholePipeline if blocking else _WholeAsyncPipeline
+    if _KNOWN:
+        blocking = isinstance(pipeline, psycopg.Pipeline)
+        pipeline.__class__ = _WholePipeline if blocking else _WholeAsyncPipeline
+
+
+def sent_at_once(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
+    """The same, for one whose commands take long to make."""
+    if _KNOWN:
+        blocking = isinstance(pipeline, psycopg.Pipeline)
+        pipeline.__class__ = _AtOncePipeline if blocking else _AtOnceAsyncPipeline

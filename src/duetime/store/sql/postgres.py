@@ -16,7 +16,7 @@ from duetime.model.clock import Clock, SettableClock, SystemClock, micros_of, to
 from duetime.model.diagnosis import Diagnosis
 from duetime.model.ids import TimeOrderedIds
 from duetime.store.base import Listener, OnWake
-from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, Wake
+from duetime.store.flow import Flow, Mode, Rows, Series, Statement, Steps, Wake
 from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
 from duetime.store.sql.bell import Bell, told_quietly
@@ -35,12 +35,12 @@ except ImportError as missing:
         "a postgresql:// URL needs psycopg: pip install 'duetime[postgres]'"
     ) from missing
 
-from duetime.store.sql.attempt import Attempt, Sent, pins, settings
-from duetime.store.sql.deadline import loop_deadline, thread_deadline
+from duetime.store.sql.attempt import WHO, Attempt, Sent, pins, settings
+from duetime.store.sql.deadline import LoopDeadline, ThreadDeadline
 from duetime.store.sql.keeping import notice_session
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
-from duetime.store.sql.pipelines import sent_whole
+from duetime.store.sql.pipelines import sent_at_once, sent_whole
 from duetime.store.sql.pools import AsyncCursor, Cursor, Pools, Shelf
 from duetime.store.sql.postgres_diagnosis import examine
 from duetime.store.sql.postgres_faults import FAULTS
@@ -170,11 +170,27 @@ class PostgresStore(SqlFlows):
                         cursor = await execute(step.statement, kept=True)
                     [(*_, process)] = await told.fetchall()
                     notice_session(connection, process)
+                elif isinstance(step, Series):
+                    return await fetch_all(step)
                 else:
                     cursor = await execute(step)
                 return await cursor.fetchall() if cursor.description else ()
 
-            with loop_deadline(connection, self._patience(attempt), attempt.is_overdue):
+            async def fetch_all(series: Series) -> Rows:
+                if connection.prepare_threshold is None:
+                    [(process,)] = await (await execute(WHO)).fetchall()
+                    notice_session(connection, process)
+                sent: list[AsyncCursor] = []
+                async with connection.pipeline() as pipeline:
+                    sent_at_once(pipeline)
+                    for statement in series.statements:
+                        sent.append(await execute(statement, kept=True))
+                        deadline.put_off()
+                        # What is made for long must not hold up all else.
+                        await asyncio.sleep(0)
+                return [row for cursor in sent for row in await cursor.fetchall()]
+
+            with LoopDeadline(connection, self._patience(attempt), attempt.is_overdue) as deadline:
                 return await adrive(attempt.steps(), fetch)
 
     def _try_blocking(self, attempt: Attempt[T]) -> T:
@@ -193,11 +209,27 @@ class PostgresStore(SqlFlows):
                         cursor = execute(step.statement, kept=True)
                     [(*_, process)] = told.fetchall()
                     notice_session(connection, process)
+                elif isinstance(step, Series):
+                    return fetch_all(step)
                 else:
                     cursor = execute(step)
                 return cursor.fetchall() if cursor.description else ()
 
-            with thread_deadline(connection, self._patience(attempt), attempt.is_overdue):
+            def fetch_all(series: Series) -> Rows:
+                if connection.prepare_threshold is None:
+                    [(process,)] = execute(WHO).fetchall()
+                    notice_session(connection, process)
+                sent: list[Cursor] = []
+                with connection.pipeline() as pipeline:
+                    sent_at_once(pipeline)
+                    for statement in series.statements:
+                        sent.append(execute(statement, kept=True))
+                        deadline.put_off()
+                return [row for cursor in sent for row in cursor.fetchall()]
+
+            with ThreadDeadline(
+                connection, self._patience(attempt), attempt.is_overdue
+            ) as deadline:
                 return drive(attempt.steps(), fetch)
 
     def _distrust(self, attempt: Attempt[T], shelf: Shelf[Any]) -> None:

@@ -18,7 +18,7 @@ from sqlalchemy.orm import SessionTransaction as Level
 from duetime.errors import ConfigError
 from duetime.store.sql.callers.alchemy import AlchemyCaller, AsyncAlchemyCaller
 from duetime.store.sql.callers.base import Standing
-from duetime.store.sql.deadline import loop_deadline, thread_deadline
+from duetime.store.sql.deadline import LoopDeadline, ThreadDeadline
 from duetime.store.sql.joined import Host, SqlJoined
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
 from duetime.store.sql.transactions.endings import refuse_ending
@@ -210,10 +210,10 @@ class SessionTransaction(OfSessions, BlockingTransaction):
             with self._deadline():
                 self._session.close()
 
-    def _deadline(self) -> AbstractContextManager[None]:
+    def _deadline(self) -> AbstractContextManager[object]:
         if self._timeout is None or self._guard.driver is None:
             return nullcontext()
-        return thread_deadline(self._guard.driver, self._timeout)
+        return ThreadDeadline(self._guard.driver, self._timeout)
 
     def _there(self) -> Session:
         assert self._session is not None
@@ -260,10 +260,10 @@ class AsyncSessionTransaction(OfSessions):
             with self._deadline():
                 await self._session.close()
 
-    def _deadline(self) -> AbstractContextManager[None]:
+    def _deadline(self) -> AbstractContextManager[object]:
         if self._timeout is None or self._guard.driver is None:
             return nullcontext()
-        return loop_deadline(self._guard.driver, self._timeout)
+        return LoopDeadline(self._guard.driver, self._timeout)
 
     def _there(self) -> AsyncSession:
         assert self._session is not None

@@ -17,7 +17,7 @@ from duetime.store.sql.joined import Host, SqlJoined
 from duetime.store.transaction import Hop, LastJoined, OwnCommit, Transaction
 
 T = TypeVar("T")
-Deadline = Callable[[], AbstractContextManager[None]]
+Deadline = Callable[[], AbstractContextManager[object]]
 
 
 class OwnJoined(SqlJoined, LastJoined):

@@ -19,7 +19,7 @@ from duetime.errors import ConfigError
 from duetime.store.flow import Flow
 from duetime.store.sql.callers.lent import AsyncLentCaller, LentCaller
 from duetime.store.sql.callers.psycopg import plain
-from duetime.store.sql.deadline import loop_deadline, sever, thread_deadline
+from duetime.store.sql.deadline import LoopDeadline, ThreadDeadline, sever
 from duetime.store.sql.joined import Host
 from duetime.store.sql.keeping import lost_plan
 from duetime.store.sql.pipelines import sent_whole
@@ -192,9 +192,9 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
                 with self._deadline(), closed_if_it_fails(self._connection):
                     self._clear(self._connection)
 
-    def _deadline(self) -> AbstractContextManager[None]:
+    def _deadline(self) -> AbstractContextManager[object]:
         distrust = self._pools.of_threads().shelf.close
-        return thread_deadline(self._there(), self._timeout, distrust)
+        return ThreadDeadline(self._there(), self._timeout, distrust)
 
     def _there(self) -> Connection:
         assert self._connection is not None
@@ -285,9 +285,9 @@ class AsyncPsycopgTransaction(OfPsycopg):
                 with self._deadline(), closed_if_it_fails(self._connection):
                     await self._clear(self._connection)
 
-    def _deadline(self) -> AbstractContextManager[None]:
+    def _deadline(self) -> AbstractContextManager[object]:
         distrust = self._pools.of_loop().shelf.close
-        return loop_deadline(self._there(), self._timeout, distrust)
+        return LoopDeadline(self._there(), self._timeout, distrust)
 
     def _there(self) -> AsyncConnection:
         assert self._connection is not None

@@ -18,7 +18,7 @@ from duetime.model.clock import monotonic
 from duetime.store.sql.pools import AsyncConnection, Connection
 
 # What cuts a connection off whose server no longer answers.
-Deadline = Callable[[], AbstractContextManager[None]]
+Deadline = Callable[[], AbstractContextManager[object]]
 
 # Of these, no end comes by itself.
 COPY = {ExecStatus.COPY_IN, ExecStatus.COPY_OUT, ExecStatus.COPY_BOTH}
