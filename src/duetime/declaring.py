@@ -21,6 +21,7 @@ from duetime.model.lane import Priority
 from duetime.model.misfire import Misfire
 from duetime.model.payload import PayloadType, Upgrade
 from duetime.model.retry import Retry
+from duetime.model.writing import written_alone
 from duetime.outbox import subscriber_kind
 from duetime.store.base import Store
 from duetime.store.transaction import Opener
@@ -162,7 +163,7 @@ class Declaring:
         """What the function takes, and what it is given at each tick, as text."""
         taken = job_payload_type(function, scope, self._providers, payload)
         entry = self.parts.payloads.check_job(name, taken, queue)
-        return entry, self.parts.payloads.encode_as(entry, payload, self.settings.max_payload)
+        return entry, written_alone(entry, payload, self.settings.max_payload)
 
     def _openers(self, annotation: Any) -> Opener | None:
         return self.store.opener(annotation, self._sessions)

@@ -15,7 +15,8 @@ from duetime.model.action import NewAction
 from duetime.model.ids import NewId
 from duetime.model.lane import Priority, lane_of
 from duetime.model.name import check_name
-from duetime.model.payload import Payloads, PayloadType
+from duetime.model.payload import PayloadType
+from duetime.model.writing import written_alone
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Steps, continued
 
@@ -48,9 +49,8 @@ def _kebab(name: str) -> str:
 class Outbox:
     """Who is to be told of what, by the process in which it happens."""
 
-    def __init__(self, store: Store, payloads: Payloads, new_id: NewId) -> None:
+    def __init__(self, store: Store, new_id: NewId) -> None:
         self._store = store
-        self._payloads = payloads
         self._new_id = new_id
         self._kinds: dict[type[Event], list[PayloadType]] = {}
 
@@ -98,7 +98,7 @@ class Outbox:
 
     def _encoded(self, kind: PayloadType, event: Event) -> str | None:
         try:
-            return self._payloads.encode_as(kind, event, NO_LIMIT)
+            return written_alone(kind, event, NO_LIMIT)
         except InvalidPayload as error:
             # Such as a result that is nested deeper than JSON can be read again.
             subject = event.action_id if isinstance(event, ActionEvent) else event

@@ -1,12 +1,14 @@
 """schedule and schedule_many: when, what comes back, what is stored."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
+from pydantic import BaseModel
 
 from api.apps import Note, Other
 from duetime import ANY, Duetime, Priority, State
@@ -213,6 +215,21 @@ async def test_each_of_many_keeps_its_own_labels(app: Duetime) -> None:
     ]
     for one in made:
         assert await app.get(one.id, tenant=ANY) == replace(one, created=False)
+
+
+class Lines(BaseModel):
+    """What is read only once."""
+
+    texts: Iterable[str]
+
+
+@pytest.mark.parametrize("count", [1, 2, 600])
+async def test_an_iterator_is_stored_with_all_that_it_holds(app: Duetime, count: int) -> None:
+    app.payload(Lines, kind="lines")
+    asked = [app.request(Lines(texts=(text for text in "abc"))) for _ in range(count)]
+    for one in (await app.schedule_many(asked))[:3]:
+        stored = await app.get(one.id)
+        assert [*cast("Lines", stored.payload).texts] == ["a", "b", "c"]
 
 
 async def test_many_of_nothing_is_nothing(app: Duetime) -> None:

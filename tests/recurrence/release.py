@@ -9,6 +9,7 @@ from random import Random
 from types import NoneType
 
 from duetime.model.payload import Payloads
+from duetime.model.writing import written_alone
 from duetime.worker.context import Context
 from duetime.worker.declared import DeclaredJobs
 from duetime.worker.handler import Handlers
@@ -52,7 +53,7 @@ class Release:
 
     def _declare(self, spec: Spec) -> None:
         entry = self.payloads.check_job(spec.name, NoneType, None)
-        text = self.payloads.encode_as(entry, None, MAX_PAYLOAD)
+        text = written_alone(entry, None, MAX_PAYLOAD)
         self.handlers.add(
             entry,
             work,

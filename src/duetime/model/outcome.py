@@ -12,10 +12,10 @@ from duetime.model.claim import Claim, Expired
 from duetime.model.clock import micros_of
 from duetime.model.ending import Again, Ending, Finish, decide_loss
 from duetime.model.lane import parking_lane, parse_lane
-from duetime.model.payload import to_json
 from duetime.model.retry import Retry
 from duetime.model.state import Outcome, State
 from duetime.model.wish import WISHES, Cancel, Fail, Snooze
+from duetime.model.writing import to_json
 
 ERROR_LIMIT = 500
 TRUNCATED = " [truncated]"

@@ -10,8 +10,7 @@ to import all the rest of duetime.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -21,14 +20,12 @@ from duetime.model.action import Action, Record, as_action
 from duetime.model.mending import mending
 from duetime.model.misfit import reason
 from duetime.model.name import check_name
+from duetime.model.writing import check_written, written, written_alone
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
-
-# As JSON writes it: after no backslash or an even number of them.
-NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,65 +167,27 @@ class Payloads:
 
     def encode_many(
         self, payloads: Sequence[object], limit: int
-    ) -> Iterator[tuple[PayloadType, str]]:
+    ) -> Sequence[tuple[PayloadType, str]]:
         """Validate and write payloads. What cannot be read back is refused here, not at T."""
         if len(payloads) == 1:
-            yield self.encode(payloads[0], limit)
-            return
+            return [self.encode(payloads[0], limit)]
         samples = {type(payload): payload for payload in payloads}
         known = {type_: self.of(payload) for type_, payload in samples.items()}
-        sound = {type_: self._are_sound(type_, payloads) for type_ in known}
-        for one in payloads:
-            entry = known[type(one)]
-            yield entry, self.encode_as(entry, one, limit, sound=sound[type(one)])
+        # First of all: who reads an iterator later finds nothing in it.
+        texts = [written(known[type(one)], one, limit) for one in payloads]
+        for type_, entry in known.items():
+            pairs = zip(payloads, texts, strict=True)
+            self._check(entry, [(one, text) for one, text in pairs if type(one) is type_])
+        return [(known[type(one)], text) for one, text in zip(payloads, texts, strict=True)]
 
-    def _are_sound(self, type_: type[Any], payloads: Sequence[object]) -> bool:
-        """Whether all of this type hold what it declares, and can be read back; if not, each is
-        asked by itself.
-
-        To be told `warnings="error"` takes pydantic several times as long as to write a small
-        payload. So it is told once for a hundred of them.
-        """
-        of_type = [payload for payload in payloads if type(payload) is type_]
-        try:
-            if type_ not in self._of_many:
-                self._of_many[type_] = _adapter(list[type_])  # type: ignore[valid-type]
-            for first in range(0, len(of_type), 100):
-                part = of_type[first : first + 100]
-                data = self._of_many[type_].serializer.to_json(part, warnings="error")
-                self._of_many[type_].validator.validate_json(data)
-        except Exception:  # noqa: BLE001 - the one that it is about raises it again
-            return False
-        return True
+    def _check(self, entry: PayloadType, ones: Sequence[tuple[object, str]]) -> None:
+        if entry.type not in self._of_many:
+            self._of_many[entry.type] = _adapter(list[entry.type])  # type: ignore[name-defined]
+        check_written(entry, self._of_many[entry.type], ones)
 
     def encode(self, payload: object, limit: int) -> tuple[PayloadType, str]:
         entry = self.of(payload)
-        return entry, self.encode_as(entry, payload, limit)
-
-    def encode_as(
-        self, entry: PayloadType, payload: object, limit: int, *, sound: bool = False
-    ) -> str:
-        """The same for one; that it is sound may be known already."""
-        try:
-            warnings: Any = False if sound else "error"
-            data = entry.adapter.serializer.to_json(payload, warnings=warnings)
-            text, size = data.decode(), len(data)
-            if "null" in text:
-                # Pydantic writes null for NaN and infinity.
-                to_json(_plain(entry.adapter.dump_python(payload)))
-            if "u0000" in text and NUL.search(text):
-                raise ValueError("NUL (\\x00) cannot be kept by every store; leave it out")
-            if not sound:
-                entry.adapter.validator.validate_json(data)
-        except Exception as error:
-            raise InvalidPayload(entry.kind, reason(error)) from error
-        if size > limit:
-            raise InvalidPayload(
-                entry.kind,
-                f"{size:,} bytes of JSON, max_payload is {limit:,}; "
-                "store the data elsewhere and schedule its id, or raise max_payload",
-            )
-        return text
+        return entry, written_alone(entry, payload, limit)
 
     def decode(self, kind: str, version: int, text: str) -> Any:
         """The typed payload of stored data, upgraded from the version it was written in."""
@@ -269,11 +228,6 @@ class Payloads:
         return as_action(record, payload, maybe_json(record.result), maybe_json(record.progress))
 
 
-def to_json(data: object) -> str:
-    """Compact JSON; NaN and infinity are refused, because JSON has neither."""
-    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-
-
 def from_json(text: str) -> object:
     """Stored data; one text that is no JSON must not spoil a page of others."""
     try:
@@ -284,15 +238,6 @@ def from_json(text: str) -> object:
 
 def maybe_json(text: str | None) -> object:
     return None if text is None else from_json(text)
-
-
-def _plain(data: Any) -> object:
-    """The numbers in it, in lists: what else is in it was written already."""
-    if isinstance(data, Mapping):
-        return [_plain(value) for pair in data.items() for value in pair]
-    if isinstance(data, list | tuple | set | frozenset):
-        return [_plain(value) for value in data]
-    return data if isinstance(data, float) else None
 
 
 def _aliases(given: Iterable[str], known: PayloadType | None) -> tuple[str, ...]:

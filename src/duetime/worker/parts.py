@@ -45,7 +45,7 @@ class Parts:
     telling: Telling = field(init=False)
 
     def __post_init__(self) -> None:
-        outbox = Outbox(self.store, self.payloads, TimeOrderedIds())
+        outbox = Outbox(self.store, TimeOrderedIds())
         object.__setattr__(self, "outbox", outbox)
         object.__setattr__(self, "telling", Telling(self.store, outbox))
 

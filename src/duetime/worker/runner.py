@@ -26,10 +26,10 @@ from duetime.model.outcome import (
     Undecodable,
     decide,
 )
-from duetime.model.payload import to_json
 from duetime.model.retry import Retry
 from duetime.model.tenant import enter
 from duetime.model.wish import Cancel, Fail, Snooze
+from duetime.model.writing import to_json
 from duetime.store.ambient import current_joined
 from duetime.store.base import Store
 from duetime.store.cascade import parent_of
