@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from pydantic import BaseModel, field_serializer
 
 from awaiting import until
 from duetime import Duetime
 from duetime.asking import LARGEST, SMALLEST
 from duetime.errors import InvalidPayload
-from duetime.model.clock import monotonic
 
 MANY = 2 * SMALLEST + 1
 
@@ -81,24 +80,19 @@ async def test_a_worker_hears_of_each_part(real_app: Duetime) -> None:
     assert sorted(ran) == [*range(MANY)]
 
 
-class Slow(BaseModel):
-    """Takes long to be written, if it is told to."""
+async def test_each_is_stored_as_it_was_when_it_was_asked_for(app: Duetime) -> None:
+    """Whatever another task makes of it while the store writes."""
+    app.payload(Changing, kind="changing")
+    asked = [app.request(Changing(1)) for _ in range(4 * SMALLEST)]
+    storing = asyncio.create_task(app.schedule_many(asked))
+    while not storing.done():
+        await asyncio.sleep(0)
+        for one in asked:
+            cast("Changing", one.payload).n += 1
+    found = [await app.get(one.id) for one in (await storing)[::SMALLEST]]
+    assert len({cast("Changing", one.payload).n for one in found}) == 1
 
-    seconds: float
 
-    @field_serializer("seconds")
-    def _burnt(self, seconds: float) -> float:
-        until = monotonic() + seconds
-        while monotonic() < until:
-            pass
-        return seconds
-
-
-async def test_what_takes_long_to_be_made_is_no_silence_of_the_server(postgres_url: str) -> None:
-    app, count = Duetime(postgres_url, timeout=0.7), 4 * SMALLEST
-    app.payload(Slow, kind="slow")
-    asked = [app.request(Slow(seconds=0.0 if n % SMALLEST else 0.15)) for n in range(count)]
-    async with app:
-        assert len(await app.schedule_many(asked)) == count
-        assert len(app.sync.schedule_many(asked)) == count
-        assert (await app.stats()).scheduled == 2 * count
+@dataclass
+class Changing:
+    n: int
