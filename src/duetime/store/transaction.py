@@ -72,13 +72,14 @@ class Transaction(ABC):
         """OwnCommit if the handler, which has returned, ended it all the same."""
 
     @abstractmethod
-    async def ended_early(self, hop: Hop) -> bool:
-        """Whether a handler that raised had ended it before, so that part of its work may be
-        committed; False if that cannot be told. It is rolled back next, if it was not by this."""
+    async def ended_early(self, hop: Hop, error: BaseException) -> bool:
+        """Whether a handler that raised this had ended it before, so that part of its work may be
+        committed; False if that cannot be told, because its connection broke. LeftAtWork if it
+        cannot for a reason of the handler's. It is rolled back next, if it was not by this."""
 
     def refused(self, error: BaseException) -> bool:
         """Whether this error tells that the handler tried to."""
-        return isinstance(error, OwnCommit)
+        return isinstance(error, OwnCommit | LeftAtWork)
 
     @abstractmethod
     def met_another(self, error: BaseException) -> bool:
@@ -115,6 +116,17 @@ class Opener:
     blocking: bool
     # Whether a second one would only wait for the first.
     one_at_a_time: bool = False
+
+
+class LeftAtWork(ConfigError):
+    """A handler left something at work on the connection that it was lent."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the handler of transactional=True ended while a stream, a pipeline or a task of it "
+            "was at work on its connection, so that nobody can tell what is committed: close the "
+            "stream, leave the pipeline, await the task"
+        )
 
 
 class OwnCommit(ConfigError):

@@ -17,7 +17,7 @@ from duetime.model.wish import Cancel, Fail, Snooze
 from duetime.store.ambient import within
 from duetime.store.base import Store
 from duetime.store.flow import Flow
-from duetime.store.transaction import Hop, Opener, OwnCommit
+from duetime.store.transaction import Hop, LeftAtWork, Opener, OwnCommit
 
 log = logging.getLogger("duetime.worker")
 
@@ -107,7 +107,7 @@ class Transacting:
         except GeneratorExit:
             raise
         except BaseException as error:
-            if await self._transaction.ended_early(self._hop):
+            if await self._ended_early(error):
                 # What is recorded tells of the commit; what it raised must not go unseen.
                 log.error(
                     "a handler ended its transaction by itself, and then raised %s",
@@ -117,15 +117,25 @@ class Transacting:
                 raise OwnCommit from error
             raise
 
+    async def _ended_early(self, error: BaseException) -> bool:
+        try:
+            return await self._transaction.ended_early(self._hop, error)
+        except LeftAtWork as left:
+            raise left from error
+        except Exception:
+            # What the handler said stands; and if its connection broke, that is found next.
+            log.debug("whether a handler ended its transaction cannot be asked", exc_info=True)
+            return False
+
     def _judged(self, error: BaseException) -> End | None:
         """What it means, now that all that could be was taken back; None if the error itself says
         it. Raises Fail if the handler ended the transaction, so that part of it may be kept."""
         chosen = isinstance(error, Snooze | Cancel | Fail | Late | asyncio.CancelledError)
-        if not chosen and self._transaction.broken(error):
-            return Broken(f"its transaction broke: {describe(error)}")
         if self._transaction.refused(error):
             # To run it again would end in the same way, or do twice what it committed.
-            raise Fail(str(OwnCommit())) from error
+            raise Fail(str(error if isinstance(error, LeftAtWork) else OwnCommit())) from error
+        if not chosen and self._transaction.broken(error):
+            return Broken(f"its transaction broke: {describe(error)}")
         return None
 
     async def _conclude(self, ending: Ending) -> End | Recorded:
@@ -144,7 +154,7 @@ class Transacting:
     async def _refuse_own_commit(self, error: Exception) -> None:
         """What the handler committed by itself must not be done again, whatever became of the
         completion."""
-        if not isinstance(error, OwnCommit) and await self._transaction.ended_early(self._hop):
+        if not isinstance(error, OwnCommit) and await self._ended_early(error):
             raise OwnCommit from error
 
     async def _complete(self, ending: Ending) -> Completed:

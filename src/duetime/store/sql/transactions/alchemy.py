@@ -138,7 +138,7 @@ class OfSessions(OwnTransaction):
     def broken(self, error: BaseException) -> bool:
         return _tells_of_loss(error)
 
-    async def ended_early(self, hop: Hop) -> bool:
+    async def ended_early(self, hop: Hop, error: BaseException) -> bool:
         """A session that was rolled back committed nothing; one that is out of order can tell no
         more than whether it did; and one whose connection broke, nothing."""
         if self._guard.ended:

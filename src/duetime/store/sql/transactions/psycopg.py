@@ -11,11 +11,9 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import IsolationLevel, Rollback
-from psycopg.abc import AdaptContext
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
-from duetime.errors import ConfigError
 from duetime.store.flow import Flow
 from duetime.store.sql.callers.lent import AsyncLentCaller, LentCaller
 from duetime.store.sql.callers.psycopg import plain
@@ -25,8 +23,11 @@ from duetime.store.sql.keeping import lost_plan
 from duetime.store.sql.pipelines import sent_whole
 from duetime.store.sql.pools import AsyncConnection, AsyncCursor, Connection, Cursor, Pools
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
-from duetime.store.sql.transactions.endings import refuse_ending
+from duetime.store.sql.transactions.cursors import AsyncGuardedCursor, GuardedCursor
+from duetime.store.sql.transactions.loan import end_loan, lend
 from duetime.store.sql.transactions.taking_back import (
+    cut,
+    cut_async,
     is_free,
     is_free_async,
     take_back,
@@ -51,39 +52,20 @@ SELECT count(*) FROM pg_prepared_statements WHERE from_sql OR name NOT LIKE '\_p
 """
 
 
-class GuardedCursor(psycopg.Cursor[Any]):
-    def execute(self, query: Any, params: Any = None, **how: Any) -> GuardedCursor:
-        refuse_ending(as_text(query, self))
-        return super().execute(query, params, **how)
-
-    def executemany(self, query: Any, params_seq: Any, **how: Any) -> None:
-        refuse_ending(as_text(query, self))
-        super().executemany(query, params_seq, **how)
-
-
-class AsyncGuardedCursor(psycopg.AsyncCursor[Any]):
-    async def execute(self, query: Any, params: Any = None, **how: Any) -> AsyncGuardedCursor:
-        refuse_ending(as_text(query, self))
-        return await super().execute(query, params, **how)
-
-    async def executemany(self, query: Any, params_seq: Any, **how: Any) -> None:
-        refuse_ending(as_text(query, self))
-        await super().executemany(query, params_seq, **how)
-
-
 class OfPsycopg(OwnTransaction):
     """What both forms have in common."""
 
     _connection: Connection | AsyncConnection | None
 
     async def check(self, hop: Hop) -> None:
-        if not await self._is_free(hop):
-            raise ConfigError(
-                "a transactional=True handler returned while a stream or a task of it holds the "
-                "connection: close the stream, await the task"
-            )
+        self._end_loan()
+        await self._wait_until_free(hop)
         if self._status() == TransactionStatus.IDLE:
             raise OwnCommit
+
+    def _end_loan(self) -> None:
+        if self._connection is not None:
+            end_loan(self._connection)
 
     def _status(self) -> TransactionStatus:
         if self._connection is None:
@@ -103,8 +85,9 @@ class OfPsycopg(OwnTransaction):
         stale = self._connection is not None and lost_plan(self._connection, error)
         return super().met_another(error) or stale
 
-    async def ended_early(self, hop: Hop) -> bool:
-        await self._take_back(hop)
+    async def ended_early(self, hop: Hop, error: BaseException) -> bool:
+        self._end_loan()
+        await self._take_back(hop, error)
         match self._status():
             case TransactionStatus.INTRANS:
                 return await self._is_unmarked(hop)
@@ -114,11 +97,11 @@ class OfPsycopg(OwnTransaction):
                 return status == TransactionStatus.IDLE
 
     @abstractmethod
-    async def _is_free(self, hop: Hop) -> bool:
-        """Whether whoever of the handler's holds the connection lets go of it in time."""
+    async def _wait_until_free(self, hop: Hop) -> None:
+        """Until whoever of the handler's holds the connection lets go of it."""
 
     @abstractmethod
-    async def _take_back(self, hop: Hop) -> None: ...
+    async def _take_back(self, hop: Hop, error: BaseException) -> None: ...
 
     @abstractmethod
     async def _is_unmarked(self, hop: Hop) -> bool: ...
@@ -144,6 +127,7 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
         connection.row_factory = tuple_row
         connection.cursor_factory = GuardedCursor
         connection.isolation_level = ISOLATION
+        lend(connection)
         # What a task of the handler sends after our commit must not be committed by itself.
         connection.autocommit = False
         self.joined = OwnJoined(self._host, LentCaller(connection), self._deadline)
@@ -155,11 +139,12 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
             plain(psycopg.Cursor(connection)).execute(*self.joined.marker())
         return connection
 
-    async def _is_free(self, hop: Hop) -> bool:
-        return bool(await hop(lambda: is_free(self._there(), self._timeout)))
+    async def _wait_until_free(self, hop: Hop) -> None:
+        if not await hop(lambda: is_free(self._there(), self._timeout)):
+            await hop(lambda: cut(self._there()))
 
-    async def _take_back(self, hop: Hop) -> None:
-        await hop(lambda: take_back(self._there(), self._timeout, self._deadline))
+    async def _take_back(self, hop: Hop, error: BaseException) -> None:
+        await hop(lambda: take_back(self._there(), error, self._timeout, self._deadline))
 
     async def _is_unmarked(self, hop: Hop) -> bool:
         return bool(await hop(lambda: self._ask(self.joined.unmarked())))
@@ -182,11 +167,12 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
 
     def _rollback(self) -> None:
         self._spoiled = True
-        take_back(self._there(), self._timeout, self._deadline)
-        with self._deadline():
-            self._block.__exit__(*UNDO)
+        if not self._there().lock.locked():  # else it was cut, and nothing of it is kept
+            with self._deadline():
+                self._block.__exit__(*UNDO)
 
     def _close(self) -> None:
+        self._end_loan()
         with self._stack:
             if self._connection is not None and not self._connection.closed:
                 with self._deadline(), closed_if_it_fails(self._connection):
@@ -228,6 +214,7 @@ class AsyncPsycopgTransaction(OfPsycopg):
         connection.row_factory = tuple_row
         connection.cursor_factory = AsyncGuardedCursor
         await connection.set_isolation_level(ISOLATION)
+        lend(connection)
         await connection.set_autocommit(False)
         self.joined = OwnJoined(self._host, AsyncLentCaller(connection), self._deadline)
         self._block = psycopg.AsyncTransaction(connection)
@@ -254,11 +241,12 @@ class AsyncPsycopgTransaction(OfPsycopg):
             await asyncio.wait([task])
             raise
 
-    async def _is_free(self, hop: Hop) -> bool:
-        return await is_free_async(self._there(), self._timeout)
+    async def _wait_until_free(self, hop: Hop) -> None:
+        if not await is_free_async(self._there(), self._timeout):
+            await cut_async(self._there())
 
-    async def _take_back(self, hop: Hop) -> None:
-        await take_back_async(self._there(), self._timeout, self._deadline)
+    async def _take_back(self, hop: Hop, error: BaseException) -> None:
+        await take_back_async(self._there(), error, self._timeout, self._deadline)
 
     async def _is_unmarked(self, hop: Hop) -> bool:
         with self._deadline():
@@ -275,11 +263,12 @@ class AsyncPsycopgTransaction(OfPsycopg):
 
     async def rollback(self, hop: Hop) -> None:
         self._spoiled = True
-        await self._take_back(hop)
-        with self._deadline():
-            await self._block.__aexit__(*UNDO)
+        if not self._there().lock.locked():
+            with self._deadline():
+                await self._block.__aexit__(*UNDO)
 
     async def close(self, hop: Hop) -> None:
+        self._end_loan()
         async with self._stack:
             if self._connection is not None and not self._connection.closed:
                 with self._deadline(), closed_if_it_fails(self._connection):
@@ -319,9 +308,3 @@ def _left_plans(cursor: Cursor | AsyncCursor) -> bool:
     while cursor.nextset():
         result = cursor.pgresult
     return result is not None and result.get_value(0, 0) != b"0"
-
-
-def as_text(query: Any, cursor: AdaptContext) -> str:
-    if isinstance(query, bytes):
-        return query.decode()
-    return query if isinstance(query, str) else str(query.as_string(cursor))

@@ -33,7 +33,7 @@ class Sqlite3Transaction(BlockingTransaction):
         if not self._there().in_transaction:
             raise OwnCommit
 
-    async def ended_early(self, hop: Hop) -> bool:
+    async def ended_early(self, hop: Hop, error: BaseException) -> bool:
         """SQLite refuses it by itself."""
         return False
 

@@ -1,45 +1,60 @@
 """Taking a connection of psycopg back from whatever a handler left at it: a statement under way, a
-task or thread that waits for one, or a stream in the middle, which holds it though nobody reads."""
+stream in the middle, a task or a thread that is at work on it.
+
+Nobody reads a connection that another still holds: two threads in libpq end the process, and two
+tasks take each other's answers. Who does not let go of it in time finds it cut.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import threading
+import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 
 import psycopg
 from psycopg.abc import PQGen
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq import ExecStatus, PipelineStatus, TransactionStatus
 from psycopg.pq.abc import PGconn
 from psycopg.waiting import Wait
 
 from duetime.model.clock import monotonic
+from duetime.store.sql.deadline import sever
 from duetime.store.sql.pools import AsyncConnection, Connection
+from duetime.store.transaction import LeftAtWork
 
 # What cuts a connection off whose server no longer answers.
 Deadline = Callable[[], AbstractContextManager[object]]
-
-# Of these, no end comes by itself.
-COPY = {ExecStatus.COPY_IN, ExecStatus.COPY_OUT, ExecStatus.COPY_BOTH}
 
 # Whoever holds it has so many seconds at most to let go of it, and is cancelled so often.
 PATIENCE, PAUSE = 1.0, 0.05
 
 
-def take_back(connection: Connection, timeout: float, deadline: Deadline) -> None:
-    """Interrupt whoever holds it; push aside who does not let go even so, and read what is left
-    of the answer. Of a COPY some may be left: then nothing more can be asked of it."""
+def take_back(
+    connection: Connection, error: BaseException, timeout: float, deadline: Deadline
+) -> None:
+    """Interrupt whoever holds it, and read what is left of an answer; LeftAtWork if somebody is at
+    work on it even so."""
+    if connection.lock.locked():
+        with deadline():
+            let_go(error)
     until = monotonic() + _patience(timeout)
     while not is_free(connection, PAUSE):
         _cancel(connection)
         if monotonic() >= until:
-            connection.lock = threading.Lock()
+            cut(connection)
     if _is_busy(connection):
         with deadline(), connection.lock:
             _cancel(connection)
             while not connection.wait(_ended(connection.pgconn)):
                 _cancel(connection)
+
+
+def let_go(error: BaseException | None) -> None:
+    """The frames that an error came through keep the streams that they named."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 def is_free(connection: Connection, seconds: float) -> bool:
@@ -53,6 +68,13 @@ def is_free(connection: Connection, seconds: float) -> bool:
     return False
 
 
+def cut(connection: Connection) -> None:
+    """Whoever reads it is told so, and has left libpq before it is closed."""
+    sever(connection)
+    is_free(connection, PATIENCE)
+    raise LeftAtWork
+
+
 def _cancel(connection: Connection) -> None:
     if _is_busy(connection):
         with suppress(psycopg.Error):
@@ -64,12 +86,16 @@ def _patience(timeout: float) -> float:
     return min(PATIENCE, timeout / 4)
 
 
-async def take_back_async(connection: AsyncConnection, timeout: float, deadline: Deadline) -> None:
+async def take_back_async(
+    connection: AsyncConnection, error: BaseException, timeout: float, deadline: Deadline
+) -> None:
+    if connection.lock.locked():
+        let_go(error)
     until = monotonic() + _patience(timeout)
     while not await is_free_async(connection, PAUSE):
         await _cancel_async(connection)
         if monotonic() >= until:
-            connection.lock = asyncio.Lock()
+            await cut_async(connection)
     if _is_busy(connection):
         with deadline():
             async with connection.lock:
@@ -88,6 +114,12 @@ async def is_free_async(connection: AsyncConnection, seconds: float) -> bool:
         return False
 
 
+async def cut_async(connection: AsyncConnection) -> None:
+    sever(connection)
+    await is_free_async(connection, PATIENCE)
+    raise LeftAtWork
+
+
 async def _cancel_async(connection: AsyncConnection) -> None:
     if _is_busy(connection):
         with suppress(psycopg.Error):
@@ -102,6 +134,8 @@ def _is_busy(connection: Connection | AsyncConnection) -> bool:
 def _ended(pgconn: PGconn) -> PQGen[bool]:
     """Whether the statement that was cancelled has ended; False if for a moment nothing is heard.
     A cancel that overtakes its statement finds nothing to cancel, and must be sent again."""
+    if pgconn.pipeline_status != PipelineStatus.OFF:
+        raise LeftAtWork  # it has no end before whoever began it says so
     while True:
         while pgconn.is_busy():
             if not (yield Wait.R):
@@ -109,5 +143,13 @@ def _ended(pgconn: PGconn) -> PQGen[bool]:
             pgconn.consume_input()
         # Of a stream, hundreds of thousands may be on their way: none is kept.
         result = pgconn.get_result()
-        if result is None or result.status in COPY:
+        if result is None:
             return True
+        if result.status == ExecStatus.COPY_IN:
+            pgconn.put_copy_end(b"its handler has ended")
+        elif result.status == ExecStatus.COPY_OUT:
+            while (length := pgconn.get_copy_data(1)[0]) >= 0:
+                if not length and not (yield Wait.R):
+                    return False
+                if not length:
+                    pgconn.consume_input()
