@@ -92,7 +92,9 @@ async def test_a_task_that_does_not_let_go_of_it_does_not_make_it_run_again(
 
 
 @BLOCKING
-async def test_nor_does_a_thread(bank: Duetime, kind: Kind, kind_url: str) -> None:
+async def test_a_thread_that_reads_on_is_interrupted_and_nobody_reads_beside_it(
+    bank: Duetime, kind: Kind, kind_url: str
+) -> None:
     """Two that read one connection would end the process."""
     errors: list[BaseException] = []
 

@@ -35,7 +35,8 @@ async def test_it_counts_from_when_it_was_put_off(
 ) -> None:
     near, far = ends
     passed: list[float] = []
-    with kind(near, SECONDS, lambda: passed.append(monotonic())) as deadline:
+    deadline = kind(near, SECONDS, lambda: passed.append(monotonic()))
+    with deadline:
         began = monotonic()
         while monotonic() < began + 3 * SECONDS:
             deadline.put_off()
@@ -51,7 +52,8 @@ async def test_what_was_left_is_not_cut(
     kind: type[LoopDeadline | ThreadDeadline], ends: tuple[socket.socket, socket.socket]
 ) -> None:
     near, far = ends
-    with kind(near, SECONDS) as deadline:
+    deadline = kind(near, SECONDS)
+    with deadline:
         deadline.put_off()
     began = monotonic()
     while monotonic() < began + 3 * SECONDS:

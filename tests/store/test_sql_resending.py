@@ -77,7 +77,7 @@ async def test_an_action_that_finished_before_is_not_stored_anew(
 async def test_parts_of_which_some_are_there_are_stored_once(
     store: PostgresStore, postgres_url: str, blocking: bool, finished: bool
 ) -> None:
-    """As if a proxy had sent the first of them twice."""
+    """As if a proxy had sent a part of them twice."""
     parts = [[new() for _ in range(3)] for _ in range(4)]
     await store.perform(store.add(parts[2], "return"))
     with another(postgres_url) as worker:

@@ -173,7 +173,6 @@ class Payloads:
             return [self.encode(payloads[0], limit)]
         samples = {type(payload): payload for payload in payloads}
         known = {type_: self.of(payload) for type_, payload in samples.items()}
-        # First of all: who reads an iterator later finds nothing in it.
         texts = [written(known[type(one)], one, limit) for one in payloads]
         for type_, entry in known.items():
             pairs = zip(payloads, texts, strict=True)

@@ -59,7 +59,7 @@ def written_alone(entry: PayloadType, payload: object, limit: int) -> str:
 def check_written(
     entry: PayloadType, many: TypeAdapter[Any], ones: Sequence[tuple[object, str]]
 ) -> None:
-    """Whether all of one type hold what it declares, and can be read back.
+    """InvalidPayload unless all of one type hold what it declares, and can be read back.
 
     To be told `warnings="error"` takes pydantic several times as long as to write a small payload.
     So it is told once for a hundred of them; and if that fails, for each.

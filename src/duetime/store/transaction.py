@@ -69,7 +69,8 @@ class Transaction(ABC):
 
     @abstractmethod
     async def check(self, hop: Hop) -> None:
-        """OwnCommit if the handler, which has returned, ended it all the same."""
+        """OwnCommit if the handler, which has returned, ended it all the same; LeftAtWork if
+        something of it is still at work."""
 
     @abstractmethod
     async def ended_early(self, hop: Hop, error: BaseException) -> bool:
@@ -77,9 +78,10 @@ class Transaction(ABC):
         committed; False if that cannot be told, because its connection broke. LeftAtWork if it
         cannot for a reason of the handler's. It is rolled back next, if it was not by this."""
 
-    def refused(self, error: BaseException) -> bool:
-        """Whether this error tells that the handler tried to."""
-        return isinstance(error, OwnCommit | LeftAtWork)
+    def refusal(self, error: BaseException) -> ConfigError | None:
+        """What to say of it, if this error tells that the handler tried to end it, or left it
+        in a state of which nobody can tell whether it did."""
+        return error if isinstance(error, OwnCommit | LeftAtWork) else None
 
     @abstractmethod
     def met_another(self, error: BaseException) -> bool:

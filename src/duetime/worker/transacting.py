@@ -122,18 +122,20 @@ class Transacting:
             return await self._transaction.ended_early(self._hop, error)
         except LeftAtWork as left:
             raise left from error
-        except Exception:
+        except Exception as failure:
             # What the handler said stands; and if its connection broke, that is found next.
-            log.debug("whether a handler ended its transaction cannot be asked", exc_info=True)
+            level = logging.DEBUG if self._transaction.broken(failure) else logging.WARNING
+            log.log(level, "whether a handler ended its transaction is unknown", exc_info=True)
             return False
 
     def _judged(self, error: BaseException) -> End | None:
         """What it means, now that all that could be was taken back; None if the error itself says
-        it. Raises Fail if the handler ended the transaction, so that part of it may be kept."""
-        chosen = isinstance(error, Snooze | Cancel | Fail | Late | asyncio.CancelledError)
-        if self._transaction.refused(error):
+        it. Raises Fail if the handler ended the transaction, or may have, so that part of it may be
+        kept."""
+        if refusal := self._transaction.refusal(error):
             # To run it again would end in the same way, or do twice what it committed.
-            raise Fail(str(error if isinstance(error, LeftAtWork) else OwnCommit())) from error
+            raise Fail(str(refusal)) from error
+        chosen = isinstance(error, Snooze | Cancel | Fail | Late | asyncio.CancelledError)
         if not chosen and self._transaction.broken(error):
             return Broken(f"its transaction broke: {describe(error)}")
         return None

@@ -46,10 +46,9 @@ class Deadline(ABC):
         # Once it is left, the connection is somebody else's.
         self._leaving = threading.Lock()
 
-    def __enter__(self) -> Deadline:
+    def __enter__(self) -> None:
         self.put_off()
         self._wait(self._seconds)
-        return self
 
     def __exit__(self, *_: object) -> None:
         with self._leaving:
@@ -57,7 +56,7 @@ class Deadline(ABC):
             self._timer.cancel()
 
     def put_off(self) -> None:
-        """Its server has answered, or has been asked for something else."""
+        """It counts from now."""
         self._until = monotonic() + self._seconds
 
     def _look(self) -> None:

@@ -156,6 +156,7 @@ class PostgresStore(SqlFlows):
 
     async def _try(self, attempt: Attempt[T]) -> T:
         async with self._pools.of_loop().connection() as connection:
+            deadline = LoopDeadline(connection, self._patience(attempt), attempt.is_overdue)
 
             async def execute(step: Statement | Command, *, kept: bool = False) -> AsyncCursor:
                 text, params = self._message(step)
@@ -190,11 +191,12 @@ class PostgresStore(SqlFlows):
                         await asyncio.sleep(0)
                 return [row for cursor in sent for row in await cursor.fetchall()]
 
-            with LoopDeadline(connection, self._patience(attempt), attempt.is_overdue) as deadline:
+            with deadline:
                 return await adrive(attempt.steps(), fetch)
 
     def _try_blocking(self, attempt: Attempt[T]) -> T:
         with self._pools.of_threads().connection() as connection:
+            deadline = ThreadDeadline(connection, self._patience(attempt), attempt.is_overdue)
 
             def execute(step: Statement | Command, *, kept: bool = False) -> Cursor:
                 text, params = self._message(step)
@@ -227,9 +229,7 @@ class PostgresStore(SqlFlows):
                         deadline.put_off()
                 return [row for cursor in sent for row in cursor.fetchall()]
 
-            with ThreadDeadline(
-                connection, self._patience(attempt), attempt.is_overdue
-            ) as deadline:
+            with deadline:
                 return drive(attempt.steps(), fetch)
 
     def _distrust(self, attempt: Attempt[T], shelf: Shelf[Any]) -> None:

@@ -131,9 +131,10 @@ class OfSessions(OwnTransaction):
     async def check(self, hop: Hop) -> None:
         self._guard.check()
 
-    def refused(self, error: BaseException) -> bool:
+    def refusal(self, error: BaseException) -> ConfigError | None:
         cause = error.orig if isinstance(error, DBAPIError) else error
-        return super().refused(error) or (cause is not None and is_denial(cause))
+        own = cause is not None and is_denial(cause)
+        return super().refusal(error) or (OwnCommit() if own else None)
 
     def broken(self, error: BaseException) -> bool:
         return _tells_of_loss(error)
@@ -210,7 +211,7 @@ class SessionTransaction(OfSessions, BlockingTransaction):
             with self._deadline():
                 self._session.close()
 
-    def _deadline(self) -> AbstractContextManager[object]:
+    def _deadline(self) -> AbstractContextManager[None]:
         if self._timeout is None or self._guard.driver is None:
             return nullcontext()
         return ThreadDeadline(self._guard.driver, self._timeout)
@@ -260,7 +261,7 @@ class AsyncSessionTransaction(OfSessions):
             with self._deadline():
                 await self._session.close()
 
-    def _deadline(self) -> AbstractContextManager[object]:
+    def _deadline(self) -> AbstractContextManager[None]:
         if self._timeout is None or self._guard.driver is None:
             return nullcontext()
         return LoopDeadline(self._guard.driver, self._timeout)

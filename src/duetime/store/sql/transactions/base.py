@@ -17,14 +17,15 @@ from duetime.store.sql.joined import Host, SqlJoined
 from duetime.store.transaction import Hop, LastJoined, OwnCommit, Transaction
 
 T = TypeVar("T")
-Deadline = Callable[[], AbstractContextManager[object]]
+# What cuts a connection whose server does not answer.
+InTime = Callable[[], AbstractContextManager[None]]
 
 
 class OwnJoined(SqlJoined, LastJoined):
     """A transaction of ours: we know what is the last of it, and when it is committed. `deadline`
     bounds what we ask of it ourselves: a database that fell silent is given up in time."""
 
-    def __init__(self, host: Host, caller: Caller, deadline: Deadline = nullcontext) -> None:
+    def __init__(self, host: Host, caller: Caller, deadline: InTime = nullcontext) -> None:
         super().__init__(host, caller)
         self._deadline = deadline
         self._calls: list[Callable[[], None]] = []

@@ -12,44 +12,36 @@ from duetime.store.sql.transactions.endings import refuse_ending
 from duetime.store.sql.transactions.loan import refuse_late
 
 
-class GuardedCursor(psycopg.Cursor[Any]):
-    def execute(self, query: Any, params: Any = None, **how: Any) -> GuardedCursor:
-        _guard(self, query)
-        return super().execute(query, params, **how)
+class _Guarded:
+    """Of an async cursor, some of these return what is to be awaited."""
 
-    def executemany(self, query: Any, params_seq: Any, **how: Any) -> None:
+    def execute(self: Any, query: Any, params: Any = None, **how: Any) -> Any:
         _guard(self, query)
-        super().executemany(query, params_seq, **how)
+        return super().execute(query, params, **how)  # type: ignore[misc]
 
-    def stream(self, query: Any, params: Any = None, **how: Any) -> Any:
+    def executemany(self: Any, query: Any, params_seq: Any, **how: Any) -> Any:
         _guard(self, query)
-        return super().stream(query, params, **how)
+        return super().executemany(query, params_seq, **how)  # type: ignore[misc]
 
-    def copy(self, statement: Any, params: Any = None, **how: Any) -> Any:
+    def stream(self: Any, query: Any, params: Any = None, **how: Any) -> Any:
+        _guard(self, query)
+        return super().stream(query, params, **how)  # type: ignore[misc]
+
+    def copy(self: Any, statement: Any, params: Any = None, **how: Any) -> Any:
         _guard(self, statement)
-        return super().copy(statement, params, **how)
+        return super().copy(statement, params, **how)  # type: ignore[misc]
 
 
-class AsyncGuardedCursor(psycopg.AsyncCursor[Any]):
-    async def execute(self, query: Any, params: Any = None, **how: Any) -> AsyncGuardedCursor:
-        _guard(self, query)
-        return await super().execute(query, params, **how)
-
-    async def executemany(self, query: Any, params_seq: Any, **how: Any) -> None:
-        _guard(self, query)
-        await super().executemany(query, params_seq, **how)
-
-    def stream(self, query: Any, params: Any = None, **how: Any) -> Any:
-        _guard(self, query)
-        return super().stream(query, params, **how)
-
-    def copy(self, statement: Any, params: Any = None, **how: Any) -> Any:
-        _guard(self, statement)
-        return super().copy(statement, params, **how)
+class GuardedCursor(_Guarded, psycopg.Cursor[Any]):
+    pass
 
 
-def _guard(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any], query: Any) -> None:
-    refuse_late(cursor.connection)
+class AsyncGuardedCursor(_Guarded, psycopg.AsyncCursor[Any]):
+    pass
+
+
+def _guard(cursor: AdaptContext, query: Any) -> None:
+    refuse_late()
     refuse_ending(_as_text(query, cursor))
 
 

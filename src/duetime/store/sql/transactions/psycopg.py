@@ -14,6 +14,7 @@ from psycopg import IsolationLevel, Rollback
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
+from duetime.errors import ConfigError
 from duetime.store.flow import Flow
 from duetime.store.sql.callers.lent import AsyncLentCaller, LentCaller
 from duetime.store.sql.callers.psycopg import plain
@@ -24,14 +25,12 @@ from duetime.store.sql.pipelines import sent_whole
 from duetime.store.sql.pools import AsyncConnection, AsyncCursor, Connection, Cursor, Pools
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined, OwnTransaction
 from duetime.store.sql.transactions.cursors import AsyncGuardedCursor, GuardedCursor
-from duetime.store.sql.transactions.loan import end_loan, lend
+from duetime.store.sql.transactions.loan import Loan, lend
 from duetime.store.sql.transactions.taking_back import (
-    cut,
-    cut_async,
-    is_free,
-    is_free_async,
     take_back,
     take_back_async,
+    wait_until_free,
+    wait_until_free_async,
 )
 from duetime.store.transaction import Hop, OwnCommit
 
@@ -56,26 +55,23 @@ class OfPsycopg(OwnTransaction):
     """What both forms have in common."""
 
     _connection: Connection | AsyncConnection | None
+    _loan: Loan
 
     async def check(self, hop: Hop) -> None:
-        self._end_loan()
+        self._loan.over = True
         await self._wait_until_free(hop)
         if self._status() == TransactionStatus.IDLE:
             raise OwnCommit
-
-    def _end_loan(self) -> None:
-        if self._connection is not None:
-            end_loan(self._connection)
 
     def _status(self) -> TransactionStatus:
         if self._connection is None:
             return TransactionStatus.UNKNOWN
         return self._connection.info.transaction_status
 
-    def refused(self, error: BaseException) -> bool:
+    def refusal(self, error: BaseException) -> ConfigError | None:
         """psycopg itself lets nobody call commit() within a block of transaction()."""
         own = isinstance(error, psycopg.ProgrammingError) and "within a Transaction" in str(error)
-        return super().refused(error) or own
+        return super().refusal(error) or (OwnCommit() if own else None)
 
     def broken(self, error: BaseException) -> bool:
         return self._connection is None or self._connection.closed
@@ -86,7 +82,7 @@ class OfPsycopg(OwnTransaction):
         return super().met_another(error) or stale
 
     async def ended_early(self, hop: Hop, error: BaseException) -> bool:
-        self._end_loan()
+        self._loan.over = True
         await self._take_back(hop, error)
         match self._status():
             case TransactionStatus.INTRANS:
@@ -120,6 +116,7 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
         self._stack = ExitStack()
         self._connection: Connection | None = None
         self._spoiled = False
+        self._loan = Loan()
 
     def _begin(self) -> Connection:
         connection = self._stack.enter_context(self._pools.of_threads().connection())
@@ -127,7 +124,7 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
         connection.row_factory = tuple_row
         connection.cursor_factory = GuardedCursor
         connection.isolation_level = ISOLATION
-        lend(connection)
+        self._loan = lend()
         # What a task of the handler sends after our commit must not be committed by itself.
         connection.autocommit = False
         self.joined = OwnJoined(self._host, LentCaller(connection), self._deadline)
@@ -140,8 +137,7 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
         return connection
 
     async def _wait_until_free(self, hop: Hop) -> None:
-        if not await hop(lambda: is_free(self._there(), self._timeout)):
-            await hop(lambda: cut(self._there()))
+        await hop(lambda: wait_until_free(self._there(), self._timeout))
 
     async def _take_back(self, hop: Hop, error: BaseException) -> None:
         await hop(lambda: take_back(self._there(), error, self._timeout, self._deadline))
@@ -172,13 +168,13 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
                 self._block.__exit__(*UNDO)
 
     def _close(self) -> None:
-        self._end_loan()
+        self._loan.over = True
         with self._stack:
             if self._connection is not None and not self._connection.closed:
                 with self._deadline(), closed_if_it_fails(self._connection):
                     self._clear(self._connection)
 
-    def _deadline(self) -> AbstractContextManager[object]:
+    def _deadline(self) -> AbstractContextManager[None]:
         distrust = self._pools.of_threads().shelf.close
         return ThreadDeadline(self._there(), self._timeout, distrust)
 
@@ -206,6 +202,7 @@ class AsyncPsycopgTransaction(OfPsycopg):
         self._stack = AsyncExitStack()
         self._connection: AsyncConnection | None = None
         self._spoiled = False
+        self._loan = Loan()
 
     async def begin(self, hop: Hop) -> AsyncConnection:
         lent = self._pools.of_loop().connection()
@@ -214,7 +211,7 @@ class AsyncPsycopgTransaction(OfPsycopg):
         connection.row_factory = tuple_row
         connection.cursor_factory = AsyncGuardedCursor
         await connection.set_isolation_level(ISOLATION)
-        lend(connection)
+        self._loan = lend()
         await connection.set_autocommit(False)
         self.joined = OwnJoined(self._host, AsyncLentCaller(connection), self._deadline)
         self._block = psycopg.AsyncTransaction(connection)
@@ -242,8 +239,7 @@ class AsyncPsycopgTransaction(OfPsycopg):
             raise
 
     async def _wait_until_free(self, hop: Hop) -> None:
-        if not await is_free_async(self._there(), self._timeout):
-            await cut_async(self._there())
+        await wait_until_free_async(self._there(), self._timeout)
 
     async def _take_back(self, hop: Hop, error: BaseException) -> None:
         await take_back_async(self._there(), error, self._timeout, self._deadline)
@@ -268,13 +264,13 @@ class AsyncPsycopgTransaction(OfPsycopg):
                 await self._block.__aexit__(*UNDO)
 
     async def close(self, hop: Hop) -> None:
-        self._end_loan()
+        self._loan.over = True
         async with self._stack:
             if self._connection is not None and not self._connection.closed:
                 with self._deadline(), closed_if_it_fails(self._connection):
                     await self._clear(self._connection)
 
-    def _deadline(self) -> AbstractContextManager[object]:
+    def _deadline(self) -> AbstractContextManager[None]:
         distrust = self._pools.of_loop().shelf.close
         return LoopDeadline(self._there(), self._timeout, distrust)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
+from duetime.errors import ConfigError
 from duetime.store.sql.callers.sqlite3 import Sqlite3Caller
 from duetime.store.sql.joined import Host
 from duetime.store.sql.transactions.base import BlockingTransaction, OwnJoined
@@ -37,8 +38,8 @@ class Sqlite3Transaction(BlockingTransaction):
         """SQLite refuses it by itself."""
         return False
 
-    def refused(self, error: BaseException) -> bool:
-        return super().refused(error) or is_denial(error)
+    def refusal(self, error: BaseException) -> ConfigError | None:
+        return super().refusal(error) or (OwnCommit() if is_denial(error) else None)
 
     def broken(self, error: BaseException) -> bool:
         return False

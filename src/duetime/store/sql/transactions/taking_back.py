@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
+from typing import NoReturn
 
 import psycopg
 from psycopg.abc import PQGen
@@ -21,28 +21,26 @@ from psycopg.waiting import Wait
 from duetime.model.clock import monotonic
 from duetime.store.sql.deadline import sever
 from duetime.store.sql.pools import AsyncConnection, Connection
+from duetime.store.sql.transactions.base import InTime
 from duetime.store.transaction import LeftAtWork
-
-# What cuts a connection off whose server no longer answers.
-Deadline = Callable[[], AbstractContextManager[object]]
 
 # Whoever holds it has so many seconds at most to let go of it, and is cancelled so often.
 PATIENCE, PAUSE = 1.0, 0.05
 
 
 def take_back(
-    connection: Connection, error: BaseException, timeout: float, deadline: Deadline
+    connection: Connection, error: BaseException, timeout: float, deadline: InTime
 ) -> None:
     """Interrupt whoever holds it, and read what is left of an answer; LeftAtWork if somebody is at
     work on it even so."""
     if connection.lock.locked():
-        with deadline():
-            let_go(error)
+        with deadline():  # a stream reads on while it is closed; an async one does so in a task
+            _let_go(error)
     until = monotonic() + _patience(timeout)
-    while not is_free(connection, PAUSE):
+    while not _is_free(connection, PAUSE):
         _cancel(connection)
         if monotonic() >= until:
-            cut(connection)
+            _cut(connection)
     if _is_busy(connection):
         with deadline(), connection.lock:
             _cancel(connection)
@@ -50,15 +48,20 @@ def take_back(
                 _cancel(connection)
 
 
-def let_go(error: BaseException | None) -> None:
+def wait_until_free(connection: Connection, timeout: float) -> None:
+    """LeftAtWork if whoever holds it does not let go of it in time."""
+    if not _is_free(connection, timeout):
+        _cut(connection)
+
+
+def _let_go(error: BaseException | None) -> None:
     """The frames that an error came through keep the streams that they named."""
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__cause__ or error.__context__
 
 
-def is_free(connection: Connection, seconds: float) -> bool:
-    """Whether whoever holds it lets go of it in so many seconds."""
+def _is_free(connection: Connection, seconds: float) -> bool:
     lock = connection.lock
     if not lock.locked():
         return True
@@ -68,10 +71,10 @@ def is_free(connection: Connection, seconds: float) -> bool:
     return False
 
 
-def cut(connection: Connection) -> None:
-    """Whoever reads it is told so, and has left libpq before it is closed."""
+def _cut(connection: Connection) -> NoReturn:
+    """Whoever reads it is told so, and has a second to leave libpq before it is closed."""
     sever(connection)
-    is_free(connection, PATIENCE)
+    _is_free(connection, PATIENCE)
     raise LeftAtWork
 
 
@@ -87,15 +90,15 @@ def _patience(timeout: float) -> float:
 
 
 async def take_back_async(
-    connection: AsyncConnection, error: BaseException, timeout: float, deadline: Deadline
+    connection: AsyncConnection, error: BaseException, timeout: float, deadline: InTime
 ) -> None:
     if connection.lock.locked():
-        let_go(error)
+        _let_go(error)
     until = monotonic() + _patience(timeout)
-    while not await is_free_async(connection, PAUSE):
+    while not await _is_free_async(connection, PAUSE):
         await _cancel_async(connection)
         if monotonic() >= until:
-            await cut_async(connection)
+            await _cut_async(connection)
     if _is_busy(connection):
         with deadline():
             async with connection.lock:
@@ -104,7 +107,12 @@ async def take_back_async(
                     await _cancel_async(connection)
 
 
-async def is_free_async(connection: AsyncConnection, seconds: float) -> bool:
+async def wait_until_free_async(connection: AsyncConnection, timeout: float) -> None:
+    if not await _is_free_async(connection, timeout):
+        await _cut_async(connection)
+
+
+async def _is_free_async(connection: AsyncConnection, seconds: float) -> bool:
     if not connection.lock.locked():
         return True
     try:
@@ -114,9 +122,9 @@ async def is_free_async(connection: AsyncConnection, seconds: float) -> bool:
         return False
 
 
-async def cut_async(connection: AsyncConnection) -> None:
+async def _cut_async(connection: AsyncConnection) -> NoReturn:
     sever(connection)
-    await is_free_async(connection, PATIENCE)
+    await _is_free_async(connection, PATIENCE)
     raise LeftAtWork
 
 
@@ -147,9 +155,15 @@ def _ended(pgconn: PGconn) -> PQGen[bool]:
             return True
         if result.status == ExecStatus.COPY_IN:
             pgconn.put_copy_end(b"its handler has ended")
-        elif result.status == ExecStatus.COPY_OUT:
-            while (length := pgconn.get_copy_data(1)[0]) >= 0:
-                if not length and not (yield Wait.R):
-                    return False
-                if not length:
-                    pgconn.consume_input()
+        elif result.status == ExecStatus.COPY_OUT and not (yield from _copied_out(pgconn)):
+            return False
+
+
+def _copied_out(pgconn: PGconn) -> PQGen[bool]:
+    while (length := pgconn.get_copy_data(1)[0]) >= 0:
+        if length:
+            continue
+        if not (yield Wait.R):
+            return False
+        pgconn.consume_input()
+    return True
