@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextvars import copy_context
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from duetime.arguments import (
@@ -20,15 +19,8 @@ from duetime.model.action import NewAction
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import lane_of
 from duetime.model.name import check_name, check_optional
-from duetime.model.payload import Payloads, PayloadType
+from duetime.model.payload import Payloads
 from duetime.model.tenant import AMBIENT, current_tenant
-
-# How many actions are a part of many: fewer take the server longer to begin than to do, and more
-# keep it waiting for the first.
-SMALLEST, LARGEST = 250, 1000
-
-
-Written = tuple[PayloadType, str]
 
 
 class Place(NamedTuple):
@@ -50,19 +42,8 @@ class Asking:
         self._max_payload = max_payload
 
     def new(self, asked: Sequence[Request]) -> list[NewAction]:
-        return self._new(asked, self._written(asked))
-
-    def parts(self, asked: Sequence[Request]) -> Parts:
-        """The same by the part. What runs code of the caller's is done at once: it may take long,
-        and read what is changed later."""
-        written = self._written(asked)
-        context = copy_context()  # whoever makes them may be in another one
-        return Parts(len(asked), lambda part: context.run(self._new, asked[part], written[part]))
-
-    def _written(self, asked: Sequence[Request]) -> Sequence[Written]:
-        return self._payloads.encode_many([one.payload for one in asked], self._max_payload)
-
-    def _new(self, asked: Sequence[Request], written: Sequence[Written]) -> list[NewAction]:
+        payloads = [request.payload for request in asked]
+        written = self._payloads.encode_many(payloads, self._max_payload)
         ids = self._ids.many(len(asked))
         made: list[NewAction] = []
         known: tuple[object, ...] = ()
@@ -78,30 +59,6 @@ class Asking:
                 known, rest = given, rests.of(entry.queue, request)
             made.append(_new((action_id, entry.kind, entry.version, text, *rest)))
         return made
-
-
-def divisible(asked: Sequence[Request]) -> bool:
-    """Whether they are many, and none has to do with others."""
-    if len(asked) < 2 * SMALLEST:
-        return False
-    return all(one.key is None and one.after is None for one in asked)
-
-
-class Parts(Iterable[Sequence[NewAction]]):
-    """New actions, made by the part: a store writes one while the next is made. Each is made once,
-    however often it is asked for."""
-
-    def __init__(self, count: int, make: Callable[[slice], Sequence[NewAction]]) -> None:
-        size = max(SMALLEST, min(LARGEST, count // 4))
-        self._parts = [slice(first, first + size) for first in range(0, count, size)]
-        self._make = make
-        self._made: list[Sequence[NewAction]] = []
-
-    def __iter__(self) -> Iterator[Sequence[NewAction]]:
-        for place, part in enumerate(self._parts):
-            if place == len(self._made):
-                self._made.append(self._make(part))
-            yield self._made[place]
 
 
 class _Rests:

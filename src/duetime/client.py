@@ -28,7 +28,7 @@ from duetime.arguments import (
     to_state,
     to_when,
 )
-from duetime.asking import Asking, divisible
+from duetime.asking import Asking
 from duetime.errors import InvalidArgument
 from duetime.events import cancellations, reschedulings
 from duetime.model.action import (
@@ -134,14 +134,10 @@ class Client:
         connection: object,
         wanted: Callable[[list[Action]], T],
     ) -> Plan[T]:
+        new = self._asking.new(asked)
         payloads = [request.payload for request in asked]
-        if_exists, parents = to_if_exists(if_exists), []
-        if divisible(asked):
-            flow = self._store.add_parts(self._asking.parts(asked))
-        else:
-            new = self._asking.new(asked)
-            flow = self._store.add(new, if_exists)
-            parents = [one.after for one in new if one.after is not None]
+        flow = self._store.add(new, to_if_exists(if_exists))
+        parents = [one.after for one in new if one.after is not None]
         if not parents:
             return Plan(
                 flow,

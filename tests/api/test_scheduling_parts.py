@@ -1,4 +1,4 @@
-"""So many at once that a store may write one part of them while the next is made."""
+"""So many at once that a store writes them by the part."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 from awaiting import until
 from duetime import Duetime
-from duetime.asking import LARGEST, SMALLEST
 from duetime.errors import InvalidArgument, InvalidPayload
+from duetime.store.sql.add_flows import PART
 
-MANY = 2 * SMALLEST + 1
+MANY = 2 * PART + 1
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,14 @@ def app(app: Duetime) -> Duetime:
     return app
 
 
-@pytest.mark.parametrize("count", [2 * SMALLEST - 1, 2 * SMALLEST, MANY, 4 * LARGEST + 1])
+@pytest.mark.parametrize("count", [PART, PART + 1, MANY])
 async def test_all_come_back_in_order_as_they_are_stored(app: Duetime, count: int) -> None:
     made = await app.schedule_many(app.request(Number(n)) for n in range(count))
     assert [one.payload for one in made] == [Number(n) for n in range(count)]
     assert [one.id for one in made] == sorted({one.id for one in made})
     assert len({(one.created_at, one.due_at) for one in made}) == 1
     assert (await app.stats()).scheduled == count
-    for one in (made[0], made[SMALLEST], made[-1]):
+    for one in (made[0], made[PART - 1], made[-1]):
         assert await app.get(one.id) == replace(one, created=False)
 
 
@@ -46,7 +46,7 @@ async def test_the_same_by_a_blocking_call(real_app: Duetime) -> None:
 
 
 @pytest.mark.parametrize("bad", [{"queue": ""}, {"delay": True}, {"payload": Number("x")}])  # type: ignore[arg-type]
-@pytest.mark.parametrize("place", [0, SMALLEST, MANY - 1])
+@pytest.mark.parametrize("place", [0, MANY - 1])
 async def test_none_is_stored_if_one_is_bad(app: Duetime, place: int, bad: dict[str, Any]) -> None:
     asked = [app.request(Number(n)) for n in range(MANY)]
     asked[place] = app.request(**{"payload": Number(7), **bad})
@@ -73,7 +73,7 @@ async def test_a_worker_hears_of_each_part(real_app: Duetime) -> None:
 
     async with real_app.worker():
         queues = ("a", "b", "c")
-        asked = (real_app.request(Number(n), queue=queues[n // SMALLEST]) for n in range(MANY))
+        asked = (real_app.request(Number(n), queue=queues[n // PART]) for n in range(MANY))
         for one in await real_app.schedule_many(asked):
             await real_app.wait(one.id, timeout=20)
         await until(lambda: len(ran) == MANY)
@@ -83,13 +83,13 @@ async def test_a_worker_hears_of_each_part(real_app: Duetime) -> None:
 async def test_each_is_stored_as_it_was_when_it_was_asked_for(app: Duetime) -> None:
     """Whatever another task makes of it while the store writes."""
     app.payload(Changing, kind="changing")
-    asked = [app.request(Changing(1)) for _ in range(4 * SMALLEST)]
+    asked = [app.request(Changing(1)) for _ in range(MANY)]
     storing = asyncio.create_task(app.schedule_many(asked))
     while not storing.done():
         await asyncio.sleep(0)
         for one in asked:
             cast("Changing", one.payload).n += 1
-    found = [await app.get(one.id) for one in (await storing)[::SMALLEST]]
+    found = [await app.get(one.id) for one in (await storing)[::PART]]
     assert {cast("Changing", one.payload).n for one in found} == {1}
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from api.apps import Note, Other
 from duetime import Duetime, Retry, State
-from duetime.asking import SMALLEST
 from duetime.errors import ActionNotFound, DuplicateKey, IllegalState, InvalidPayload
 from duetime.model.action import Action
+from duetime.store.sql.add_flows import PART
 from joining.callers import COUNT, INSERT, Caller
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
@@ -70,7 +70,7 @@ class TestSchedule:
     async def test_of_many_one_that_is_bad_leaves_the_caller_their_transaction(
         self, app: Duetime, caller: Caller
     ) -> None:
-        many: list[Any] = [(Note(str(n)), LATER) for n in range(2 * SMALLEST)]
+        many: list[Any] = [(Note(str(n)), LATER) for n in range(PART + 1)]
         await caller.execute(INSERT)
         with app.acting(tenant="ours"), pytest.raises(InvalidPayload):
             await caller.call(app, "schedule_many", [*many, (Note(7), LATER)])  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """What is sent again after a lost reply is stored once, whoever finishes it meanwhile."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -9,8 +9,12 @@ from awaiting import until
 from duetime.model.action import Added, NewAction
 from duetime.model.state import State
 from duetime.store.flow import Flow
+from duetime.store.sql import rows
+from duetime.store.sql.add_flows import PART
 from duetime.store.sql.pools import Connection
 from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.rows import new_rows
+from duetime.store.sql.table import Table
 from store.sql_kit import another, end_others, new, waiting
 
 FINISH = """
@@ -77,46 +81,38 @@ async def test_an_action_that_finished_before_is_not_stored_anew(
 async def test_parts_of_which_some_are_there_are_stored_once(
     store: PostgresStore, postgres_url: str, blocking: bool, finished: bool
 ) -> None:
-    """As if a proxy had sent a part of them twice."""
-    parts = [[new() for _ in range(3)] for _ in range(4)]
-    await store.perform(store.add(parts[2], "return"))
+    """As if a proxy had sent a few of them before."""
+    sent = [new() for _ in range(2 * PART + 1)]
+    await store.perform(store.add(sent[PART : PART + 3], "return"))
     with another(postgres_url) as worker:
-        if finished:
-            worker.execute(FINISH, (parts[2][0].id,))
-            worker.execute(FINISH, (parts[2][1].id,))
-            worker.execute(FINISH, (parts[2][2].id,))
-        flow = store.add_parts(parts)
+        for one in sent[PART : PART + 3] if finished else []:
+            worker.execute(FINISH, (one.id,))
+        flow = store.add(sent, "return")
         added = store.perform_blocking(flow) if blocking else await store.perform(flow)
-        assert unfinished(worker) == (9 if finished else 12)
-    assert [one.record.id for one in added] == [one.id for part in parts for one in part]
+        assert unfinished(worker) == len(sent) - (3 if finished else 0)
+    assert [one.record.id for one in added] == [one.id for one in sent]
 
 
 @pytest.mark.parametrize("blocking", [False, True])
-async def test_parts_whose_answer_is_lost_are_stored_once(
-    store: PostgresStore, postgres_url: str, blocking: bool
+async def test_parts_whose_session_dies_between_them_are_stored_once(
+    store: PostgresStore,
+    postgres_url: str,
+    blocking: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The session dies while they are made: each is sent again, under the same id."""
-    made = [[new() for _ in range(3)] for _ in range(4)]
-    told: list[int] = []
+    sent = [new() for _ in range(2 * PART + 1)]
+    made: list[int] = []
 
-    def parts() -> Iterator[Sequence[NewAction]]:
-        for place, part in enumerate(made):
-            told.append(place)
-            if told == [0, 1, 2]:
-                end_others(postgres_url)
-            yield part
+    def dying(part: Sequence[NewAction]) -> Table:
+        made.append(len(part))
+        if made == [PART, PART]:
+            end_others(postgres_url)
+        return new_rows(part)
 
-    flow = store.add_parts(Again(parts))
+    monkeypatch.setattr(rows, "new_rows", dying)
+    flow = store.add(sent, "return")
     added = store.perform_blocking(flow) if blocking else await store.perform(flow)
-    assert told == [0, 1, 2, 0, 1, 2, 3] or told == [0, 1, 2, 3, 0, 1, 2, 3]
+    assert made[-1] == len(sent)
     with another(postgres_url) as worker:
-        assert unfinished(worker) == 12
-    assert [one.record.id for one in added] == [one.id for part in made for one in part]
-
-
-class Again(Iterable[Sequence[NewAction]]):
-    def __init__(self, parts: Callable[[], Iterator[Sequence[NewAction]]]) -> None:
-        self._parts = parts
-
-    def __iter__(self) -> Iterator[Sequence[NewAction]]:
-        return self._parts()
+        assert unfinished(worker) == len(sent)
+    assert [one.record.id for one in added] == [one.id for one in sent]

@@ -23,7 +23,7 @@ Rules that hold for every verb:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeVar
 from uuid import UUID
@@ -129,11 +129,6 @@ class Store(ABC):
         replacement no trace of the new id is left: sent again after a lost reply, it is
         another one.
         """
-
-    def add_parts(self, parts: Iterable[Sequence[NewAction]]) -> Flow[Sequence[Added]]:
-        """The same for many that have neither key nor parent, and that are made by the part, while
-        they are iterated: a store that can writes one part while the next is made."""
-        return self.add([one for part in parts for one in part], "return")
 
     @abstractmethod
     def get(self, action_id: UUID, tenant: Scope) -> Flow[Record]:

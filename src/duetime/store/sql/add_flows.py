@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, cast
 from uuid import UUID
@@ -22,6 +22,9 @@ from duetime.store.sql.table import dump
 from duetime.store.sql.wakes import wake
 from duetime.store.sql.worker_flows import clock
 
+# So many are inserted by one statement: of more, the next are made ready meanwhile.
+PART = 1000
+
 Slot = tuple[str | None, str, str | None]
 
 
@@ -36,14 +39,7 @@ class AddFlows(Store, ABC):
             return _adding(new, if_exists, insert_first, Mode.write)
         weight = sum(len(one.payload) for one in new)
         together = Together(new, self._add_together, weight) if len(new) < 2 else None
-        return _adding(new, if_exists, self._insert_new, Mode.single, together)
-
-    def add_parts(self, parts: Iterable[Sequence[NewAction]]) -> Flow[Sequence[Added]]:
-        def again() -> Steps[Sequence[Added]]:
-            return _add_all([*chain.from_iterable(parts)], "return", _insert)
-
-        resent = Flow(again, Mode.write, resend=True)
-        return Flow(lambda: _add_parts(parts), Mode.write, resend=True, resent=resent)
+        return _adding(new, if_exists, self._insert_new, _mode(new), together)
 
     def _add_together(
         self, asked: Sequence[Sequence[NewAction]]
@@ -56,17 +52,35 @@ class AddFlows(Store, ABC):
             yield  # what makes this a generator
 
         new = [one for new in asked for one in new]
-        adding = _adding(new, "return", self._insert_new, Mode.single)
+        adding = _adding(new, "return", self._insert_new, _mode(new))
         return continued(adding, answers, adding.mode)
 
     def _insert_new(self, new: Sequence[NewAction]) -> Steps[Births]:
         """Where no key is asked for, and nobody can have sent them before: those that have not
         finished, as far as one statement can tell."""
-        ((count, some, now),) = cast("Any", (yield _add_new(new)))
-        if count < len(new):
-            stored = rows.ids(some)
-            new = [one for one in new if one.id in stored]
-        return (yield from _told(new, now))
+        parts = [new[first : first + PART] for first in range(0, len(new), PART)]
+        if len(parts) > 1:
+            # All are of one instant, whenever their part is sent.
+            now = yield from clock()
+            found = yield Series(_add_new(part, now) for part in parts)
+        else:
+            found = yield _add_new(new)
+        told: list[tuple[int, str, int]] = cast("Any", found)
+        if sum(count for count, *_ in told) < len(new):
+            new = [*chain(*map(_stored, parts, told))]
+        return (yield from _told(new, told[0][2]))
+
+
+def _mode(new: Sequence[NewAction]) -> Mode:
+    return Mode.single if len(new) <= PART else Mode.write
+
+
+def _stored(part: Sequence[NewAction], told: tuple[int, str, int]) -> Sequence[NewAction]:
+    count, some, _ = told
+    if count == len(part):
+        return part
+    stored = rows.ids(some)
+    return [one for one in part if one.id in stored]
 
 
 def _add_new(new: Sequence[NewAction], now: int | None = None) -> Statement:
@@ -111,22 +125,6 @@ def _add_all(
             # Whoever held the key may have finished between the two statements: try again.
             missing = [one for one in missing if one.id not in stored]
     return [stored[one.id] for one in new]
-
-
-def _add_parts(parts: Iterable[Sequence[NewAction]]) -> Steps[Sequence[Added]]:
-    """All are of one instant, whenever their part is sent."""
-    new: list[NewAction] = []
-    now = yield from clock()
-
-    def each() -> Iterator[Statement]:
-        for part in parts:
-            new.extend(part)
-            yield _add_new(part, now)
-
-    found = yield Series(each())
-    if sum(count for count, *_ in cast("Any", found)) < len(new):
-        return (yield from _add_all(new, "return", _insert))
-    return (yield from _told(new, now))
 
 
 def _add_each(new: Sequence[NewAction]) -> Steps[Sequence[Added]]:

@@ -16,7 +16,7 @@ from duetime.store.sql.drive import (
     Command,
     Driven,
     Pinned,
-    series_too,
+    messages,
     statements,
 )
 from duetime.store.sql.keeping import STALE
@@ -44,8 +44,6 @@ _KEPT = (Mode.hot, Mode.claim)
 
 # One plan whatever the values, so that it can be kept; and the process that answers.
 ASKED_BY_KEEPERS = ("set_config('plan_cache_mode', 'force_generic_plan', true)", "pg_backend_pid()")
-
-WHO = Command("SELECT pg_backend_pid()")
 
 Notify = Callable[[Sequence[Wake]], Statement | None]
 
@@ -139,7 +137,7 @@ class Attempt(Generic[T]):
     def _transaction(self, settings: Command) -> Driven[Sent, tuple[T, list[Wake]]]:
         yield Command(f"BEGIN; {settings.text}")
         try:
-            result = yield from series_too(self.flow.start())
+            result = yield from messages(self.flow.start())
         except Exception:
             with suppress(*FAULTS):
                 yield ROLLBACK

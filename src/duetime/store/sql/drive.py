@@ -32,9 +32,25 @@ class Pinned:
 COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
 
 
+def messages(steps: Steps[T]) -> Driven[Statement | Series, tuple[T, list[Wake]]]:
+    """What a flow sends: its statements, and series of them; with its value come those to wake once
+    it is committed."""
+    wakes: list[Wake] = []
+    try:
+        step = next(steps)
+        while True:
+            if isinstance(step, Wake):
+                wakes.append(step)
+                step = next(steps)
+            else:
+                step = steps.send((yield step))
+    except StopIteration as end:
+        return cast("T", end.value), wakes
+
+
 def statements(steps: Steps[T]) -> Driven[Statement, tuple[T, list[Wake]]]:
-    """A flow's statements only; with its value come those to wake once it is committed."""
-    driven = series_too(steps)
+    """The same, with each series taken apart."""
+    driven = messages(steps)
     try:
         step = next(driven)
         while True:
@@ -49,21 +65,6 @@ def _in_turn(series: Series) -> Driven[Statement, Rows]:
     for statement in series.statements:
         found += yield statement
     return found
-
-
-def series_too(steps: Steps[T]) -> Driven[Statement | Series, tuple[T, list[Wake]]]:
-    """The same for who can send a series at once."""
-    wakes: list[Wake] = []
-    try:
-        step = next(steps)
-        while True:
-            if isinstance(step, Wake):
-                wakes.append(step)
-                step = next(steps)
-            else:
-                step = steps.send((yield step))
-    except StopIteration as end:
-        return cast("T", end.value), wakes
 
 
 def drive(driven: Driven[S, T], fetch: Callable[[S], Rows]) -> T:

@@ -14,11 +14,15 @@ from weakref import WeakSet
 
 import psycopg
 
+from duetime.store.sql.drive import Command
+
 # A plan that the session does not know, or that no longer fits the tables: it did not run, and
 # what psycopg believes of the session is wrong.
 STALE = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.FeatureNotSupported)
 # psycopg prepares on its own what it saw so often; we say ourselves what is worth it.
 ONLY_WHEN_ASKED = sys.maxsize
+# Where nothing else tells which process answers: what to ask for `notice_session`.
+WHO = Command("SELECT pg_backend_pid()")
 
 
 # Those of sessions that are lent to others in between.

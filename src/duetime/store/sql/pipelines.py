@@ -55,7 +55,7 @@ def _reading_on(fetching: PQGen[None], socket: int) -> PQGen[None]:
         return
 
 
-class _AtOnce(_Whole):
+class _Eager(_Whole):
     def _communicate_gen(self: Any) -> PQGen[None]:
         """What there is to be sent is sent, and the server works on it while the next is made.
         Only if the server is so far behind that it takes no more, it is waited for."""
@@ -73,11 +73,11 @@ class _WholeAsyncPipeline(_Whole, psycopg.AsyncPipeline):
     pass
 
 
-class _AtOncePipeline(_AtOnce, psycopg.Pipeline):
+class _EagerPipeline(_Eager, psycopg.Pipeline):
     pass
 
 
-class _AtOnceAsyncPipeline(_AtOnce, psycopg.AsyncPipeline):
+class _EagerAsyncPipeline(_Eager, psycopg.AsyncPipeline):
     pass
 
 
@@ -95,8 +95,8 @@ def sent_whole(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
         pipeline.__class__ = _WholePipeline if blocking else _WholeAsyncPipeline
 
 
-def sent_at_once(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
+def sent_eagerly(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
     """The same, for one whose commands take long to make."""
     if _KNOWN:
         blocking = isinstance(pipeline, psycopg.Pipeline)
-        pipeline.__class__ = _AtOncePipeline if blocking else _AtOnceAsyncPipeline
+        pipeline.__class__ = _EagerPipeline if blocking else _EagerAsyncPipeline

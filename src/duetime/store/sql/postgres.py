@@ -35,12 +35,12 @@ except ImportError as missing:
         "a postgresql:// URL needs psycopg: pip install 'duetime[postgres]'"
     ) from missing
 
-from duetime.store.sql.attempt import WHO, Attempt, Sent, pins, settings
+from duetime.store.sql.attempt import Attempt, Sent, pins, settings
 from duetime.store.sql.deadline import LoopDeadline, ThreadDeadline
-from duetime.store.sql.keeping import notice_session
+from duetime.store.sql.keeping import WHO, notice_session
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
-from duetime.store.sql.pipelines import sent_at_once, sent_whole
+from duetime.store.sql.pipelines import sent_eagerly, sent_whole
 from duetime.store.sql.pools import AsyncCursor, Cursor, Pools, Shelf
 from duetime.store.sql.postgres_diagnosis import examine
 from duetime.store.sql.postgres_faults import FAULTS
@@ -183,7 +183,7 @@ class PostgresStore(SqlFlows):
                     notice_session(connection, process)
                 sent: list[AsyncCursor] = []
                 async with connection.pipeline() as pipeline:
-                    sent_at_once(pipeline)
+                    sent_eagerly(pipeline)
                     for statement in series.statements:
                         sent.append(await execute(statement, kept=True))
                         deadline.put_off()
@@ -223,7 +223,7 @@ class PostgresStore(SqlFlows):
                     notice_session(connection, process)
                 sent: list[Cursor] = []
                 with connection.pipeline() as pipeline:
-                    sent_at_once(pipeline)
+                    sent_eagerly(pipeline)
                     for statement in series.statements:
                         sent.append(execute(statement, kept=True))
                         deadline.put_off()

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, cast
 from uuid import UUID
 
 from pydantic_core import from_json
 
-from duetime.model.action import Added, NewAction
+from duetime.model.action import NewAction
 from duetime.model.born import Births
 from duetime.model.claim import Claim, Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
 from duetime.model.ending import Again, Completed, Finish
-from duetime.store.base import Store
-from duetime.store.flow import Flow, Mode, Rows, Statement, Steps, flow
+from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
 from duetime.store.sql.add_flows import insert_first
 from duetime.store.sql.flows import SqlFlows
@@ -52,10 +51,6 @@ class SqliteFlows(SqlFlows, ABC):
                 yield Statement("claim", params | {"places": dump(row[PLACE] for row in due)})
                 claims += rows.numbered_claims(tokens, due)
         return Claimed((yield from clock()) if now is None else now, claims)
-
-    def add_parts(self, parts: Iterable[Sequence[NewAction]]) -> Flow[Sequence[Added]]:
-        """Made by whoever asks for them: while the writer's thread made them, others would wait."""
-        return Store.add_parts(self, parts)
 
     def _insert_new(self, new: Sequence[NewAction]) -> Steps[Births]:
         return insert_first(new)
