@@ -14,6 +14,7 @@ from duetime import Duetime, State
 from duetime.errors import ActionNotFound
 from duetime.model.claim import Lease
 from duetime.store.sql import listener
+from duetime.store.sql.add_flows import PART
 from duetime.store.sql.postgres import PostgresStore
 from faults.pooler import NoPooler, Pooler
 from servers import Server
@@ -72,6 +73,18 @@ async def test_two_workers_and_blocking_clients_share_two_sessions(pooled: Poole
         ended = await asyncio.gather(*(apps[2].wait(one.id, timeout=20) for one in made))
     assert {one.state for one in ended} == {State.succeeded}
     assert all([len(await apps[2].runs(one.id)) == 1 for one in made])
+    for app in apps:
+        await app.aclose()
+
+
+async def test_many_that_are_sent_by_the_part_share_a_session(pooled: Pooled) -> None:
+    """No plan is kept where the next call may meet another session; and none is held in between."""
+    url = pooled(1)
+    apps, count = [app_on(url, listen=False) for _ in range(2)], 2 * PART + 1
+    for app in (*apps, *apps):
+        await app.schedule_many(app.request(Note(str(n))) for n in range(count))
+        await asyncio.to_thread(app.sync.schedule_many, [app.request(Note())] * count)
+    assert (await apps[0].stats()).scheduled == 8 * count
     for app in apps:
         await app.aclose()
 
