@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from functools import partial
+from itertools import islice
+from operator import attrgetter
+from typing import Any
 
 from duetime.arguments import (
     LABEL,
@@ -15,22 +18,15 @@ from duetime.arguments import (
     to_priority,
     to_when,
 )
-from duetime.model.action import NewAction
+from duetime.model.column import each, unzipped
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.lane import lane_of
+from duetime.model.lane import Priority, lane_of
 from duetime.model.name import check_name, check_optional
+from duetime.model.new_actions import FIELDS, NewActions
 from duetime.model.payload import Payloads
-from duetime.model.tenant import AMBIENT, current_tenant
+from duetime.model.tenant import AMBIENT, Ambient, current_tenant
 
-
-class Place(NamedTuple):
-    """Where an action waits, whose it is and who asked for it."""
-
-    queue: str
-    rank: int
-    tenant: str | None
-    lane: str
-    by: str
+SOME = 100
 
 
 class Asking:
@@ -41,70 +37,58 @@ class Asking:
         self._ids = ids
         self._max_payload = max_payload
 
-    def new(self, asked: Sequence[Request]) -> list[NewAction]:
-        payloads = [request.payload for request in asked]
-        written = self._payloads.encode_many(payloads, self._max_payload)
-        ids = self._ids.many(len(asked))
-        made: list[NewAction] = []
-        known: tuple[object, ...] = ()
-        rests = _Rests()
-        for action_id, request, (entry, text) in zip(ids, asked, written, strict=True):
-            # Most that are asked for at once differ in payload alone: the rest is checked once.
-            # A time or a parent is the same only if it is the same object: where clocks go back,
-            # two hours are equal, and whoever compares actions asks their payloads. True equals 1.
-            _, at, delay, label, key, priority, queue, tenant, by, after, on = request
-            when = (id(at), type(delay), delay, id(after), on)
-            given = (entry.queue, when, label, key, priority, queue, tenant, by)
-            if given != known:
-                known, rest = given, rests.of(entry.queue, request)
-            made.append(_new((action_id, entry.kind, entry.version, text, *rest)))
-        return made
+    def new(self, asked: Iterable[Request]) -> NewActions:
+        """Most that are asked for at once differ in payload alone: the rest is checked once."""
+        payloads, at, delay, label, key, priority, queue, tenant, by, after, on = _columns(asked)
+        if not payloads:
+            return NewActions.of([])
+        entries, texts = self._payloads.encode_many(payloads, self._max_payload)
+        own_queues = each(_OWN_QUEUE, entries)
+        made: dict[str, Sequence[Any]] = {
+            "id": self._ids.many(len(payloads)),
+            "kind": each(_KIND, entries),
+            "version": each(_VERSION, entries),
+            "payload": texts,
+            "correlation_id": each(partial(_label, "correlation_id"), label),
+            "key": each(partial(_label, "key"), key),
+            **unzipped(PLACE, each(_place, own_queues, queue, priority, tenant, by)),
+            **unzipped(WHEN, each(to_when, at, delay)),
+            **unzipped(PARENT, each(to_parent, after, on)),
+        }
+        return NewActions({name: made[name] for name in FIELDS}, payloads)
 
 
-class _Rests:
-    """What follows the payload of a new action. Where they differ in time, many still have their
-    place in common."""
-
-    def __init__(self) -> None:
-        self._known: tuple[object, ...] = ()
-
-    def of(self, queue: str, request: Request) -> tuple[object, ...]:
-        given = (queue, request.queue, request.priority, request.tenant, request.by)
-        if given != self._known:
-            self._known, self._place = given, _place(queue, request)
-        return _rest(request, self._place)
+def _columns(asked: Iterable[Request]) -> Sequence[list[Any]]:
+    """Some at a time: a request that nobody keeps is gone before the garbage collector sees it."""
+    columns: Sequence[list[Any]] = [[] for _ in Request._fields]
+    waiting = iter(asked)
+    while some := list(islice(waiting, SOME)):
+        for column, values in zip(columns, zip(*some, strict=True), strict=True):
+            column += values
+    return columns
 
 
-def _place(queue: str, request: Request) -> Place:
-    if request.queue is not None:
-        queue = check_name("queue", request.queue, QUEUE)
-    rank = to_priority(request.priority).rank
-    given = current_tenant() if request.tenant is AMBIENT else request.tenant
-    tenant = check_optional("tenant", given, NAME)
-    return Place(queue, rank, tenant, lane_of(queue, rank, tenant), to_actor(request.by))
+_KIND, _VERSION, _OWN_QUEUE = map(attrgetter, ("kind", "version", "queue"))
+
+PLACE = ("queue", "priority", "tenant", "lane", "by")
+WHEN = ("due_at", "delay")
+PARENT = ("after", "on")
 
 
-def _rest(request: Request, place: Place) -> tuple[object, ...]:
-    """From `queue` to `on`, in the order of NewAction."""
-    queue, rank, tenant, lane, by = place
-    _, at, delay, correlation_id, key, _, _, _, _, after, on = request
-    due_at, pause = to_when(at, delay)
-    parent, needed = to_parent(after, on)
-    return (
-        queue,
-        rank,
-        tenant,
-        check_optional("correlation_id", correlation_id, LABEL),
-        check_optional("key", key, LABEL),
-        lane,
-        due_at,
-        pause,
-        by,
-        parent,
-        needed,
-    )
+def _label(name: str, given: str | None) -> str | None:
+    return check_optional(name, given, LABEL)
 
 
-def _new(fields: tuple[object, ...]) -> NewAction:
-    """As NewAction(*fields), which takes three times as long."""
-    return tuple.__new__(NewAction, fields)
+def _place(
+    own_queue: str,
+    queue: str | None,
+    priority: Priority | str,
+    tenant: str | Ambient | None,
+    by: str | None,
+) -> tuple[str, int, str | None, str, str]:
+    """Where it waits, whose it is and who asked for it."""
+    chosen = own_queue if queue is None else check_name("queue", queue, QUEUE)
+    rank = to_priority(priority).rank
+    given = current_tenant() if tenant is AMBIENT else tenant
+    checked = check_optional("tenant", given, NAME)
+    return chosen, rank, checked, lane_of(chosen, rank, checked), to_actor(by)

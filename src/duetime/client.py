@@ -125,29 +125,28 @@ class Client:
 
         Takes `(payload, at)` pairs and `app.request(payload, ...)` values.
         """
-        return self._add([to_request(item) for item in requests], if_exists, connection, list)
+        return self._add(map(to_request, requests), if_exists, connection, list)
 
     def _add(
         self,
-        asked: Sequence[Request],
+        asked: Iterable[Request],
         if_exists: IfExists,
         connection: object,
         wanted: Callable[[list[Action]], T],
     ) -> Plan[T]:
         new = self._asking.new(asked)
-        payloads = [request.payload for request in asked]
         flow = self._store.add(new, to_if_exists(if_exists))
-        parents = [one.after for one in new if one.after is not None]
-        if not parents:
+        if not new.has("after"):
             return Plan(
                 flow,
-                lambda added: wanted(self._added(added, payloads)),
+                lambda added: wanted(self._added(added, new.payloads)),
                 self._count_added,
                 connection=connection,
             )
+        parents = [one for one in new.columns["after"] if one is not None]
         return Plan(
             followed(flow, lambda _: cascade(self._store, parents)),
-            lambda done: wanted(self._added(as_settled(*done), payloads)),
+            lambda done: wanted(self._added(as_settled(*done), new.payloads)),
             lambda done: self._count_added(done[0], done[1].settled),
             lambda done: cancellations([], done[1].settled),
             connection,
@@ -316,7 +315,7 @@ class Client:
 
     def _added(self, added: Sequence[Added], payloads: Sequence[object]) -> list[Action]:
         if isinstance(added, Births):
-            return added.actions(payloads)
+            return added.actions()
         return [self._one_added(one, payload) for one, payload in zip(added, payloads, strict=True)]
 
     def _one_added(self, added: Added, payload: object) -> Action:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, cast
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from awaiting import until
 from duetime import Duetime
 from duetime.errors import InvalidArgument, InvalidPayload
+from duetime.model.tenant import ANY
 from duetime.store.sql.add_flows import PART
 
 MANY = 2 * PART + 1
@@ -27,15 +29,44 @@ def app(app: Duetime) -> Duetime:
     return app
 
 
-@pytest.mark.parametrize("count", [PART, PART + 1, MANY])
+@pytest.mark.parametrize("count", [249, 250, PART, PART + 1, MANY])
 async def test_all_come_back_in_order_as_they_are_stored(app: Duetime, count: int) -> None:
     made = await app.schedule_many(app.request(Number(n)) for n in range(count))
     assert [one.payload for one in made] == [Number(n) for n in range(count)]
     assert [one.id for one in made] == sorted({one.id for one in made})
     assert len({(one.created_at, one.due_at) for one in made}) == 1
     assert (await app.stats()).scheduled == count
-    for one in (made[0], made[PART - 1], made[-1]):
+    for one in (made[0], made[min(count, PART) - 1], made[-1]):
         assert await app.get(one.id) == replace(one, created=False)
+
+
+@pytest.mark.parametrize("count", [60, 300])
+async def test_each_comes_back_as_it_is_stored_however_they_differ(
+    app: Duetime, count: int
+) -> None:
+    app.payload(Changing, kind="changing", queue="own", version=1)
+    parent = await app.schedule(Number(0))
+    at = app.clock.now() + timedelta(hours=1)
+    differing: list[list[dict[str, Any]]] = [
+        [{"payload": Number(1)}, {"payload": Changing(2)}],
+        [{}, {"at": at}, {"delay": 60}],
+        [{}, {"queue": "q"}, {"priority": "high"}],
+        [{}, {"tenant": "acme", "by": "bob"}, {"correlation_id": "c"}],
+        [{}, {"after": parent, "on": "finished"}],
+    ]
+    for chosen in ([0], [1], [2], [3], [0, 1, 2, 3], [0, 1, 2, 4]):
+        asked = []
+        for n in range(count):
+            given: dict[str, Any] = {"payload": Number(n)}
+            for which in chosen:
+                given |= differing[which][n % len(differing[which])]
+            if "after" in given:
+                given.pop("tenant", None)
+            asked.append(app.request(**given))
+        made = await app.schedule_many(asked)
+        assert [one.payload for one in made] == [one.payload for one in asked]
+        for one in made:
+            assert await app.get(one.id, tenant=ANY) == replace(one, created=False)
 
 
 async def test_the_same_by_a_blocking_call(real_app: Duetime) -> None:

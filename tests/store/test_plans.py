@@ -20,7 +20,7 @@ from duetime.model.ending import Again, Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
-from duetime.store.flow import Flow, Mode, Statement, Steps
+from duetime.store.flow import Flow, Mode, Series, Statement, Steps
 from duetime.store.sql.attempt import settings
 from duetime.store.sql.postgres import PostgresStore
 from duetime.store.sql.rows import ending_params
@@ -167,9 +167,10 @@ def first_statement(flow: Flow[Any]) -> Statement:
     """What the flow sends first, apart from a look at the clock."""
     steps = flow.start()
     step = next(steps)
-    assert isinstance(step, Statement)
-    if step.name == "clock":
+    if isinstance(step, Statement) and step.name == "clock":
         step = steps.send([(NOW,)])
+    if isinstance(step, Series):
+        step = next(iter(step.statements))
     assert isinstance(step, Statement)
     return step
 

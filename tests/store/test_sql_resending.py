@@ -7,10 +7,11 @@ import pytest
 
 from awaiting import until
 from duetime.model.action import Added, NewAction
+from duetime.model.new_actions import NewActions
 from duetime.model.state import State
 from duetime.store.flow import Flow
 from duetime.store.sql import rows
-from duetime.store.sql.add_flows import PART
+from duetime.store.sql.add_flows import MANY, PART
 from duetime.store.sql.pools import Connection
 from duetime.store.sql.postgres import PostgresStore
 from duetime.store.sql.rows import new_rows
@@ -76,16 +77,18 @@ async def test_an_action_that_finished_before_is_not_stored_anew(
         assert unfinished(worker) == count - 1
 
 
+@pytest.mark.parametrize("count", [MANY - 1, MANY, 2 * PART + 1])
 @pytest.mark.parametrize("blocking", [False, True])
 @pytest.mark.parametrize("finished", [False, True])
 async def test_parts_of_which_some_are_there_are_stored_once(
-    store: PostgresStore, postgres_url: str, blocking: bool, finished: bool
+    store: PostgresStore, postgres_url: str, blocking: bool, finished: bool, count: int
 ) -> None:
     """As if a proxy had sent a few of them before."""
-    sent = [new() for _ in range(2 * PART + 1)]
-    await store.perform(store.add(sent[PART : PART + 3], "return"))
+    sent = [new() for _ in range(count)]
+    some = sent[count // 2 : count // 2 + 3]
+    await store.perform(store.add(some, "return"))
     with another(postgres_url) as worker:
-        for one in sent[PART : PART + 3] if finished else []:
+        for one in some if finished else []:
             worker.execute(FINISH, (one.id,))
         flow = store.add(sent, "return")
         added = store.perform_blocking(flow) if blocking else await store.perform(flow)
@@ -103,7 +106,7 @@ async def test_parts_whose_session_dies_between_them_are_stored_once(
     sent = [new() for _ in range(2 * PART + 1)]
     made: list[int] = []
 
-    def dying(part: Sequence[NewAction]) -> Table:
+    def dying(part: NewActions) -> Table:
         made.append(len(part))
         if made == [PART, PART]:
             end_others(postgres_url)

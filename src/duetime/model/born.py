@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import repeat
 from typing import NamedTuple, overload
+from uuid import UUID
 
 from duetime.model.action import Action, NewAction, Record, shown_instant, to_action, to_record
+from duetime.model.column import each
 from duetime.model.lane import Priority
+from duetime.model.new_actions import NewActions
 from duetime.model.state import State
 
 
@@ -31,9 +34,10 @@ class Births(Sequence[Born]):
     """Many that were stored at once, each made when it is asked for: of a thousand that are kept
     the garbage collector would look at each, several times."""
 
-    def __init__(self, new: Sequence[NewAction], created_at: int) -> None:
+    def __init__(self, new: NewActions, created_at: int) -> None:
         self._new = new
-        self._created_at = created_at
+        self.created_at = created_at
+        self._shown: list[Action] = []
 
     def __len__(self) -> int:
         return len(self._new)
@@ -44,46 +48,45 @@ class Births(Sequence[Born]):
     def __getitem__(self, place: slice) -> Births: ...
     def __getitem__(self, place: int | slice) -> Born | Births:
         if isinstance(place, slice):
-            return Births(self._new[place], self._created_at)
-        return Born(self._new[place], self._created_at)
+            return Births(self._new[place], self.created_at)
+        return Born(self._new[place], self.created_at)
 
     def __iter__(self) -> Iterator[Born]:
-        return (Born(one, self._created_at) for one in self._new)
+        return (Born(one, self.created_at) for one in self._new)
 
     def __repr__(self) -> str:
         return f"Births({[*self]})"
 
-    def actions(self, payloads: Sequence[object]) -> list[Action]:
-        """As users see them, who know their payloads."""
-        shown: list[Action] = []
-        known: tuple[object, ...] = ()
-        for new, payload in zip(self._new, payloads, strict=True):
-            # Most that are stored at once differ in payload alone.
-            given = new[4:]
-            if given != known:
-                known, rest = given, _as_born(new, self._created_at)
-            shown.append(to_action(new[0], new[1], payload, *rest))
-        return shown
+    def actions(self) -> list[Action]:
+        """As users see them who gave us their payloads."""
+        self.show(len(self._new.payloads))
+        return self._shown
+
+    def show(self, until: int) -> None:
+        """Make these up to that place: best while a store is at work on them."""
+        new = self._new[len(self._shown) : until]
+        self._shown += map(to_action, *_as_born(new, self.created_at))
 
     def dues(self) -> set[tuple[str, int | None]]:
         """In which lanes, and when."""
-        timed = {_TIMED(new): new for new in self._new}
-        return {(one.lane, due_of(one, self._created_at)) for one in timed.values()}
+        timed = self._new.kinds_of("lane", "due_at", "delay", "after")
+        now = self.created_at
+        return {(lane, _due(due_at, delay, after, now)) for lane, due_at, delay, after in timed}
 
     def counted(self) -> Mapping[tuple[str, str | None], int]:
         """How many of each kind and tenant."""
-        return Counter(map(_COUNTED, self._new))
-
-
-_TIMED = attrgetter("lane", "due_at", "delay", "after")
-_COUNTED = attrgetter("kind", "tenant")
+        return self._new.kinds_of("kind", "tenant")
 
 
 def due_of(new: NewAction, now: int) -> int | None:
     """When it is due if it is stored now; None while it waits for its parent."""
-    if new.after is not None:
+    return _due(new.due_at, new.delay, new.after, now)
+
+
+def _due(due_at: int | None, delay: int | None, after: UUID | None, now: int) -> int | None:
+    if after is not None:
         return None
-    return now + (new.delay or 0) if new.due_at is None else new.due_at
+    return now + (delay or 0) if due_at is None else due_at
 
 
 def born(new: NewAction, due_at: int | None, created_at: int) -> Record:
@@ -118,27 +121,31 @@ _UNTOUCHED = (0, 0, 0, *[None] * 11)
 _UNCHANGED = (None,) * 4
 
 
-def _as_born(new: NewAction, created_at: int) -> tuple[object, ...]:
-    """From `state` on, in the order of Action."""
+def _as_born(new: NewActions, created_at: int) -> Sequence[Iterable[object]]:
+    """The columns of Action, in their order."""
+    of = new.columns
+
+    def shown_due(due_at: int | None, delay: int | None, after: UUID | None) -> datetime | None:
+        return shown_instant(_due(due_at, delay, after, created_at))
+
     return (
-        State.scheduled,
-        shown_instant(due_of(new, created_at)),
-        0,
-        0,
-        new.queue,
-        Priority.of_rank(new.priority),
-        new.correlation_id,
-        new.key,
-        new.tenant,
-        new.after,
-        new.on,
-        *_NOTHING_YET,
-        shown_instant(created_at),
-        new.by,
-        *_UNCHANGED,
-        True,  # created
+        of["id"],
+        of["kind"],
+        new.payloads,
+        repeat(State.scheduled),
+        each(shown_due, of["due_at"], of["delay"], of["after"]),
+        repeat(0),  # attempt
+        repeat(0),  # losses
+        of["queue"],
+        each(Priority.of_rank, of["priority"]),
+        of["correlation_id"],
+        of["key"],
+        of["tenant"],
+        of["after"],
+        of["on"],
+        *[repeat(None)] * 7,  # from `job` to `lease_expires_at`
+        repeat(shown_instant(created_at)),
+        of["by"],
+        *[repeat(None)] * 4,  # from `modified_at` to `finished_at`
+        repeat(True),  # created
     )
-
-
-# From `job` to `lease_expires_at`.
-_NOTHING_YET = (None,) * 7

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import overload
 from uuid import UUID, SafeUUID
 
 from duetime.model.clock import Clock, to_micros, unix_micros
@@ -39,13 +40,13 @@ class TimeOrderedIds:
     def __call__(self) -> UUID:
         return _uuid(_spread(self._take(1)))
 
-    def many(self, count: int) -> list[UUID]:
+    def many(self, count: int) -> Numbered:
         """So many at once, in their order."""
         first = self._take(count)
         if (first & LOW) + count > LOW:
-            return [_uuid(_spread(ordered)) for ordered in range(first, first + count)]
+            return Numbered([_spread(ordered) for ordered in range(first, first + count)])
         number = _spread(first)
-        return [_uuid(one) for one in range(number, number + count)]
+        return Numbered(range(number, number + count))
 
     def _take(self, count: int) -> int:
         """The first of so many that nobody else gets."""
@@ -64,6 +65,33 @@ class TimeOrderedIds:
     def _fresh(self, millis: int) -> int:
         chance = int.from_bytes(self._random(10), "big") & ((1 << RANDOM_BITS) - 1)
         return max((millis << RANDOM_BITS) | chance, self._last + 1)
+
+
+class Numbered(Sequence[UUID]):
+    """Ids in their order by their numbers, each made when it is asked for: a store is sent only
+    the numbers, and makes its rows while the ids are made."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> UUID: ...
+    @overload
+    def __getitem__(self, place: slice) -> Numbered: ...
+    def __getitem__(self, place: int | slice) -> UUID | Numbered:
+        if isinstance(place, slice):
+            return Numbered(self.numbers[place])
+        return _uuid(self.numbers[place])
+
+    def __iter__(self) -> Iterator[UUID]:
+        return map(_uuid, self.numbers)
+
+
+def numbers_of(ids: Sequence[UUID]) -> Sequence[int]:
+    return ids.numbers if isinstance(ids, Numbered) else [one.int for one in ids]
 
 
 def _spread(ordered: int) -> int:

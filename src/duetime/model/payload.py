@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError, InvalidPayload, UnknownKind
 from duetime.model.action import Action, Record, as_action
+from duetime.model.column import each
 from duetime.model.mending import mending
 from duetime.model.misfit import reason
 from duetime.model.name import check_name
-from duetime.model.writing import check_written, written, written_alone
+from duetime.model.writing import written_alone, written_many
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -167,22 +168,24 @@ class Payloads:
 
     def encode_many(
         self, payloads: Sequence[object], limit: int
-    ) -> Sequence[tuple[PayloadType, str]]:
+    ) -> tuple[Sequence[PayloadType], Sequence[str]]:
         """Validate and write payloads. What cannot be read back is refused here, not at T."""
         if len(payloads) == 1:
-            return [self.encode(payloads[0], limit)]
+            entry, text = self.encode(payloads[0], limit)
+            return [entry], [text]
         samples = {type(payload): payload for payload in payloads}
         known = {type_: self.of(payload) for type_, payload in samples.items()}
-        texts = [written(known[type(one)], one, limit) for one in payloads]
-        for type_, entry in known.items():
-            pairs = zip(payloads, texts, strict=True)
-            self._check(entry, [(one, text) for one, text in pairs if type(one) is type_])
-        return [(known[type(one)], text) for one, text in zip(payloads, texts, strict=True)]
+        entries = each(known.__getitem__, [type(payload) for payload in payloads])
+        texts = {
+            type_: iter(self._written(entry, [x for x in payloads if type(x) is type_], limit))
+            for type_, entry in known.items()
+        }
+        return entries, [next(texts[type(payload)]) for payload in payloads]
 
-    def _check(self, entry: PayloadType, ones: Sequence[tuple[object, str]]) -> None:
+    def _written(self, entry: PayloadType, payloads: Sequence[object], limit: int) -> list[str]:
         if entry.type not in self._of_many:
             self._of_many[entry.type] = _adapter(list[entry.type])  # type: ignore[name-defined]
-        check_written(entry, self._of_many[entry.type], ones)
+        return written_many(entry, self._of_many[entry.type], payloads, limit)
 
     def encode(self, payload: object, limit: int) -> tuple[PayloadType, str]:
         entry = self.of(payload)

@@ -16,68 +16,91 @@ if TYPE_CHECKING:
     from duetime.model.payload import PayloadType
 
 # As JSON writes it: after no backslash or an even number of them.
-NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 # Of so many at once it is asked whether all are sound.
 TOGETHER = 100
 
 
-def written(
-    entry: PayloadType, payload: object, limit: int, warnings: Literal[False, "error"] = False
-) -> str:
-    """To be done before anything else reads the payload: who reads an iterator later finds nothing
-    in it."""
-    try:
-        data = entry.adapter.serializer.to_json(payload, warnings=warnings)
-        text, size = data.decode(), len(data)
-        if "null" in text:
-            # Pydantic writes null for NaN and infinity.
-            to_json(_plain(entry.adapter.dump_python(payload, warnings=False)))
-        if "u0000" in text and NUL.search(text):
-            raise ValueError("NUL (\\x00) cannot be kept by every store; leave it out")
-    except Exception as error:
-        raise InvalidPayload(entry.kind, reason(error)) from error
-    if size > limit:
-        raise InvalidPayload(
-            entry.kind,
-            f"{size:,} bytes of JSON, max_payload is {limit:,}; "
-            "store the data elsewhere and schedule its id, or raise max_payload",
-        )
-    return text
-
-
 def written_alone(entry: PayloadType, payload: object, limit: int) -> str:
-    """The same, checked."""
-    text = written(entry, payload, limit, warnings="error")
-    try:
-        entry.adapter.validator.validate_json(text)
-    except Exception as error:
-        raise InvalidPayload(entry.kind, reason(error)) from error
-    return text
+    data = _written(entry, [payload], warnings="error")
+    _check_text(entry, payload, data[0], limit)
+    _check_read_back(entry, data[0])
+    return data[0].decode()
 
 
-def check_written(
-    entry: PayloadType, many: TypeAdapter[Any], ones: Sequence[tuple[object, str]]
-) -> None:
-    """InvalidPayload unless all of one type hold what it declares, and can be read back.
+def written_many(
+    entry: PayloadType, many: TypeAdapter[Any], payloads: Sequence[object], limit: int
+) -> list[str]:
+    """The same for many of one type.
 
     To be told `warnings="error"` takes pydantic several times as long as to write a small payload.
     So it is told once for a hundred of them; and if that fails, for each.
     """
-    for first in range(0, len(ones), TOGETHER):
-        part = ones[first : first + TOGETHER]
-        try:
-            many.serializer.to_json([payload for payload, _ in part], warnings="error")
-            many.validator.validate_json(f"[{','.join([text for _, text in part])}]")
-        except Exception:  # noqa: BLE001 - the one that it is about raises it again
-            for payload, text in part:
-                _check_one(entry, payload, text)
+    data = _written(entry, payloads, warnings=False)
+    for first in range(0, len(payloads), TOGETHER):
+        some = slice(first, first + TOGETHER)
+        _check_together(entry, many, payloads[some], data[some], limit)
+    return [one.decode() for one in data]
 
 
-def _check_one(entry: PayloadType, payload: object, text: str) -> None:
+def _written(
+    entry: PayloadType, payloads: Sequence[object], warnings: Literal[False, "error"]
+) -> list[bytes]:
+    """To be done before anything else reads a payload: who reads an iterator later finds nothing
+    in it."""
+    write = entry.adapter.serializer.to_json
     try:
-        entry.adapter.serializer.to_json(payload, warnings="error")
-        entry.adapter.validator.validate_json(text)
+        return [write(payload, warnings=warnings) for payload in payloads]
+    except Exception as error:
+        raise InvalidPayload(entry.kind, reason(error)) from error
+
+
+def _check_together(
+    entry: PayloadType,
+    many: TypeAdapter[Any],
+    payloads: Sequence[object],
+    data: Sequence[bytes],
+    limit: int,
+) -> None:
+    joined = b",".join(data)
+    if _is_doubtful(joined) or max(map(len, data)) > limit:
+        for payload, one in zip(payloads, data, strict=True):
+            _check_text(entry, payload, one, limit)
+    try:
+        many.serializer.to_json(payloads, warnings="error")
+        many.validator.validate_json(b"[%b]" % joined)
+    except Exception:  # noqa: BLE001 - the one that it is about raises it again
+        for payload, one in zip(payloads, data, strict=True):
+            _written(entry, [payload], warnings="error")
+            _check_read_back(entry, one)
+
+
+def _check_text(entry: PayloadType, payload: object, data: bytes, limit: int) -> None:
+    """What pydantic writes, but not every store can keep."""
+    try:
+        if b"null" in data:
+            # Pydantic writes null for NaN and infinity.
+            to_json(_plain(entry.adapter.dump_python(payload, warnings=False)))
+        if b"u0000" in data and NUL.search(data):
+            raise ValueError("NUL (\\x00) cannot be kept by every store; leave it out")
+    except Exception as error:
+        raise InvalidPayload(entry.kind, reason(error)) from error
+    if len(data) > limit:
+        raise InvalidPayload(
+            entry.kind,
+            f"{len(data):,} bytes of JSON, max_payload is {limit:,}; "
+            "store the data elsewhere and schedule its id, or raise max_payload",
+        )
+
+
+def _is_doubtful(data: bytes) -> bool:
+    return b"null" in data or b"u0000" in data
+
+
+def _check_read_back(entry: PayloadType, data: bytes) -> None:
+    try:
+        entry.adapter.validator.validate_json(data)
     except Exception as error:
         raise InvalidPayload(entry.kind, reason(error)) from error
 

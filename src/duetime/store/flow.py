@@ -31,9 +31,11 @@ class Statement:
 @dataclass(frozen=True, slots=True)
 class Series:
     """Statements of which none needs the answer to another: where it can be, each is made while
-    the server works on those before it. Their rows come one after the other."""
+    the server works on those before it, and so is whatever else is done between them. Their rows
+    come one after the other. `kept` says whether their plan is worth keeping."""
 
     statements: Iterable[Statement]
+    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, cast
 from uuid import UUID
@@ -13,6 +13,7 @@ from duetime.model.action import Added, Found, NewAction, Record
 from duetime.model.born import Births
 from duetime.model.key import IfExists
 from duetime.model.move import replaced
+from duetime.model.new_actions import NewActions
 from duetime.model.state import State
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Rows, Series, Statement, Steps, Together, continued
@@ -24,6 +25,9 @@ from duetime.store.sql.worker_flows import clock
 
 # So many are inserted by one statement: of more, the next are made ready meanwhile.
 PART = 1000
+# Of so many it is worth a question to know their time before: then what their caller will see of
+# them is made meanwhile, too.
+MANY = 250
 
 Slot = tuple[str | None, str, str | None]
 
@@ -32,18 +36,20 @@ class AddFlows(Store, ABC):
     """`add`, for every SQL store."""
 
     def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[Sequence[Added]]:
-        keyed = any(one.key is not None for one in new)
-        if keyed and if_exists == "replace":
+        new = NewActions.of(new)
+        if new.has("key") and if_exists == "replace":
             return Flow(lambda: _add_each(new), Mode.write)
-        if keyed or any(one.after is not None for one in new):
+        if new.has("key") or new.has("after"):
             return _adding(new, if_exists, insert_first, Mode.write)
-        weight = sum(len(one.payload) for one in new)
-        together = Together(new, self._add_together, weight) if len(new) < 2 else None
-        return _adding(new, if_exists, self._insert_new, _mode(new), together)
+        return _adding(new, if_exists, self._insert_new, _mode(new), self._together(new))
 
-    def _add_together(
-        self, asked: Sequence[Sequence[NewAction]]
-    ) -> Flow[Sequence[Sequence[Added]]]:
+    def _together(self, new: NewActions) -> Together[Sequence[Added]] | None:
+        """Lone ones that are asked for at the same time may share a transaction."""
+        if len(new) != 1:
+            return None
+        return Together(new, self._add_together, len(new.columns["payload"][0]))
+
+    def _add_together(self, asked: Sequence[NewActions]) -> Flow[Sequence[Sequence[Added]]]:
         """The same for several calls, each with its answer."""
 
         def answers(added: Sequence[Added]) -> Steps[Sequence[Sequence[Added]]]:
@@ -51,31 +57,45 @@ class AddFlows(Store, ABC):
             return [added[first:last] for first, last in ends]
             yield  # what makes this a generator
 
-        new = [one for new in asked for one in new]
+        new = NewActions.joined(asked)
         adding = _adding(new, "return", self._insert_new, _mode(new))
         return continued(adding, answers, adding.mode)
 
-    def _insert_new(self, new: Sequence[NewAction]) -> Steps[Births]:
+    def _insert_new(self, new: NewActions) -> Steps[Births]:
         """Where no key is asked for, and nobody can have sent them before: those that have not
         finished, as far as one statement can tell."""
-        parts = [new[first : first + PART] for first in range(0, len(new), PART)]
-        if len(parts) > 1:
-            # All are of one instant, whenever their part is sent.
-            now = yield from clock()
-            found = yield Series(_add_new(part, now) for part in parts)
-        else:
+        if len(new) < MANY:
             found = yield _add_new(new)
+            births = Births(new, cast("Any", found)[0][2])
+        else:
+            # All are of one instant, whenever their part is sent.
+            births = Births(new, (yield from clock()))
+            found = yield Series(_by_the_part(new, births), kept=len(new) > PART)
         told: list[tuple[int, str, int]] = cast("Any", found)
         if sum(count for count, *_ in told) < len(new):
-            new = [*chain(*map(_stored, parts, told))]
-        return (yield from _told(new, told[0][2]))
+            stored = [*chain(*map(_stored, _parts(new), told))]
+            births = Births(NewActions.of(stored), births.created_at)
+        return (yield from _woken(births))
 
 
-def _mode(new: Sequence[NewAction]) -> Mode:
+def _mode(new: NewActions) -> Mode:
     return Mode.single if len(new) <= PART else Mode.write
 
 
-def _stored(part: Sequence[NewAction], told: tuple[int, str, int]) -> Sequence[NewAction]:
+def _parts(new: NewActions) -> Iterator[NewActions]:
+    return (new[first : first + PART] for first in range(0, len(new), PART))
+
+
+def _by_the_part(new: NewActions, births: Births) -> Iterator[Statement]:
+    """While the server inserts one part, what its caller will see of it is made."""
+    shown = 0
+    for part in _parts(new):
+        yield _add_new(part, births.created_at)
+        shown += len(part)
+        births.show(shown)
+
+
+def _stored(part: NewActions, told: tuple[int, str, int]) -> Sequence[NewAction]:
     count, some, _ = told
     if count == len(part):
         return part
@@ -83,16 +103,16 @@ def _stored(part: Sequence[NewAction], told: tuple[int, str, int]) -> Sequence[N
     return [one for one in part if one.id in stored]
 
 
-def _add_new(new: Sequence[NewAction], now: int | None = None) -> Statement:
+def _add_new(new: NewActions, now: int | None = None) -> Statement:
     params = {"rows": rows.new_rows(new), "limit": len(new), **rows.between(new)}
     return Statement("add_new", params if now is None else params | {"now": now})
 
 
-Insert = Callable[[Sequence[NewAction]], Steps[Births]]
+Insert = Callable[[NewActions], Steps[Births]]
 
 
 def _adding(
-    new: Sequence[NewAction],
+    new: NewActions,
     if_exists: IfExists,
     insert: Insert,
     mode: Mode,
@@ -108,14 +128,13 @@ def _adding(
     )
 
 
-def _add_all(
-    new: Sequence[NewAction], if_exists: IfExists, insert: Insert
-) -> Steps[Sequence[Added]]:
+def _add_all(new: NewActions, if_exists: IfExists, insert: Insert) -> Steps[Sequence[Added]]:
     stored: dict[UUID, Added] = {}
-    yield from require_parents(new)
-    missing = list(new)
+    if new.has("after"):
+        yield from require_parents(new)
+    missing: Sequence[NewAction] = new
     while missing:
-        added = yield from insert(missing)
+        added = yield from insert(NewActions.of(missing))
         if len(added) == len(new):
             return added
         stored |= {one.new.id: one for one in added}
@@ -127,55 +146,54 @@ def _add_all(
     return [stored[one.id] for one in new]
 
 
-def _add_each(new: Sequence[NewAction]) -> Steps[Sequence[Added]]:
+def _add_each(new: NewActions) -> Steps[Sequence[Added]]:
     stored: dict[UUID, Added] = {}
     yield from require_parents(new)
     for one in new:
         while one.id not in stored:
-            added = yield from _insert([one])
+            added = yield from _insert(NewActions.of([one]))
             stored |= {one.id: added[0]} if added else (yield from _replace(one))
     latest = {added.record.id: added.record for added in stored.values()}
     return [Found(latest[stored[one.id].record.id], stored[one.id].created) for one in new]
 
 
-def insert_first(new: Sequence[NewAction]) -> Steps[Births]:
+def insert_first(new: NewActions) -> Steps[Births]:
     """Store those whose id and key are free, and that have not finished before, as far as one
     statement can tell."""
     found = yield Statement("add", {"rows": rows.new_rows(new), **rows.between(new)})
     return (yield from _born(_among(new, found), found))
 
 
-def _insert(new: Sequence[NewAction]) -> Steps[Births]:
+def _insert(new: NewActions) -> Steps[Births]:
     """The same if they were sent before: then one statement cannot tell."""
     found = yield Statement("add", {"rows": rows.new_rows(new)})
     made = _among(new, found)
     return (yield from _born((yield from _withdraw(made)) if made else made, found))
 
 
-def _born(made: Sequence[NewAction], found: Rows) -> Steps[Births]:
-    return (yield from _told(made, cast("int", found[0][1]))) if made else Births([], 0)
+def _born(made: NewActions, found: Rows) -> Steps[Births]:
+    return (yield from _woken(Births(made, cast("int", found[0][1] if made else 0))))
 
 
-def _told(made: Sequence[NewAction], now: int) -> Steps[Births]:
-    births = Births(made, now)
-    yield from wake(births.dues(), now)
+def _woken(births: Births) -> Steps[Births]:
+    yield from wake(births.dues(), births.created_at)
     return births
 
 
-def _among(new: Sequence[NewAction], found: Rows) -> Sequence[NewAction]:
+def _among(new: NewActions, found: Rows) -> NewActions:
     """Those whose ids were found; the usual case is that all were."""
     if len(found) == len(new):
         return new
     asked = {one.id: one for one in new}
-    return [asked[rows.uuid(action_id)] for action_id, *_ in cast("Any", found)]
+    return NewActions.of([asked[rows.uuid(action_id)] for action_id, *_ in cast("Any", found)])
 
 
-def _withdraw(made: Sequence[NewAction]) -> Steps[Sequence[NewAction]]:
+def _withdraw(made: NewActions) -> Steps[NewActions]:
     """Whoever finishes the first sending while the second waits for it leaves no conflict, and
     a history that the insert was too early to see. The next statement sees it."""
-    found = yield Statement("withdraw", {"ids": dump([one.id for one in made])})
+    found = yield Statement("withdraw", {"ids": dump(made.columns["id"])})
     gone = {rows.uuid(action_id) for (action_id,) in cast("Any", found)}
-    return [one for one in made if one.id not in gone] if gone else made
+    return NewActions.of([one for one in made if one.id not in gone]) if gone else made
 
 
 def _look_up(new: Sequence[NewAction], if_exists: IfExists) -> Steps[dict[UUID, Added]]:
@@ -222,7 +240,7 @@ def _refuse_running(action_id: UUID, new: NewAction) -> Steps[dict[UUID, Added]]
 def _holders(new: Sequence[NewAction]) -> Steps[tuple[dict[UUID, Record], dict[Slot, Record]]]:
     """What is stored under these ids, and the unfinished actions that hold these keys."""
     asked = {one.id for one in new}
-    found = yield Statement("holders", {"rows": rows.new_rows(new)})
+    found = yield Statement("holders", {"rows": rows.new_rows(NewActions.of(new))})
     records = [rows.record(row) for row in found]
     by_id = {record.id: record for record in records if record.id in asked}
     by_slot = {

@@ -111,7 +111,7 @@ class Attempt(Generic[T]):
     def steps(self) -> Driven[Sent, T]:
         if self._settings is None:
             self._uncertain = self.flow.mode is not Mode.read
-            value, wakes = yield from statements(self.flow.start())
+            value, wakes = yield from messages(self.flow.start())
         elif self.flow.mode in _KEPT:
             self._uncertain = True
             value, wakes = yield from self._pinned(self._settings)

@@ -42,10 +42,11 @@ def written(values: Sequence[Any], type_: str) -> object:
 
 def _uuids(values: Sequence[UUID | None]) -> bytes:
     """All at once, which takes a third of the time of one after the other."""
-    if None not in values:
-        return to_json(values)[2:-2].replace(b'","', b"")
+    listed = list(values)
+    if None not in listed:
+        return to_json(listed)[2:-2].replace(b'","', b"")
     empty = bytes(UUID_WIDTH)
-    return b"".join([empty if one is None else str(one).encode() for one in values])
+    return b"".join([empty if one is None else str(one).encode() for one in listed])
 
 
 def _numbers(values: Sequence[int | None]) -> bytes:

@@ -14,6 +14,7 @@ from duetime.model.job import JobRecord
 from duetime.model.job_change import JobEnd, NewOccurrence, Unfinished
 from duetime.model.job_edit import retold
 from duetime.model.job_text import of_text, to_text
+from duetime.model.new_actions import NewActions
 from duetime.store.flow import Row, Rows
 from duetime.store.sql import rows
 from duetime.store.sql.table import Table, dump
@@ -93,7 +94,7 @@ def tick_rows(occurrences: Iterable[NewOccurrence]) -> str:
 def occurrence_rows(occurrences: Iterable[NewOccurrence]) -> Table:
     """The `:rows` of `_occurrence_rows.sql`."""
     made = list(occurrences)
-    new = rows.new_columns([one.action for one in made])
+    new = rows.new_columns(NewActions.of([one.action for one in made]))
     del new["correlation_id"], new["key"]
     return Table(
         **new,

@@ -178,14 +178,14 @@ class PostgresStore(SqlFlows):
                 return await cursor.fetchall() if cursor.description else ()
 
             async def fetch_all(series: Series) -> Rows:
-                if connection.prepare_threshold is None:
+                if series.kept and connection.prepare_threshold is None:
                     [(process,)] = await (await execute(WHO)).fetchall()
                     notice_session(connection, process)
                 sent: list[AsyncCursor] = []
                 async with connection.pipeline() as pipeline:
                     sent_eagerly(pipeline)
                     for statement in series.statements:
-                        sent.append(await execute(statement, kept=True))
+                        sent.append(await execute(statement, kept=series.kept))
                         deadline.put_off()
                         # What is made for long must not hold up all else.
                         await asyncio.sleep(0)
@@ -218,14 +218,14 @@ class PostgresStore(SqlFlows):
                 return cursor.fetchall() if cursor.description else ()
 
             def fetch_all(series: Series) -> Rows:
-                if connection.prepare_threshold is None:
+                if series.kept and connection.prepare_threshold is None:
                     [(process,)] = execute(WHO).fetchall()
                     notice_session(connection, process)
                 sent: list[Cursor] = []
                 with connection.pipeline() as pipeline:
                     sent_eagerly(pipeline)
                     for statement in series.statements:
-                        sent.append(execute(statement, kept=True))
+                        sent.append(execute(statement, kept=series.kept))
                         deadline.put_off()
                 return [row for cursor in sent for row in cursor.fetchall()]
 

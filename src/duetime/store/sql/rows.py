@@ -14,6 +14,8 @@ from duetime.model.action import NewAction, Record, StoredRun, to_record
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claim, Expired, LaneHead, Lease, Swept
 from duetime.model.ending import Again, Ending, Finish
+from duetime.model.ids import Numbered
+from duetime.model.new_actions import NewActions
 from duetime.model.state import Outcome, State
 from duetime.store.flow import Row
 from duetime.store.sql.table import Table, columns, dump
@@ -92,23 +94,24 @@ def expired(row: Row) -> Expired:
     return Expired(uuid(value[0]), uuid(value[1]), *value[2:])
 
 
-def new_rows(new: Sequence[NewAction]) -> Table:
+def new_rows(new: NewActions) -> Table:
     """The `:rows` of `_new_rows.sql`."""
     return Table(**new_columns(new))
 
 
-def new_columns(new: Sequence[NewAction]) -> dict[str, Sequence[Any]]:
-    table = columns(new)
+def new_columns(new: NewActions) -> dict[str, Sequence[Any]]:
+    table = dict(new.columns)
     table["created_by"], table["after_on"] = table.pop("by"), table.pop("on")
-    if any(table["after"]):
+    if new.has("after"):
         table |= columns([when(one) for one in new])
     return table
 
 
-def between(new: Sequence[NewAction]) -> dict[str, str]:
+def between(new: NewActions) -> dict[str, str]:
     """Between which ids they are."""
-    numbers = [one.id.int for one in new]
-    return {"lowest": str(UUID(int=min(numbers))), "highest": str(UUID(int=max(numbers)))}
+    ids = new.columns["id"]
+    first, last = (ids[0], ids[-1]) if isinstance(ids, Numbered) else (min(ids), max(ids))
+    return {"lowest": str(first), "highest": str(last)}
 
 
 class When(NamedTuple):

@@ -10,10 +10,10 @@ from uuid import UUID
 
 from pydantic_core import from_json
 
-from duetime.model.action import NewAction
 from duetime.model.born import Births
 from duetime.model.claim import Claim, Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
 from duetime.model.ending import Again, Completed, Finish
+from duetime.model.new_actions import NewActions
 from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql import rows
 from duetime.store.sql.add_flows import insert_first
@@ -52,7 +52,7 @@ class SqliteFlows(SqlFlows, ABC):
                 claims += rows.numbered_claims(tokens, due)
         return Claimed((yield from clock()) if now is None else now, claims)
 
-    def _insert_new(self, new: Sequence[NewAction]) -> Steps[Births]:
+    def _insert_new(self, new: NewActions) -> Steps[Births]:
         return insert_first(new)
 
     def _finish(self, finishes: Sequence[Finish], rescuing: bool) -> Steps[Completed]:

@@ -1,0 +1,74 @@
+"""Many new actions that are asked for at once, by their columns.
+
+Most of them are alike in all but id and payload. What is the same for all is checked, sent and
+shown once, and nobody makes a NewAction of each only to read its fields.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, overload
+
+from duetime.model.action import NewAction
+from duetime.model.column import Repeated, is_alike, is_empty, unzipped
+
+FIELDS = NewAction._fields
+
+
+class NewActions(Sequence[NewAction]):
+    """`columns` are the fields of NewAction, in their order; `payloads` are what their texts were
+    written from, if anybody is to see them."""
+
+    def __init__(
+        self, columns: Mapping[str, Sequence[Any]], payloads: Sequence[object] = ()
+    ) -> None:
+        self.columns = columns
+        self.payloads = payloads
+
+    @classmethod
+    def of(cls, new: Sequence[NewAction]) -> NewActions:
+        if isinstance(new, NewActions):
+            return new
+        return cls(unzipped(FIELDS, new) if new else dict.fromkeys(FIELDS, ()))
+
+    @classmethod
+    def joined(cls, several: Sequence[NewActions]) -> NewActions:
+        """Those of several calls, one after the other."""
+        if len(several) == 1:
+            return several[0]
+        columns = {name: _chained(one.columns[name] for one in several) for name in FIELDS}
+        return cls(columns, _chained(one.payloads for one in several))
+
+    def __len__(self) -> int:
+        return len(self.columns["id"])
+
+    @overload
+    def __getitem__(self, place: int) -> NewAction: ...
+    @overload
+    def __getitem__(self, place: slice) -> NewActions: ...
+    def __getitem__(self, place: int | slice) -> NewAction | NewActions:
+        if isinstance(place, int):
+            return NewAction._make(column[place] for column in self.columns.values())
+        columns = {name: column[place] for name, column in self.columns.items()}
+        return NewActions(columns, self.payloads[place])
+
+    def __iter__(self) -> Iterator[NewAction]:
+        return map(NewAction, *self.columns.values())
+
+    def has(self, name: str) -> bool:
+        """Whether anything stands in this column."""
+        return not is_empty(self.columns[name])
+
+    def kinds_of(self, *names: str) -> Mapping[tuple[Any, ...], int]:
+        """What stands together in these columns, and how often."""
+        columns = [self.columns[name] for name in names]
+        if all(isinstance(column, Repeated) for column in columns):
+            return {tuple(column[0] for column in columns): len(self)} if len(self) else {}
+        return Counter(zip(*columns, strict=True))
+
+
+def _chained(columns: Iterable[Sequence[Any]]) -> Sequence[Any]:
+    found = [*chain.from_iterable(columns)]
+    return Repeated(found[0], len(found)) if is_alike(found) else found
