@@ -167,8 +167,8 @@ async def rescue_at_once(self: Any, expired: Any) -> int:
 RESCUE = Sweeper._rescue
 
 
-def plan_no_sweep(self: Any, sent: float, sweeping: bool) -> None:
-    PLAN(self, sent, False)
+def plan_no_sweep(self: Any, sent: float, sweeping: bool, whole: bool) -> None:
+    PLAN(self, sent, False, whole)
     self._next_sweep = sent + 10_000.0
 
 

@@ -114,6 +114,7 @@ def flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[
         "cancel": (store.cancel(ONE, ANY, "me", running=False), {"actions_pkey"}),
         "progress": (store.progress(leases[0], "1"), {"actions_pkey"}),
         "look": (store.look(), {"actions_due"}),
+        "look ahead": (store.ahead(spans), {"actions_due"}),
         "settle": (store.settle(PARENTS, 500), {"actions_after", "actions_pkey", "history_pkey"}),
         **{
             name: (one(statement), indexes)
@@ -238,6 +239,18 @@ class TestPostgres:
             assert used
             assert "Seq Scan" not in nodes_in(plan)
 
+    @pytest.mark.parametrize("name", ["claim", "look", "look ahead", "sweep"])
+    def test_what_is_due_next_is_found_in_order(self, full_postgres: str, name: str) -> None:
+        """Nothing is gathered to be sorted: of a million that wait, one is asked for. Only where
+        the planner is sure that there is at most one, it may do as it likes; claims are pinned."""
+        store = PostgresStore(full_postgres)
+        sweep = store.sweep(Presence("w", "a", "h", 1, [], [], 1), 1, 500)
+        flow = sweep if name == "sweep" else flows(store)[name][0]
+        found = nodes_in(explain(full_postgres, store, flow))
+        if name == "claim" or not _is_taken_for_empty(full_postgres):
+            assert "Index Scan" in found
+            assert not {one for one in found if one.startswith("Bitmap")}
+
     def test_finished_actions_are_counted_by_their_index(self, full_postgres: str) -> None:
         store = PostgresStore(full_postgres)
         with psycopg.connect(full_postgres) as connection:
@@ -339,6 +352,15 @@ def _rows(url: str) -> int:
         row = connection.execute("SELECT count(due_at) FROM duetime_actions").fetchone()
     assert row is not None
     return int(row[0])
+
+
+def _is_taken_for_empty(url: str) -> bool:
+    """It has pages, and the planner knows of no row in them."""
+    with psycopg.connect(url) as connection:
+        asked = "SELECT relpages > 0 AND reltuples = 0 FROM pg_class WHERE relname = %s"
+        row = connection.execute(asked, ("duetime_actions",)).fetchone()
+    assert row is not None
+    return bool(row[0])
 
 
 def indexes_in(plan: object) -> set[str]:

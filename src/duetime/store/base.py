@@ -31,7 +31,7 @@ from uuid import UUID
 from duetime.errors import ConfigError, shown
 from duetime.model.action import Added, NewAction, Record, StoredRun
 from duetime.model.audit import AuditEntry
-from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
+from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Span, Swept
 from duetime.model.diagnosis import Diagnosis
 from duetime.model.ending import Completed, Ending
 from duetime.model.filter import Filter
@@ -270,6 +270,11 @@ class Store(ABC):
     def look(self, app: str | None = None) -> Flow[Swept]:
         """Each lane that holds an unfinished action with the due time of its next free one, and
         the next tick of an app; a read, without looking for expired leases."""
+
+    @abstractmethod
+    def ahead(self, spans: Sequence[Span]) -> Flow[Swept]:
+        """A look at some lanes only, one at least, each from its `since` on: what stands before
+        that costs nothing, and is not seen."""
 
     @abstractmethod
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:

@@ -26,6 +26,7 @@ from duetime.model.claim import (
     Lease,
     Presence,
     Renewed,
+    Span,
     Swept,
 )
 from duetime.model.clock import Clock, SystemClock, to_micros
@@ -326,6 +327,10 @@ class MemoryStore(MemoryJobs):
     def look(self, app: str | None = None) -> Swept:
         next_tick = None if app is None else self._next_tick(app)
         return Swept(self._now(), self._rows.lanes.heads(), [], next_tick=next_tick)
+
+    @immediate
+    def ahead(self, spans: Sequence[Span]) -> Swept:
+        return Swept(self._now(), [self._rows.lanes.head(x.lane, x.since) for x in spans], [])
 
     @immediate
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Swept:

@@ -74,6 +74,11 @@ class Lanes:
             for lane, shelf in sorted(self._shelves.items())
         ]
 
+    def head(self, lane: str, since: int) -> LaneHead:
+        free = self._free(lane)
+        place = bisect_left(free, (since, FIRST_ID))
+        return LaneHead(lane, free[place][0] if place < len(free) else None)
+
     def _free(self, lane: str) -> list[tuple[int, UUID]]:
         shelf = self._shelves.get(lane)
         return shelf.free if shelf else []

@@ -76,9 +76,12 @@ class Claimer:
         self._caught_up = caught_up
         self._heads: dict[str, int] = {}
         self._cursors: dict[str, int] = {}
+        # Cursors that were lowered since the last claim was sent: it may not have seen why.
+        self._lowered: dict[str, int] = {}
         self._wakes: dict[str, int] = {}
         self._unseen: dict[str, int] = {}
         self._overlooked: set[str] = set()
+        self._worked_off: set[str] = set()
         self._withheld = Withheld()
         self._asides = {pool: Aside() for pool in pools}
         self._turn = 0
@@ -96,9 +99,15 @@ class Claimer:
         else:
             self._look(True)
 
+    def worked_off(self) -> list[Span]:
+        """The lanes in which claims found nothing more since the last look, and from where on
+        there may be something that nobody told us of."""
+        return [Span(lane, self._cursors.get(lane, FIRST), 0) for lane in self._worked_off]
+
     def looking(self) -> None:
         """A look is on its way: what we are told from here on it may not have seen."""
         self._unseen = {}
+        self._worked_off = set()
 
     def looked(self, heads: Sequence[LaneHead], now: int) -> None:
         """A look at the store found these lanes. What was overdue unknown to us was
@@ -144,6 +153,7 @@ class Claimer:
         self._lower(lane, due_at)
 
     def _lower(self, lane: str, due_at: int) -> None:
+        self._lowered[lane] = min(due_at, self._lowered.get(lane, due_at))
         if lane in self._cursors:
             self._cursors[lane] = min(self._cursors[lane], due_at)
 
@@ -244,7 +254,7 @@ class Claimer:
         visited = [lane.text for lane in visit_order(lanes, self._turn)]
         spans = [Span(lane, self._cursors.get(lane, FIRST), ahead) for lane in visited]
         order = ClaimOrder(self._worker, spans, limit, micros_of(self._lease), apart)
-        sent = self._time.monotonic()
+        sent, self._lowered = self._time.monotonic(), {}
         claimed = await self._store.perform(self._store.claim(order))
         self._time.heard(claimed.now)
         if not apart:
@@ -267,7 +277,8 @@ class Claimer:
         last = {claim.lane: claim.due_at for claim in claimed.claims}
         for lane, due_at in last.items():
             cursor = min(due_at, newest)
-            self._cursors[lane] = max(cursor, self._cursors.get(lane, cursor))
+            cursor = max(cursor, self._cursors.get(lane, cursor))
+            self._cursors[lane] = min(cursor, self._lowered.get(lane, cursor))
 
     def _count_overlooked(self, claims: Sequence[Claim]) -> None:
         if self._overlooked:
@@ -280,6 +291,7 @@ class Claimer:
         for lane in lanes:
             self._heads.pop(lane.text, None)
             self._overlooked.discard(lane.text)
+            self._worked_off.add(lane.text)
         self._look(fruitful)
 
     def _pause(self) -> float:

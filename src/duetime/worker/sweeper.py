@@ -25,6 +25,9 @@ log = logging.getLogger("duetime.worker")
 
 # Looks that claims ask for take at most about a quarter of the time.
 DUTY = 4
+# Those at whole lanes a twentieth, where they take long: rows that were done with long ago lie in
+# their way for as long as some old transaction might still see them.
+WHOLE_DUTY = 20
 # A look that led to an empty claim saw rows that somebody's open transaction holds: look
 # again, but less and less often.
 FIRST_GAP = 0.005
@@ -37,7 +40,7 @@ class Sweeper:
     """Sweeps at fixed intervals for the look-ahead, expired leases, parents whose children were
     forgotten, a sign of life and the clock, and again at once while a whole batch had to be
     rescued: that also finds overdue work whose wake was lost. Between them it looks, a mere read,
-    whenever a claim came back short.
+    whenever a claim came back short; only at what may be new there, if to look at all takes long.
 
     A worker that was cut off from the store rescues nothing until one lease after its return:
     others could not renew meanwhile either. What kept its answer waiting may have kept their
@@ -76,6 +79,7 @@ class Sweeper:
         self._asked = False
         self._next_sweep = 0.0
         self._next_look = 0.0
+        self._next_whole = 0.0
         self._gap = 0.0
         self._crowded = False
         self._heard = time.monotonic()
@@ -110,9 +114,16 @@ class Sweeper:
         if sweeping:
             await self.sweep()
         elif self._wanted and now >= self._next_look:
-            app = self._settings.app if self._asked else None
-            await self._look(self._store.look(app))
+            await self._look_for_claims(now)
         return self._pause()
+
+    async def _look_for_claims(self, now: float) -> None:
+        """Something that nobody named may be anywhere."""
+        known = [] if self._asked or now >= self._next_whole else self._claimer().worked_off()
+        if known:
+            await self._look(self._store.ahead(known), whole=False)
+        else:
+            await self._look(self._store.look(self._settings.app if self._asked else None))
 
     def _pause(self) -> float:
         due = min(self._next_sweep, self._next_look) if self._wanted else self._next_sweep
@@ -125,7 +136,9 @@ class Sweeper:
         flow = self._store.sweep(shown, self._ahead, self._settings.batch)
         await self._look(flow, showing=presence)
 
-    async def _look(self, flow: Flow[Swept], *, showing: Presence | None = None) -> None:
+    async def _look(
+        self, flow: Flow[Swept], *, showing: Presence | None = None, whole: bool = True
+    ) -> None:
         """A sweep, if it is `showing` what this worker is."""
         sweeping = showing is not None
         sent = self._time.monotonic()
@@ -133,7 +146,7 @@ class Sweeper:
         self._claimer().looking()
         swept = await self._perform(flow, sent)
         self._time.heard(swept.now)
-        self._plan_next(sent, sweeping)
+        self._plan_next(sent, sweeping, whole)
         self._claimer().looked(swept.lanes, swept.now)
         self._ended(Completed(set(), set(swept.parents)))
         if sweeping or asked:
@@ -175,9 +188,11 @@ class Sweeper:
         until = self._time.monotonic() + seconds
         self._no_rescue_until = max(until, self._no_rescue_until)
 
-    def _plan_next(self, sent: float, sweeping: bool) -> None:
+    def _plan_next(self, sent: float, sweeping: bool, whole: bool) -> None:
         now = self._time.monotonic()
         self._next_look = now + min((now - sent) * DUTY, self._settings.preclaim / 2)
+        if whole:
+            self._next_whole = now + (now - sent) * WHOLE_DUTY
         if sweeping:
             heard = self.listener is not None and self.listener.alive
             settings = self._settings

@@ -250,6 +250,7 @@ class Worker:
     def _clock_moved(self) -> None:
         """Tests move their clock; the worker looks at once."""
         self._starter.due()
+        self._sweeper.ask()
         self._sweeper.look(True)
         self._ticker.service.wake()
 

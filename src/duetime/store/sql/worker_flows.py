@@ -16,9 +16,11 @@ from duetime.model.claim import (
     Claimed,
     ClaimOrder,
     Expired,
+    LaneHead,
     Lease,
     Presence,
     Renewed,
+    Span,
     Swept,
 )
 from duetime.model.clock import monotonic
@@ -163,6 +165,12 @@ class WorkerFlows(Store, ABC):
         (row,) = yield Statement("look", {"app": app})
         next_tick = None if app is None else cast("int | None", row[6])
         return replace(rows.swept(row), next_tick=next_tick)
+
+    @flow(Mode.read)
+    def ahead(self, spans: Sequence[Span]) -> Steps[Swept]:
+        given = dump({"lane": span.lane, "since": span.since} for span in spans)
+        found = cast("Any", (yield Statement("ahead", {"rows": given})))
+        return Swept(found[0][0], [LaneHead(lane, due) for _, lane, due in found], [])
 
     @flow(Mode.single, resend=True)
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:

@@ -11,9 +11,9 @@ heads AS (
         (
             SELECT a.due_at
             FROM duetime_actions AS a
-            WHERE a.lane = l.lane AND a.token IS NULL
+            WHERE a.lane = l.lane AND CASE WHEN a.token IS NULL THEN true END
             ORDER BY a.due_at
-            LIMIT 1
+            LIMIT (SELECT 1)
         ) AS next_due
     FROM lanes AS l
     WHERE l.lane IS NOT NULL

@@ -1,7 +1,8 @@
 -- Lanes with their next due time, leases that expired at their front, whether there is more
 -- behind it, this worker alive; and among some children that wait, those whose parent is no
 -- longer unfinished; and the next tick of its app, and whether a younger worker declares jobs of
--- it. Indexes: actions_due, actions_after, jobs_due.
+-- it. Indexes: actions_due, actions_after, jobs_due. Limits are hidden from the planner as in
+-- `look.sql`.
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT :now AS now
 ),
@@ -17,7 +18,7 @@ expired AS (
             FROM duetime_actions AS a
             WHERE a.lane = l.lane AND a.due_at <= (SELECT now FROM clock) + :ahead
             ORDER BY a.due_at
-            LIMIT :front
+            LIMIT (SELECT :front)
         ) AS f
         WHERE f.token IS NOT NULL AND f.lease_until <= (SELECT now FROM clock)
         LIMIT :limit
@@ -29,7 +30,7 @@ waiting AS MATERIALIZED (
     FROM duetime_actions AS w
     WHERE w.due_at IS NULL AND w.after > :beyond
     ORDER BY w.after
-    LIMIT :window
+    LIMIT (SELECT :window)
 ),
 present AS (
     INSERT INTO duetime_workers AS w (
@@ -69,8 +70,8 @@ SELECT
             FROM duetime_actions AS a
             WHERE a.lane = l.lane AND a.due_at <= (SELECT now FROM clock) + :ahead
             ORDER BY a.due_at
-            OFFSET :front
-            LIMIT 1
+            OFFSET (SELECT :front)
+            LIMIT (SELECT 1)
         ) AS x
     ),
     CAST(

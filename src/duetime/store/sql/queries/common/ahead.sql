@@ -1,0 +1,13 @@
+-- When the next free action of some lanes is due, each from a time on. Index: actions_due. Limit
+-- and condition are hidden from the planner as in `look.sql`.
+SELECT
+    :now,
+    r.lane,
+    (
+        SELECT a.due_at
+        FROM duetime_actions AS a
+        WHERE a.lane = r.lane AND a.due_at >= r.since AND CASE WHEN a.token IS NULL THEN true END
+        ORDER BY a.due_at
+        LIMIT (SELECT 1)
+    )
+FROM {{since_rows}}

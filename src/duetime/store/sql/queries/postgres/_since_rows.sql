@@ -1,0 +1,1 @@
+json_to_recordset(:rows) AS r (lane text, since bigint)
