@@ -17,7 +17,7 @@ from duetime.model.lane import parse_lane
 from duetime.model.state import FINISHED
 from duetime.store.memory import MemoryStore
 from duetime.store.memory_rows import Rows, has_expired
-from duetime.worker import claimer, sweeper
+from duetime.worker import cursors, sweeper
 from duetime.worker.chainer import Chainer
 from duetime.worker.claimer import Claimer, Opening
 from duetime.worker.completer import Completer
@@ -208,8 +208,8 @@ MUTANTS: Mapping[str, list[Patch]] = {
     "rescues without looking at the lease again": [(MemoryStore, "_end", end_without_expiry)],
     "schedules again after a lost reply": [(MemoryStore, "_add_one", add_again)],
     "lets the cursor run ahead": [
-        (claimer, "CURSOR_LAG", -3600 * SECOND),
-        (Claimer, "_lower", lower_nothing),
+        (cursors, "LAG", -3600 * SECOND),
+        (cursors.Cursors, "lower", lower_nothing),
     ],
     "burns an attempt when a neighbour crashes": [(sweeper, "decide_loss", lose_without_refund)],
     "starts what is no longer its own": [(Starter, "_fill", fill_without_lease)],

@@ -20,7 +20,8 @@ READY = "ready"
 
 def main() -> None:
     app = make(**json.loads(sys.stdin.readline()))
-    # Drivers are imported and tables made before the clock runs.
+    # All is imported and tables are made before the clock runs.
+    app.worker()
     app.sync.find(limit=1)
     app.sync.close()
     print(READY, flush=True)

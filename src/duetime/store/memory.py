@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TypeVar
 from uuid import UUID, uuid4
 
-from duetime.errors import DuplicateKey, IllegalState, InvalidArgument, LeaseLost
+from duetime.errors import DuplicateKey, InvalidArgument, LeaseLost
 from duetime.model.action import Added, Found, NewAction, Record, StoredRun, current_run
 from duetime.model.audit import AuditEntry
 from duetime.model.born import born
@@ -124,7 +124,7 @@ class MemoryStore(MemoryJobs):
         if if_exists == "raise":
             raise DuplicateKey(str(new.key), new.kind, holder.record.id)
         if if_exists == "replace":
-            _require("replace", holder.record, State.scheduled)
+            moves.require("replace", holder.record, State.scheduled)
             self._refuse_circle(holder.record.id, new)
             self._make_due(moves.row_of(replaced(holder.record, new, due_at, now), new.lane))
         return holder.record.id
@@ -159,7 +159,7 @@ class MemoryStore(MemoryJobs):
         if running and record.state is State.running:
             return self._ask_to_stop(record, by)
         allowed = (State.scheduled, State.running) if running else (State.scheduled,)
-        _require("cancel", record, *allowed)
+        moves.require("cancel", record, *allowed)
         return self._cancel(record, by)
 
     def _cancel(self, record: Record, by: str) -> Record:
@@ -181,7 +181,7 @@ class MemoryStore(MemoryJobs):
     ) -> Record:
         now = self._now()
         before = self._rows.visible(action_id, tenant)
-        _require("reschedule", before, State.scheduled)
+        moves.require("reschedule", before, State.scheduled)
         due = moves.due_time(due_at, delay, now)
         after = rescheduled(before, due, by, now)
         self._make_due(replace(self._rows.unfinished[action_id], record=after))
@@ -191,7 +191,7 @@ class MemoryStore(MemoryJobs):
     @immediate
     def retry(self, action_id: UUID, tenant: Scope, by: str) -> Record:
         record = self._rows.visible(action_id, tenant)
-        _require("retry", record, State.failed)
+        moves.require("retry", record, State.failed)
         holder = self._rows.holder(record.tenant, record.kind, record.key)
         if holder is not None:
             raise DuplicateKey(str(record.key), record.kind, holder.record.id)
@@ -396,8 +396,3 @@ class MemoryStore(MemoryJobs):
 
 def _subject(record: Record) -> tuple[str, str]:
     return "action", str(record.id)
-
-
-def _require(verb: str, record: Record, *allowed: State) -> None:
-    if record.state not in allowed:
-        raise IllegalState(verb, record.id, record.state, allowed)

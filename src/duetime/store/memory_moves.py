@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
+from duetime.errors import IllegalState
 from duetime.model.action import Record, StoredRun, current_run
 from duetime.model.claim import Claim, Expired
 from duetime.model.ending import Again, Ending, Finish
 from duetime.model.move import freed
 from duetime.model.state import State
 from duetime.store.memory_lanes import Row
+
+
+def require(verb: str, record: Record, *allowed: State) -> None:
+    if record.state not in allowed:
+        raise IllegalState(verb, record.id, record.state, allowed)
 
 
 def due_time(due_at: int | None, delay: int | None, now: int) -> int:

@@ -11,16 +11,13 @@ from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
 from duetime.worker.aside import Aside, few, shared
+from duetime.worker.cursors import Cursors
 from duetime.worker.held import Held, Holdings
 from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import NO_HURRY, Service
 from duetime.worker.slots import Pool
 from duetime.worker.storetime import StoreTime
 from duetime.worker.withheld import Withheld
-
-FIRST = -(2**62)
-# A row may become visible after a later one: the cursor stays this far behind the store.
-CURSOR_LAG = SECOND
 
 
 class Opening(NamedTuple):
@@ -36,9 +33,7 @@ class Claimer:
 
     `heads` is what is known: from looks at the store, from wakes, from claims that came
     back full. A claim that came back short leaves its lanes unknown and asks for a look.
-    `cursors` keep claims off rows that are done with: a lower bound per lane, never nearer
-    to the store's now than CURSOR_LAG, lowered by every look and wake. A cursor may cost
-    time, never work.
+    `cursors` keep claims off rows that are done with.
     """
 
     def __init__(
@@ -75,9 +70,7 @@ class Claimer:
         self._busy = busy
         self._caught_up = caught_up
         self._heads: dict[str, int] = {}
-        self._cursors: dict[str, int] = {}
-        # Cursors that were lowered since the last claim was sent: it may not have seen why.
-        self._lowered: dict[str, int] = {}
+        self._cursors = Cursors()
         self._wakes: dict[str, int] = {}
         self._unseen: dict[str, int] = {}
         self._overlooked: set[str] = set()
@@ -102,7 +95,7 @@ class Claimer:
     def worked_off(self) -> list[Span]:
         """The lanes in which claims found nothing more since the last look, and from where on
         there may be something that nobody told us of."""
-        return [Span(lane, self._cursors.get(lane, FIRST), 0) for lane in self._worked_off]
+        return [Span(lane, self._cursors.of(lane), 0) for lane in self._worked_off]
 
     def looking(self) -> None:
         """A look is on its way: what we are told from here on it may not have seen."""
@@ -121,7 +114,7 @@ class Claimer:
             if known is None and head.next_due < now - SECOND:
                 self._overlooked.add(head.lane)
             self._heads[head.lane] = self._withheld.due(head.lane, head.next_due)
-            self._lower(head.lane, head.next_due)
+            self._cursors.lower(head.lane, head.next_due)
         for lane, due_at in self._unseen.items():
             self._know(lane, due_at)
         self.service.wake()
@@ -150,12 +143,7 @@ class Claimer:
 
     def _know(self, lane: str, due_at: int) -> None:
         self._heads[lane] = min(due_at, self._heads.get(lane, due_at))
-        self._lower(lane, due_at)
-
-    def _lower(self, lane: str, due_at: int) -> None:
-        self._lowered[lane] = min(due_at, self._lowered.get(lane, due_at))
-        if lane in self._cursors:
-            self._cursors[lane] = min(self._cursors[lane], due_at)
+        self._cursors.lower(lane, due_at)
 
     async def _fill(self, pool: Pool) -> bool:
         """One claim for one pool; true if there may be more at once. What is due comes before
@@ -252,13 +240,14 @@ class Claimer:
         """How many came."""
         self._turn += 1
         visited = [lane.text for lane in visit_order(lanes, self._turn)]
-        spans = [Span(lane, self._cursors.get(lane, FIRST), ahead) for lane in visited]
+        spans = [Span(lane, self._cursors.of(lane), ahead) for lane in visited]
         order = ClaimOrder(self._worker, spans, limit, micros_of(self._lease), apart)
-        sent, self._lowered = self._time.monotonic(), {}
+        sent = self._time.monotonic()
+        self._cursors.sent()
         claimed = await self._store.perform(self._store.claim(order))
         self._time.heard(claimed.now)
         if not apart:
-            self._advance(claimed)  # else those that were left out stand before these
+            self._cursors.advance(claimed)  # else those that were left out stand before these
         self._take(pool, claimed, sent)
         return len(claimed.claims)
 
@@ -270,15 +259,6 @@ class Claimer:
         for held in taken:
             self._holdings.add(held)
         self._start(pool, taken)
-
-    def _advance(self, claimed: Claimed) -> None:
-        newest = claimed.now - CURSOR_LAG
-        # Claims come by due time, lane by lane: so this keeps the last of each lane.
-        last = {claim.lane: claim.due_at for claim in claimed.claims}
-        for lane, due_at in last.items():
-            cursor = min(due_at, newest)
-            cursor = max(cursor, self._cursors.get(lane, cursor))
-            self._cursors[lane] = min(cursor, self._lowered.get(lane, cursor))
 
     def _count_overlooked(self, claims: Sequence[Claim]) -> None:
         if self._overlooked:
