@@ -26,7 +26,14 @@ from duetime.model.new_actions import FIELDS, NewActions
 from duetime.model.payload import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, current_tenant
 
-SOME = 100
+# So many requests are alive at once.
+AT_ONCE = 100
+
+PLACE = ("queue", "priority", "tenant", "lane", "by")
+WHEN = ("due_at", "delay")
+PARENT = ("after", "on")
+
+_KIND, _VERSION, _OWN_QUEUE = map(attrgetter, ("kind", "version", "queue"))
 
 
 class Asking:
@@ -40,8 +47,6 @@ class Asking:
     def new(self, asked: Iterable[Request]) -> NewActions:
         """Most that are asked for at once differ in payload alone: the rest is checked once."""
         payloads, at, delay, label, key, priority, queue, tenant, by, after, on = _columns(asked)
-        if not payloads:
-            return NewActions.of([])
         entries, texts = self._payloads.encode_many(payloads, self._max_payload)
         own_queues = each(_OWN_QUEUE, entries)
         made: dict[str, Sequence[Any]] = {
@@ -62,17 +67,10 @@ def _columns(asked: Iterable[Request]) -> Sequence[list[Any]]:
     """Some at a time: a request that nobody keeps is gone before the garbage collector sees it."""
     columns: Sequence[list[Any]] = [[] for _ in Request._fields]
     waiting = iter(asked)
-    while some := list(islice(waiting, SOME)):
+    while some := list(islice(waiting, AT_ONCE)):
         for column, values in zip(columns, zip(*some, strict=True), strict=True):
             column += values
     return columns
-
-
-_KIND, _VERSION, _OWN_QUEUE = map(attrgetter, ("kind", "version", "queue"))
-
-PLACE = ("queue", "priority", "tenant", "lane", "by")
-WHEN = ("due_at", "delay")
-PARENT = ("after", "on")
 
 
 def _label(name: str, given: str | None) -> str | None:

@@ -50,6 +50,7 @@ def test_several_columns_make_one() -> None:
 
 
 def test_rows_are_taken_apart() -> None:
+    assert unzipped("xy", []) == {"x": (), "y": ()}
     assert unzipped("xy", [(1, 2), (3, 4)]) == {"x": (1, 3), "y": (2, 4)}
     alike = unzipped("xy", Repeated((1, 2), 3))
     assert {name: list(column) for name, column in alike.items()} == {"x": [1] * 3, "y": [2] * 3}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -10,7 +10,7 @@ from uuid import UUID
 
 from duetime.model.action import Added, NewAction, Record, StoredRun
 from duetime.model.audit import AuditEntry
-from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Span, Swept
+from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
 from duetime.model.ending import Completed, Ending
 from duetime.model.filter import Filter
 from duetime.model.job_change import Decide, Edited
@@ -158,8 +158,8 @@ class FaultyStore(Store):
     def look(self, app: str | None = None) -> Flow[Swept]:
         return named("look", self._truth.look(app))
 
-    def ahead(self, spans: Sequence[Span]) -> Flow[Swept]:
-        return named("look", self._truth.ahead(spans))
+    def look_from(self, since: Mapping[str, int]) -> Flow[Swept]:
+        return named("look", self._truth.look_from(since))
 
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:
         return named("sweep", self._truth.sweep(presence, ahead, limit))

@@ -69,9 +69,9 @@ class Compared(RuleBasedStateMachine):
         told = self.pair.ask(lambda side: side.store.look(), heads)
         if self.before == self.reached:
             return
-        ahead = [Span(head["lane"], (head["next_due"] or 0) + 1, 0) for head in told["lanes"]]
-        if ahead:
-            self.pair.ask(lambda side: side.store.ahead(ahead), heads)
+        since = {head["lane"]: (head["next_due"] or 0) + 1 for head in told["lanes"]}
+        if since:
+            self.pair.ask(lambda side: side.store.look_from(since), heads)
         self.reached = self.before
         spans = [Span(head["lane"], draws.EPOCH, FAR) for head in told["lanes"]]
         order = ClaimOrder("nobody", spans, ALL, 1)

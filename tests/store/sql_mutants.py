@@ -63,9 +63,9 @@ def _postgres(name: str, statement: str, right: str, wrong: str) -> Mutant:
     return Mutant(name, f"queries/postgres/{statement}.sql", right, wrong)
 
 
-# Found on SQLite. What stands in `common` is the same text on PostgreSQL.
 LOOKED_FOR = " AND CASE WHEN a.token IS NULL THEN true END"
 
+# Found on SQLite. What stands in `common` is the same text on PostgreSQL.
 SQLITE = (
     _sqlite("claim_before_since", "due", "a.due_at >= :since AND ", ""),
     _sqlite("claim_running_ones", "due", "AND a.token IS NULL", ""),
@@ -106,8 +106,8 @@ SQLITE = (
         "find_due_too_late", "_action_matches", "a.due_at < :due_before", "a.due_at <= :due_before"
     ),
     _common("look_at_running_ones", "_heads", LOOKED_FOR, ""),
-    _common("look_ahead_at_running_ones", "ahead", LOOKED_FOR, ""),
-    _common("look_ahead_from_the_start", "ahead", " AND a.due_at >= r.since", ""),
+    _common("look_on_at_running_ones", "look_from", LOOKED_FOR, ""),
+    _common("look_on_from_the_start", "look_from", " AND a.due_at >= r.since", ""),
     _common("runs_newest_first", "runs", "ORDER BY r.seq", "ORDER BY r.seq DESC"),
     _common("audit_oldest_first", "audit", "u.at DESC, u.id DESC", "u.at, u.id"),
     _common("stats_of_all_leases", "stats_lanes", " AND a.lease_until <= :now", ""),

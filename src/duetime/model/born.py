@@ -27,17 +27,18 @@ class Born(NamedTuple):
 
     @property
     def record(self) -> Record:
-        return born(self.new, due_of(self.new, self.created_at), self.created_at)
+        new, now = self.new, self.created_at
+        return born(new, _due(new.due_at, new.delay, new.after, now), now)
 
 
 class Births(Sequence[Born]):
-    """Many that were stored at once, each made when it is asked for: of a thousand that are kept
-    the garbage collector would look at each, several times."""
+    """Many that were stored at once. A Born is made when it is asked for: of a thousand that are
+    kept the garbage collector would look at each, several times. What users see is made once."""
 
-    def __init__(self, new: NewActions, created_at: int) -> None:
+    def __init__(self, new: NewActions, created_at: int, shown: Iterable[Action] = ()) -> None:
         self._new = new
         self.created_at = created_at
-        self._shown: list[Action] = []
+        self._shown = list(shown)
 
     def __len__(self) -> int:
         return len(self._new)
@@ -48,7 +49,7 @@ class Births(Sequence[Born]):
     def __getitem__(self, place: slice) -> Births: ...
     def __getitem__(self, place: int | slice) -> Born | Births:
         if isinstance(place, slice):
-            return Births(self._new[place], self.created_at)
+            return Births(self._new[place], self.created_at, self._shown[place])
         return Born(self._new[place], self.created_at)
 
     def __iter__(self) -> Iterator[Born]:
@@ -69,21 +70,17 @@ class Births(Sequence[Born]):
 
     def dues(self) -> set[tuple[str, int | None]]:
         """In which lanes, and when."""
-        timed = self._new.kinds_of("lane", "due_at", "delay", "after")
+        timed = self._new.counted("lane", "due_at", "delay", "after")
         now = self.created_at
         return {(lane, _due(due_at, delay, after, now)) for lane, due_at, delay, after in timed}
 
     def counted(self) -> Mapping[tuple[str, str | None], int]:
         """How many of each kind and tenant."""
-        return self._new.kinds_of("kind", "tenant")
-
-
-def due_of(new: NewAction, now: int) -> int | None:
-    """When it is due if it is stored now; None while it waits for its parent."""
-    return _due(new.due_at, new.delay, new.after, now)
+        return self._new.counted("kind", "tenant")
 
 
 def _due(due_at: int | None, delay: int | None, after: UUID | None, now: int) -> int | None:
+    """When it is due if it is stored now; None while it waits for its parent."""
     if after is not None:
         return None
     return now + (delay or 0) if due_at is None else due_at

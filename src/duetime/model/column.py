@@ -45,11 +45,12 @@ def each(convert: Callable[..., T], *columns: Sequence[Any]) -> Sequence[T]:
 
 
 def unzipped(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
-    """The columns of rows."""
+    """The columns of rows, also of none."""
     if isinstance(rows, Repeated):
         alike = zip(names, rows.value, strict=True)
         return {name: Repeated(value, len(rows)) for name, value in alike}
-    return dict(zip(names, zip(*rows, strict=True), strict=True))
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return dict(zip(names, columns, strict=True))
 
 
 def is_alike(column: Sequence[object]) -> bool:

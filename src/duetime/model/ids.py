@@ -38,7 +38,7 @@ class TimeOrderedIds:
         self._lock = threading.Lock()
 
     def __call__(self) -> UUID:
-        return _uuid(_spread(self._take(1)))
+        return uuid_of(_spread(self._take(1)))
 
     def many(self, count: int) -> Numbered:
         """So many at once, in their order."""
@@ -84,14 +84,19 @@ class Numbered(Sequence[UUID]):
     def __getitem__(self, place: int | slice) -> UUID | Numbered:
         if isinstance(place, slice):
             return Numbered(self.numbers[place])
-        return _uuid(self.numbers[place])
+        return uuid_of(self.numbers[place])
 
     def __iter__(self) -> Iterator[UUID]:
-        return map(_uuid, self.numbers)
+        return map(uuid_of, self.numbers)
 
 
-def numbers_of(ids: Sequence[UUID]) -> Sequence[int]:
-    return ids.numbers if isinstance(ids, Numbered) else [one.int for one in ids]
+def numbers_of(ids: Sequence[UUID | None]) -> Sequence[int | None]:
+    """Without making the ids, where only their numbers are known."""
+    return ids.numbers if isinstance(ids, Numbered) else [*map(_number, ids)]
+
+
+def _number(one: UUID | None) -> int | None:
+    return None if one is None else one.int
 
 
 def _spread(ordered: int) -> int:
@@ -102,7 +107,7 @@ def _spread(ordered: int) -> int:
     return (millis << 80) | (7 << 76) | (high << 64) | (2 << LOW_BITS) | low
 
 
-def _uuid(number: int) -> UUID:
+def uuid_of(number: int) -> UUID:
     """As UUID(int=number), which takes twice as long to ask for the other ways to give it."""
     made = _bare(UUID)
     _put(made, "int", number)

@@ -29,9 +29,7 @@ class NewActions(Sequence[NewAction]):
 
     @classmethod
     def of(cls, new: Sequence[NewAction]) -> NewActions:
-        if isinstance(new, NewActions):
-            return new
-        return cls(unzipped(FIELDS, new) if new else dict.fromkeys(FIELDS, ()))
+        return new if isinstance(new, NewActions) else cls(unzipped(FIELDS, new))
 
     @classmethod
     def joined(cls, several: Sequence[NewActions]) -> NewActions:
@@ -61,8 +59,8 @@ class NewActions(Sequence[NewAction]):
         """Whether anything stands in this column."""
         return not is_empty(self.columns[name])
 
-    def kinds_of(self, *names: str) -> Mapping[tuple[Any, ...], int]:
-        """What stands together in these columns, and how often."""
+    def counted(self, *names: str) -> Mapping[tuple[Any, ...], int]:
+        """What stands together in these columns, and in how many rows."""
         columns = [self.columns[name] for name in names]
         if all(isinstance(column, Repeated) for column in columns):
             return {tuple(column[0] for column in columns): len(self)} if len(self) else {}

@@ -23,6 +23,7 @@ TOGETHER = 100
 
 
 def written_alone(entry: PayloadType, payload: object, limit: int) -> str:
+    """As JSON; InvalidPayload unless it holds what its type declares, and can be read back."""
     data = _written(entry, [payload], warnings="error")
     _check_text(entry, payload, data[0], limit)
     _check_read_back(entry, data[0])
@@ -64,7 +65,7 @@ def _check_together(
     limit: int,
 ) -> None:
     joined = b",".join(data)
-    if _is_doubtful(joined) or max(map(len, data)) > limit:
+    if b"null" in joined or b"u0000" in joined or max(map(len, data)) > limit:
         for payload, one in zip(payloads, data, strict=True):
             _check_text(entry, payload, one, limit)
     try:
@@ -92,10 +93,6 @@ def _check_text(entry: PayloadType, payload: object, data: bytes, limit: int) ->
             f"{len(data):,} bytes of JSON, max_payload is {limit:,}; "
             "store the data elsewhere and schedule its id, or raise max_payload",
         )
-
-
-def _is_doubtful(data: bytes) -> bool:
-    return b"null" in data or b"u0000" in data
 
 
 def _check_read_back(entry: PayloadType, data: bytes) -> None:

@@ -23,7 +23,7 @@ Rules that hold for every verb:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol, TypeVar
 from uuid import UUID
@@ -31,7 +31,7 @@ from uuid import UUID
 from duetime.errors import ConfigError, shown
 from duetime.model.action import Added, NewAction, Record, StoredRun
 from duetime.model.audit import AuditEntry
-from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Span, Swept
+from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
 from duetime.model.diagnosis import Diagnosis
 from duetime.model.ending import Completed, Ending
 from duetime.model.filter import Filter
@@ -272,9 +272,9 @@ class Store(ABC):
         the next tick of an app; a read, without looking for expired leases."""
 
     @abstractmethod
-    def ahead(self, spans: Sequence[Span]) -> Flow[Swept]:
-        """A look at some lanes only, one at least, each from its `since` on: what stands before
-        that costs nothing, and is not seen."""
+    def look_from(self, since: Mapping[str, int]) -> Flow[Swept]:
+        """A look at these lanes only, one at least, each from its time on: what stands before that
+        costs nothing, and is not seen."""
 
     @abstractmethod
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:

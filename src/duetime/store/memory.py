@@ -26,7 +26,6 @@ from duetime.model.claim import (
     Lease,
     Presence,
     Renewed,
-    Span,
     Swept,
 )
 from duetime.model.clock import Clock, SystemClock, to_micros
@@ -329,8 +328,9 @@ class MemoryStore(MemoryJobs):
         return Swept(self._now(), self._rows.lanes.heads(), [], next_tick=next_tick)
 
     @immediate
-    def ahead(self, spans: Sequence[Span]) -> Swept:
-        return Swept(self._now(), [self._rows.lanes.head(x.lane, x.since) for x in spans], [])
+    def look_from(self, since: Mapping[str, int]) -> Swept:
+        heads = [self._rows.lanes.head(lane, time) for lane, time in since.items()]
+        return Swept(self._now(), heads, [])
 
     @immediate
     def sweep(self, presence: Presence, ahead: int, limit: int) -> Swept:

@@ -92,11 +92,6 @@ class Claimer:
         else:
             self._look(True)
 
-    def worked_off(self) -> list[Span]:
-        """The lanes in which claims found nothing more since the last look, and from where on
-        there may be something that nobody told us of."""
-        return [Span(lane, self._cursors.of(lane), 0) for lane in self._worked_off]
-
     def looking(self) -> None:
         """A look is on its way: what we are told from here on it may not have seen."""
         self._unseen = {}
@@ -121,6 +116,13 @@ class Claimer:
 
     def slot_freed(self) -> None:
         self.service.wake()
+
+    # -- what it is asked ------------------------------------------------------------
+
+    def worked_off(self) -> dict[str, int]:
+        """The lanes in which claims found nothing more since the last look, and from where on
+        there may be something that nobody told us of."""
+        return {lane: self._cursors.of(lane) for lane in self._worked_off}
 
     # -- claiming --------------------------------------------------------------------
 

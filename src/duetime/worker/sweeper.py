@@ -1,4 +1,4 @@
-"""Looks at the whole store: what is due next, and what was lost."""
+"""Looks at the store: what is due next, and what was lost."""
 
 from __future__ import annotations
 
@@ -118,10 +118,12 @@ class Sweeper:
         return self._pause()
 
     async def _look_for_claims(self, now: float) -> None:
-        """Something that nobody named may be anywhere."""
-        known = [] if self._asked or now >= self._next_whole else self._claimer().worked_off()
-        if known:
-            await self._look(self._store.ahead(known), whole=False)
+        """At whole lanes if it is their time, or if something changed that nobody named; else only
+        past the cursors of lanes that claims have worked off."""
+        whole = self._asked or now >= self._next_whole
+        since = {} if whole else self._claimer().worked_off()
+        if since:
+            await self._look(self._store.look_from(since), whole=False)
         else:
             await self._look(self._store.look(self._settings.app if self._asked else None))
 

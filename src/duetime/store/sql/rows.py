@@ -8,21 +8,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
-from uuid import UUID, SafeUUID
+from uuid import UUID
 
 from duetime.model.action import NewAction, Record, StoredRun, to_record
 from duetime.model.audit import AuditEntry
 from duetime.model.claim import Claim, Expired, LaneHead, Lease, Swept
+from duetime.model.column import unzipped
 from duetime.model.ending import Again, Ending, Finish
-from duetime.model.ids import Numbered
+from duetime.model.ids import numbers_of, uuid_of
 from duetime.model.new_actions import NewActions
 from duetime.model.state import Outcome, State
 from duetime.store.flow import Row
-from duetime.store.sql.table import Table, columns, dump
+from duetime.store.sql.table import Table, dump
 
 RECORD_WIDTH = 35
-
-_new, _set, UNKNOWN = object.__new__, object.__setattr__, SafeUUID.unknown
 
 # On SQLite a token ends with the place of the action: so many bits.
 PLACE_BITS = 48
@@ -50,18 +49,10 @@ def numbered_claims(tokens: str, found: Iterable[Sequence[Any]]) -> list[Claim]:
     first = int(tokens, 16) << PLACE_BITS
     return [
         Claim._make(
-            (_uuid(int(row[1].replace("-", ""), 16)), _uuid(first | row[0] & PLACES), *row[2:])
+            (uuid_of(int(row[1].replace("-", ""), 16)), uuid_of(first | row[0] & PLACES), *row[2:])
         )
         for row in found
     ]
-
-
-def _uuid(number: int) -> UUID:
-    """As UUID(int=number) makes it, which asks what we know, and so takes thrice the time."""
-    made = _new(UUID)
-    _set(made, "int", number)
-    _set(made, "is_safe", UNKNOWN)
-    return made
 
 
 def stored_run(row: Row) -> StoredRun:
@@ -95,7 +86,7 @@ def expired(row: Row) -> Expired:
 
 
 def new_rows(new: NewActions) -> Table:
-    """The `:rows` of `_new_rows.sql`."""
+    """The `:rows` of `_new_rows.sql` and `add_new.sql`."""
     return Table(**new_columns(new))
 
 
@@ -103,15 +94,14 @@ def new_columns(new: NewActions) -> dict[str, Sequence[Any]]:
     table = dict(new.columns)
     table["created_by"], table["after_on"] = table.pop("by"), table.pop("on")
     if new.has("after"):
-        table |= columns([when(one) for one in new])
+        table |= unzipped(When._fields, [when(one) for one in new])
     return table
 
 
 def between(new: NewActions) -> dict[str, str]:
     """Between which ids they are."""
-    ids = new.columns["id"]
-    first, last = (ids[0], ids[-1]) if isinstance(ids, Numbered) else (min(ids), max(ids))
-    return {"lowest": str(first), "highest": str(last)}
+    numbers: Any = numbers_of(new.columns["id"])
+    return {"lowest": str(UUID(int=min(numbers))), "highest": str(UUID(int=max(numbers)))}
 
 
 class When(NamedTuple):
@@ -136,7 +126,7 @@ def ending_params(endings: Sequence[Finish] | Sequence[Again]) -> dict[str, obje
     """The `:rows` of `_endings.sql`, in the order of ids: all lock rows in that order; and
     between which ids they are."""
     ordered: list[Any] = sorted(endings, key=lambda one: one.id.int)
-    table = columns(ordered)
+    table = unzipped(type(ordered[0])._fields, ordered)
     for name in ("job", "triggered_by", "retried"):
         table.pop(name, None)  # the row knows
     if "refund" in table:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from pydantic_core import PydanticSerializationError, to_json
 
 from duetime.errors import InvalidArgument
 from duetime.model.column import is_empty
-from duetime.model.ids import Numbered, numbers_of
+from duetime.model.ids import numbers_of
 from duetime.model.name import UNSTORABLE, is_storable
 from duetime.store.sql import cells
 
@@ -82,24 +82,16 @@ class Table:
         return text
 
 
-def columns(values: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
-    """The columns of named tuples, all of one type."""
-    if not values:
-        return {}
-    names: Sequence[str] = type(values[0])._fields  # type: ignore[attr-defined]
-    return dict(zip(names, zip(*values, strict=True), strict=True))
-
-
 def _numbers(values: Sequence[int | None]) -> str:
     return str(list(values))[1:-1].replace("None", "NULL")
 
 
 def _uuids(values: Sequence[UUID | None]) -> str:
     """Their digits all at once, which takes a sixth of the time of one after the other."""
-    if not isinstance(values, Numbered) and any(value is None for value in values):
-        return ",".join("NULL" if value is None else value.hex for value in values)
-    numbers = numbers_of(cast("Sequence[UUID]", values))
-    return b"".join([number.to_bytes(16) for number in numbers]).hex(",", 16)
+    numbers = numbers_of(values)
+    if None in numbers:
+        return ",".join("NULL" if one is None else f"{one:032x}" for one in numbers)
+    return b"".join([one.to_bytes(16) for one in numbers if one is not None]).hex(",", 16)
 
 
 def _texts(values: Sequence[str | None]) -> str:

@@ -20,7 +20,6 @@ from duetime.model.claim import (
     Lease,
     Presence,
     Renewed,
-    Span,
     Swept,
 )
 from duetime.model.clock import monotonic
@@ -167,9 +166,9 @@ class WorkerFlows(Store, ABC):
         return replace(rows.swept(row), next_tick=next_tick)
 
     @flow(Mode.read)
-    def ahead(self, spans: Sequence[Span]) -> Steps[Swept]:
-        given = dump({"lane": span.lane, "since": span.since} for span in spans)
-        found = cast("Any", (yield Statement("ahead", {"rows": given})))
+    def look_from(self, since: Mapping[str, int]) -> Steps[Swept]:
+        given = dump({"lane": lane, "since": time} for lane, time in since.items())
+        found = cast("Any", (yield Statement("look_from", {"rows": given})))
         return Swept(found[0][0], [LaneHead(lane, due) for _, lane, due in found], [])
 
     @flow(Mode.single, resend=True)

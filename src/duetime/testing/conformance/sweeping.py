@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duetime.model.claim import Expired, Span
+from duetime.model.claim import Expired
 from duetime.model.lane import lane_of
 from duetime.model.state import FINISHED, Outcome, State
 from duetime.testing.conformance.probe import (
@@ -35,12 +35,11 @@ class Sweeping(Suite):
         assert sorted(map(repr, looked.lanes)) == sorted(map(repr, swept.lanes))
         assert looked.now == swept.now == probe.now
 
-    async def test_a_look_ahead_sees_some_lanes_from_a_time_on(self, probe: Probe) -> None:
+    async def test_a_look_sees_only_some_lanes_from_a_time_on(self, probe: Probe) -> None:
         for lane, due_at in (("a", 3), ("a", 5), ("b", 3), ("c", 3), ("d", 5)):
             await probe.add(lane=lane, due_at=due_at)
         await probe.claim("d", limit=1)
-        spans = [Span("a", 4, 0), Span("b", 3, 0), Span("c", 4, 0), Span("d", 0, 0)]
-        seen = await probe.do(probe.store.ahead(spans))
+        seen = await probe.do(probe.store.look_from({"a": 4, "b": 3, "c": 4, "d": 0}))
         found = {head.lane: head.next_due for head in seen.lanes}
         assert found == {"a": 5, "b": 3, "c": None, "d": None}
         assert (seen.now, list(seen.expired), list(seen.parents)) == (probe.now, [], [])

@@ -1,3 +1,5 @@
+-- The limit is a query, and the condition stands inside a CASE: of a table that it has not analysed
+-- PostgreSQL would otherwise believe that hardly any row is free, gather a whole lane, and sort it.
 lanes AS (
     SELECT min(a.lane) AS lane FROM duetime_actions AS a
     UNION ALL

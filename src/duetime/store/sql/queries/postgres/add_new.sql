@@ -2,7 +2,8 @@
 -- ids: to make sure of it for each would take a third more time. Tells how many were stored, which
 -- ones if not all of :limit, and when. What is a query by itself is done once: to read the clock,
 -- and to ask whether anything between the lowest and the highest id has finished before, in order,
--- so by the index. Only then each is asked for. Indexes: primary keys.
+-- so by the index. Only then each is asked for. The rows are not those of `_new_rows.sql`: each of
+-- its columns takes time, though nothing stands in it. Indexes: primary keys.
 WITH stored AS (
     INSERT INTO duetime_actions AS a (
         id, kind, version, payload, queue, priority, tenant, correlation_id, lane, due_at,

@@ -1,6 +1,4 @@
 -- Lanes with their next due time, and the next tick of an app. Indexes: actions_due, jobs_due.
--- A limit that is a query, and a condition inside a CASE: of a table that it has not analysed the
--- planner would otherwise believe that hardly any row is free, gather a whole lane, and sort it.
 WITH RECURSIVE {{heads}}
 SELECT
     :now,

@@ -2,7 +2,7 @@
 -- behind it, this worker alive; and among some children that wait, those whose parent is no
 -- longer unfinished; and the next tick of its app, and whether a younger worker declares jobs of
 -- it. Indexes: actions_due, actions_after, jobs_due. Limits are hidden from the planner as in
--- `look.sql`.
+-- `_heads.sql`.
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT :now AS now
 ),

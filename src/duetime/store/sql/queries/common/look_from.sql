@@ -1,5 +1,5 @@
 -- When the next free action of some lanes is due, each from a time on. Index: actions_due. Limit
--- and condition are hidden from the planner as in `look.sql`.
+-- and condition are hidden from the planner as in `_heads.sql`.
 SELECT
     :now,
     r.lane,
