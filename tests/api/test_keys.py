@@ -1,10 +1,17 @@
 """Keys: one unfinished action per tenant and kind, and what happens to the second."""
 
+import json
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from api.apps import Note, Other
 from duetime import Duetime, Fail, State
 from duetime.errors import DuplicateKey, IllegalState
+from duetime.model.action import NewAction
+from duetime.store.flow import Statement, Steps
+from duetime.store.sql import add_flows
 from duetime.testing import FakeClock
 
 
@@ -133,3 +140,31 @@ async def test_retry_is_refused_while_another_action_holds_the_key(app: Duetime)
         await app.retry(failed.id)
     assert await app.retry_many(kind="note") == 0
     assert (await app.get(failed.id)).state == "failed"
+
+
+@pytest.mark.parametrize("count", [1, 3])
+async def test_a_holder_that_ends_between_two_statements_is_nobody(
+    durable_url: str, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """It held the key when the new one was to be inserted, and is gone when it is looked up."""
+    app = Duetime(durable_url)
+    app.payload(Note, kind="note")
+    for n in range(count):
+        await app.schedule(Note("first"), key=f"k{n}", delay=60)
+    look_up = add_flows._holders
+
+    def too_late(new: Sequence[NewAction]) -> Steps[Any]:
+        monkeypatch.setattr(add_flows, "_holders", look_up)
+        # In the same transaction on SQLite, where nobody else can write meanwhile.
+        yield Statement("cancel", {"ids": json.dumps([str(one.id) for one in held])})
+        return (yield from look_up(new))
+
+    held = await app.find()
+    monkeypatch.setattr(add_flows, "_holders", too_late)
+    asked = [app.request(Note(str(n)), key=f"k{n}", delay=60) for n in range(count)]
+    made = await app.schedule_many(asked)
+    assert [(one.payload, one.created) for one in made] == [
+        (Note(str(n)), True) for n in range(count)
+    ]
+    assert {one.id for one in await app.find()} == {one.id for one in made}
+    await app.aclose()

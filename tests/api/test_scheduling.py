@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from enum import Enum
 from typing import Any, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -254,3 +255,34 @@ async def test_many_are_all_or_none_when_a_key_is_taken(app: Duetime) -> None:
             [app.request(Note("new")), app.request(Note("second"), key="k")], if_exists="raise"
         )
     assert [a.payload for a in await app.find()] == [Note("first")]
+
+
+class NoneLike:
+    """Says that it equals None."""
+
+    def __eq__(self, other: object) -> bool:
+        return other is None
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("name", ["at", "after", "tenant", "key", "queue"])
+async def test_each_of_many_is_checked_though_it_says_that_it_is_nothing(
+    app: Duetime, name: str
+) -> None:
+    bad: dict[str, Any] = {name: NoneLike()}
+    with pytest.raises(InvalidArgument, match=name):
+        await app.schedule_many([app.request(Note()), app.request(Note(), **bad)])
+    assert not await app.find()
+
+
+class Shop(str, Enum):  # noqa: UP042 - older code has many of them
+    paris = "PARIS"
+
+
+async def test_a_member_of_an_enum_is_its_text(app: Duetime) -> None:
+    made = await app.schedule(Note(), queue=Shop.paris, tenant=Shop.paris, key=Shop.paris)
+    found = await app.get(made.id, tenant="PARIS")
+    assert {type(one) for one in (made.queue, made.tenant, made.key)} == {str}
+    assert (found.queue, found.tenant, found.key) == ("PARIS",) * 3
+    assert [one.id for one in await app.find(queue="PARIS", tenant="PARIS")] == [made.id]

@@ -99,3 +99,14 @@ async def test_what_nobody_named_is_looked_for_everywhere(seconds: float) -> Non
     sweeper.look(True)
     await sweeper._step()
     assert store.asked == ["whole"]
+
+
+async def test_a_look_at_whole_lanes_that_is_owed_comes_though_no_claim_asks() -> None:
+    store = Slow(0.1)
+    sweeper = sweeper_of(store)
+    await looked(sweeper, store, 0.5)
+    pause = await sweeper._step()
+    assert 1.0 < pause < 2.0
+    store.passed += pause
+    assert await sweeper._step() > 2.0  # until the next sweep
+    assert store.asked == ["on", "whole"]

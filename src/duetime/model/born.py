@@ -60,12 +60,16 @@ class Births(Sequence[Born]):
 
     def actions(self) -> list[Action]:
         """As users see them who gave us their payloads."""
-        self.show(len(self._new.payloads))
+        self.show(len(self))
+        if len(self._shown) < len(self):
+            raise LookupError("nobody gave the payloads of these actions")
         return self._shown
 
     def show(self, until: int) -> None:
         """Make these up to that place: best while a store is at work on them."""
         new = self._new[len(self._shown) : until]
+        if len(new.payloads) < len(new):
+            return  # nobody is to see them
         self._shown += map(to_action, *_as_born(new, self.created_at))
 
     def dues(self) -> set[tuple[str, int | None]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
+from operator import is_
 from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
@@ -54,15 +55,15 @@ def unzipped(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> dict[str,
 
 
 def is_alike(column: Sequence[object]) -> bool:
-    """Whether the same stands in all rows. Of most types, only what is the same object is surely
-    the same: where clocks go back two hours are equal, True equals 1, and whoever compares actions
-    compares what users put into them."""
-    if isinstance(column, Repeated):
+    """Whether the same stands in all rows. What is not text must be the same object: where clocks
+    go back two hours are equal, True equals 1, and whoever compares actions compares what users
+    put into them."""
+    if isinstance(column, Repeated) or not column:
         return len(column) > 0
-    first = column[0] if column else None
-    if first is None or isinstance(first, str):
-        return column.count(first) == len(column) > 0
-    return len(set(map(id, column))) == 1
+    first = column[0]
+    if isinstance(first, str):
+        return column.count(first) == len(column)
+    return all(map(is_, column, repeat(first)))
 
 
 def is_empty(column: Sequence[object]) -> bool:

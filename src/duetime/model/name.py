@@ -19,7 +19,8 @@ def check_name(argument: str, value: str | None, most: int) -> str:
         )
     if not is_storable(value):
         raise InvalidArgument(argument, value, UNSTORABLE)
-    return value
+    # A member of an enum is text that drivers and f-strings write as they like.
+    return value if type(value) is str else str.__str__(value)
 
 
 def is_storable(value: str) -> bool:

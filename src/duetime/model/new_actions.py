@@ -7,9 +7,10 @@ shown once, and nobody makes a NewAction of each only to read its fields.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, overload
+from uuid import UUID
 
 from duetime.model.action import NewAction
 from duetime.model.column import Repeated, is_alike, is_empty, unzipped
@@ -37,7 +38,7 @@ class NewActions(Sequence[NewAction]):
         if len(several) == 1:
             return several[0]
         columns = {name: _chained(one.columns[name] for one in several) for name in FIELDS}
-        return cls(columns, _chained(one.payloads for one in several))
+        return cls(columns, [*chain.from_iterable(one._each_payload() for one in several)])
 
     def __len__(self) -> int:
         return len(self.columns["id"])
@@ -54,6 +55,22 @@ class NewActions(Sequence[NewAction]):
 
     def __iter__(self) -> Iterator[NewAction]:
         return map(NewAction, *self.columns.values())
+
+    def among(self, ids: Container[UUID]) -> NewActions:
+        return self._at([place for place, one in enumerate(self.columns["id"]) if one in ids])
+
+    def without(self, ids: Container[UUID]) -> NewActions:
+        return self._at([place for place, one in enumerate(self.columns["id"]) if one not in ids])
+
+    def _at(self, places: Sequence[int]) -> NewActions:
+        if len(places) == len(self):
+            return self
+        columns = {name: [column[n] for n in places] for name, column in self.columns.items()}
+        payloads = self._each_payload()
+        return NewActions(columns, [payloads[n] for n in places])
+
+    def _each_payload(self) -> Sequence[object]:
+        return self.payloads or Repeated(None, len(self))
 
     def has(self, name: str) -> bool:
         """Whether anything stands in this column."""

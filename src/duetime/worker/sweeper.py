@@ -80,6 +80,8 @@ class Sweeper:
         self._next_sweep = 0.0
         self._next_look = 0.0
         self._next_whole = 0.0
+        # Whether the last look was not at whole lanes, so that one is still to come.
+        self._owed = False
         self._gap = 0.0
         self._crowded = False
         self._heard = time.monotonic()
@@ -115,6 +117,8 @@ class Sweeper:
             await self.sweep()
         elif self._wanted and now >= self._next_look:
             await self._look_for_claims(now)
+        elif self._owed and now >= self._next_whole:
+            await self._look(self._store.look())
         return self._pause()
 
     async def _look_for_claims(self, now: float) -> None:
@@ -128,8 +132,10 @@ class Sweeper:
             await self._look(self._store.look(self._settings.app if self._asked else None))
 
     def _pause(self) -> float:
-        due = min(self._next_sweep, self._next_look) if self._wanted else self._next_sweep
-        return max(due - self._time.monotonic(), 0.0)
+        due = [self._next_sweep]
+        due += [self._next_look] if self._wanted else []
+        due += [self._next_whole] if self._owed else []
+        return max(min(due) - self._time.monotonic(), 0.0)
 
     async def sweep(self) -> None:
         """Look, rescue, and show that this worker lives."""
@@ -193,6 +199,7 @@ class Sweeper:
     def _plan_next(self, sent: float, sweeping: bool, whole: bool) -> None:
         now = self._time.monotonic()
         self._next_look = now + min((now - sent) * DUTY, self._settings.preclaim / 2)
+        self._owed = not whole
         if whole:
             self._next_whole = now + (now - sent) * WHOLE_DUTY
         if sweeping:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, cast
 from uuid import UUID
@@ -73,8 +73,8 @@ class AddFlows(Store, ABC):
             found = yield Series(_by_the_part(new, births), kept=len(new) > PART)
         told: list[tuple[int, str, int]] = cast("Any", found)
         if sum(count for count, *_ in told) < len(new):
-            stored = [*chain(*map(_stored, _parts(new), told))]
-            births = Births(NewActions.of(stored), births.created_at)
+            stored = set(chain(*map(_ids_stored, _parts(new), told)))
+            births = Births(new.among(stored), births.created_at)
         return (yield from _woken(births))
 
 
@@ -95,12 +95,9 @@ def _by_the_part(new: NewActions, births: Births) -> Iterator[Statement]:
         births.show(shown)
 
 
-def _stored(part: NewActions, told: tuple[int, str, int]) -> Sequence[NewAction]:
+def _ids_stored(part: NewActions, told: tuple[int, str, int]) -> Iterable[UUID]:
     count, some, _ = told
-    if count == len(part):
-        return part
-    stored = rows.ids(some)
-    return [one for one in part if one.id in stored]
+    return part.columns["id"] if count == len(part) else rows.ids(some)
 
 
 def _add_new(new: NewActions, now: int | None = None) -> Statement:
@@ -132,17 +129,17 @@ def _add_all(new: NewActions, if_exists: IfExists, insert: Insert) -> Steps[Sequ
     stored: dict[UUID, Added] = {}
     if new.has("after"):
         yield from require_parents(new)
-    missing: Sequence[NewAction] = new
+    missing = new
     while missing:
-        added = yield from insert(NewActions.of(missing))
+        added = yield from insert(missing)
         if len(added) == len(new):
             return added
         stored |= {one.new.id: one for one in added}
-        missing = [one for one in missing if one.id not in stored]
+        missing = missing.without(stored)
         if missing:
             stored |= yield from _look_up(missing, if_exists)
             # Whoever held the key may have finished between the two statements: try again.
-            missing = [one for one in missing if one.id not in stored]
+            missing = missing.without(stored)
     return [stored[one.id] for one in new]
 
 
@@ -184,8 +181,8 @@ def _among(new: NewActions, found: Rows) -> NewActions:
     """Those whose ids were found; the usual case is that all were."""
     if len(found) == len(new):
         return new
-    asked = {one.id: one for one in new}
-    return NewActions.of([asked[rows.uuid(action_id)] for action_id, *_ in cast("Any", found)])
+    ids = {rows.uuid(action_id) for action_id, *_ in cast("Any", found)}
+    return new.among(ids)
 
 
 def _withdraw(made: NewActions) -> Steps[NewActions]:
@@ -193,7 +190,7 @@ def _withdraw(made: NewActions) -> Steps[NewActions]:
     a history that the insert was too early to see. The next statement sees it."""
     found = yield Statement("withdraw", {"ids": dump(made.columns["id"])})
     gone = {rows.uuid(action_id) for (action_id,) in cast("Any", found)}
-    return NewActions.of([one for one in made if one.id not in gone]) if gone else made
+    return made.without(gone)
 
 
 def _look_up(new: Sequence[NewAction], if_exists: IfExists) -> Steps[dict[UUID, Added]]:
