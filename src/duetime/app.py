@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from duetime.arguments import Delay, Parent, Request, TenantArgument
+from duetime.arguments import Delay, Parent, Request, TenantArgument, make_request
 from duetime.awaiting import Jobs, awaited
 from duetime.client import Client
 from duetime.config import Settings, load, whole
@@ -153,8 +153,8 @@ class Duetime(Declaring):
         on: On | None = None,
     ) -> Request:
         """One item of `schedule_many`."""
-        return Request(
-            payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on
+        return make_request(
+            (payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on)
         )
 
     def acting(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple, get_args
 from uuid import UUID
 
@@ -42,6 +44,10 @@ class Request(NamedTuple):
     by: str | None = None
     after: Parent | None = None
     on: On | None = None
+
+
+# Of a value for each field: twice as fast as Request(...).
+make_request: Callable[[tuple[object, ...]], Request] = partial(tuple.__new__, Request)
 
 
 def to_request(item: tuple[object, datetime] | Request) -> Request:
