@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from duetime.model.action import Record
+from duetime.model.claim import Swept
 from duetime.model.clock import from_micros, maybe_from_micros
 from duetime.model.ending import Finish
 from duetime.model.job_change import Changed
@@ -74,7 +75,8 @@ class Book:
                 self._acts.done(call.args[0], now, before, made, value)
             case "complete" | "rescue":
                 self._completed(call, before, now)
-            case "sweep":
+            case "sweep" if isinstance(value, Swept) and value.known:
+                # One that is forgotten, and whose sweep comes late, does not say what it declares.
                 self._seen[process] = now
                 self._began.setdefault(process, (now, process.name))
             case "leave":
