@@ -52,6 +52,7 @@ from duetime.model.key import IfExists
 from duetime.model.lack import lack
 from duetime.model.lane import Priority
 from duetime.model.name import check_optional
+from duetime.model.new_actions import NewActions
 from duetime.model.payload import maybe_json
 from duetime.model.state import State
 from duetime.model.stats import MOST_FINISHED, Counted, Stats, clock_offset, stats_of
@@ -112,7 +113,8 @@ class Client:
         request = Request(
             payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on
         )
-        return self._add([request], if_exists, connection, lambda actions: actions[0])
+        new = self._asking.one(request)
+        return self._add(new, if_exists, connection, lambda actions: actions[0])
 
     def schedule_many(
         self,
@@ -125,16 +127,16 @@ class Client:
 
         Takes `(payload, at)` pairs and `app.request(payload, ...)` values.
         """
-        return self._add(map(to_request, requests), if_exists, connection, list)
+        new = self._asking.new(map(to_request, requests))
+        return self._add(new, if_exists, connection, list)
 
     def _add(
         self,
-        asked: Iterable[Request],
+        new: NewActions,
         if_exists: IfExists,
         connection: object,
         wanted: Callable[[list[Action]], T],
     ) -> Plan[T]:
-        new = self._asking.new(asked)
         flow = self._store.add(new, to_if_exists(if_exists))
         if not new.has("after"):
             return Plan(

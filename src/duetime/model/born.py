@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import repeat
+from itertools import islice, repeat
 from typing import NamedTuple, overload
 from uuid import UUID
 
@@ -67,10 +67,15 @@ class Births(Sequence[Born]):
 
     def show(self, until: int) -> None:
         """Make these up to that place: best while a store is at work on them."""
-        new = self._new[len(self._shown) : until]
-        if len(new.payloads) < len(new):
-            return  # nobody is to see them
-        self._shown += map(to_action, *_as_born(new, self.created_at))
+        made = len(self._shown)
+        if made < until and self._new.payloads:  # else nobody is to see them
+            self._shown += map(to_action, *_as_born(self._new[made:until], self.created_at))
+
+    def split(self, several: Sequence[NewActions]) -> list[Births]:
+        """Of those that several asked for, to each its own."""
+        self.show(len(self))
+        shown = iter(self._shown)
+        return [Births(one, self.created_at, islice(shown, len(one))) for one in several]
 
     def dues(self) -> set[tuple[str, int | None]]:
         """In which lanes, and when."""

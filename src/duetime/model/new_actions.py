@@ -7,13 +7,13 @@ shown once, and nobody makes a NewAction of each only to read its fields.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, overload
 from uuid import UUID
 
 from duetime.model.action import NewAction
-from duetime.model.column import Repeated, is_alike, is_empty, unzipped
+from duetime.model.column import Repeated, is_empty, unzipped
 
 FIELDS = NewAction._fields
 
@@ -37,8 +37,10 @@ class NewActions(Sequence[NewAction]):
         """Those of several calls, one after the other."""
         if len(several) == 1:
             return several[0]
-        columns = {name: _chained(one.columns[name] for one in several) for name in FIELDS}
-        return cls(columns, [*chain.from_iterable(one._each_payload() for one in several)])
+        columns = {
+            name: [*chain.from_iterable([one.columns[name] for one in several])] for name in FIELDS
+        }
+        return cls(columns, [*chain.from_iterable([one._each_payload() for one in several])])
 
     def __len__(self) -> int:
         return len(self.columns["id"])
@@ -82,8 +84,3 @@ class NewActions(Sequence[NewAction]):
         if all(isinstance(column, Repeated) for column in columns):
             return {tuple(column[0] for column in columns): len(self)} if len(self) else {}
         return Counter(zip(*columns, strict=True))
-
-
-def _chained(columns: Iterable[Sequence[Any]]) -> Sequence[Any]:
-    found = [*chain.from_iterable(columns)]
-    return Repeated(found[0], len(found)) if is_alike(found) else found

@@ -53,6 +53,8 @@ class AddFlows(Store, ABC):
         """The same for several calls, each with its answer."""
 
         def answers(added: Sequence[Added]) -> Steps[Sequence[Sequence[Added]]]:
+            if isinstance(added, Births):
+                return added.split(asked)
             ends = pairwise(accumulate(map(len, asked), initial=0))
             return [added[first:last] for first, last in ends]
             yield  # what makes this a generator
