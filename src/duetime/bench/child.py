@@ -20,7 +20,7 @@ READY = "ready"
 
 def main() -> None:
     app = make(**json.loads(sys.stdin.readline()))
-    # All is imported and tables are made before the clock runs.
+    # The worker and drivers are imported and tables are made before the clock runs.
     app.worker()
     app.sync.find(limit=1)
     app.sync.close()

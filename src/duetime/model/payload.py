@@ -170,9 +170,6 @@ class Payloads:
         self, payloads: Sequence[object], limit: int
     ) -> tuple[Sequence[PayloadType], Sequence[str]]:
         """Validate and write payloads. What cannot be read back is refused here, not at T."""
-        if len(payloads) == 1:
-            entry, text = self.encode(payloads[0], limit)
-            return [entry], [text]
         samples = {type(payload): payload for payload in payloads}
         known = {type_: self.of(payload) for type_, payload in samples.items()}
         entries = each(known.__getitem__, [type(payload) for payload in payloads])
