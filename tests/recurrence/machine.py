@@ -7,6 +7,7 @@ from random import Random
 
 from duetime.events import ActionEvent, Events
 from duetime.model.ids import TimeOrderedIds
+from duetime.worker.alarm import LoopAlarm
 from duetime.worker.parts import Parts
 from duetime.worker.ports import Ports
 from recurrence.ground import Ground
@@ -60,6 +61,7 @@ class Machine(Node):
             monotonic=lambda: self._loop.time() + self._offset,
             dice=own.random,
             name=lambda: name,
+            alarm=LoopAlarm,
             heartbeat=lambda _, renewal: OwnBeat(
                 FaultyStore(truth, self.beat_line), renewal, self._loop, self.beat, self.process
             ),

@@ -9,6 +9,7 @@ from uuid import UUID
 from duetime.events import ActionCancelled, ActionEvent, ActionFailed, ActionSucceeded, Events
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
+from duetime.worker.alarm import LoopAlarm
 from duetime.worker.heartbeat import Renewal, TaskBeat
 from duetime.worker.parts import Parts
 from duetime.worker.ports import Ports
@@ -98,6 +99,7 @@ class Node:
             monotonic=lambda: self._loop.time() + self._offset,
             dice=dice.random,
             name=lambda: name,
+            alarm=LoopAlarm,
             heartbeat=lambda _, renewal: OwnBeat(
                 FaultyStore(truth, self.beat_line), renewal, self._loop, self.beat, self.process
             ),

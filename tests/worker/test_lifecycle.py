@@ -8,7 +8,9 @@ from datetime import timedelta
 import pytest
 
 from api.apps import Note, Other, knowing
+from awaiting import until
 from duetime import Context, Duetime, Outcome, Retry, State
+from duetime.testing import FakeClock
 
 
 async def test_a_worker_runs_what_is_due_and_what_becomes_due(real_app: Duetime) -> None:
@@ -286,6 +288,33 @@ async def test_a_stop_that_is_interrupted_renews_nothing_any_more(real_app: Duet
     for beat in beats:
         await asyncio.to_thread(beat.join, 20)
         assert not beat.is_alive()
+
+
+async def test_a_stop_that_is_interrupted_starts_nothing_any_more(
+    app: Duetime, clock: FakeClock
+) -> None:
+    """Not even what was claimed before its time: nobody renews it now."""
+    ran: list[Note] = []
+
+    @app.handler(kind="note")
+    async def note(payload: Note) -> None:
+        ran.append(payload)
+
+    async def claimed() -> bool:
+        return (await app.get(action.id)).state is State.running
+
+    action = await app.schedule(Note(), delay=0.3)
+    worker = app.worker()
+    await worker.__aenter__()
+    await until(claimed)
+    stopping = asyncio.create_task(worker.__aexit__(None, None, None))
+    await asyncio.sleep(0)
+    stopping.cancel()
+    await asyncio.wait([stopping])
+    clock.advance(1)
+    for _ in range(5):
+        assert (await app.get(action.id)).state is State.running
+    assert not ran
 
 
 @pytest.mark.parametrize("fails", [RuntimeError("body"), KeyboardInterrupt()])

@@ -12,6 +12,7 @@ from uuid import uuid4
 from duetime.model.clock import monotonic
 from duetime.model.ids import NewId, TimeOrderedIds
 from duetime.store.base import Store
+from duetime.worker.alarm import Alarm, alarm
 from duetime.worker.heartbeat import Heartbeat, Renewal, ThreadBeat
 
 
@@ -23,4 +24,5 @@ class Ports:
     dice: Callable[[], float] = random.random
     name: Callable[[], str] = lambda: f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
     heartbeat: Callable[[Store, Renewal], Heartbeat] = ThreadBeat
+    alarm: Callable[[Callable[[], None]], Alarm] = alarm
     ids: NewId = field(default_factory=TimeOrderedIds)

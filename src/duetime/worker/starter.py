@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from duetime.worker.alarm import Alarm
 from duetime.worker.held import Held, Holdings
 from duetime.worker.slots import Pool
 from duetime.worker.storetime import StoreTime
@@ -18,7 +19,12 @@ LONGEST_WAIT = 60.0
 
 
 class Starter:
-    """Keeps what was claimed before its time, and starts each at its time."""
+    """Keeps what was claimed before its time, and starts each at its time.
+
+    `alarm` calls `due`; a worker that starts sets it up.
+    """
+
+    alarm: Alarm
 
     def __init__(
         self,
@@ -38,7 +44,6 @@ class Starter:
         self._early: list[tuple[int, int, Held]] = []
         self._doubtful: list[Held] = []
         self._order = itertools.count()
-        self._timer: asyncio.TimerHandle | None = None
 
     def take(self, pool: Pool, claimed: Sequence[Held]) -> None:
         """Start fresh claims of one pool now, or each when it is due."""
@@ -65,7 +70,7 @@ class Starter:
         self._arm()
 
     def due(self) -> None:
-        """Move what is due from waiting to running; called by the timer or a moved clock."""
+        """Move what is due from waiting to running; called by the alarm or a moved clock."""
         now = self._time.now()
         while self._early and self._early[0][0] <= now:
             held = heapq.heappop(self._early)[2]
@@ -112,6 +117,11 @@ class Starter:
             pool.early = pool.doubtful = 0
         return waiting
 
+    def close(self) -> None:
+        """Start nothing more."""
+        self._early.clear()
+        self.alarm.close()
+
     def _ready(self, held: Held) -> None:
         held.pool.ready.append(held)
         self._fill(held.pool)
@@ -143,9 +153,6 @@ class Starter:
         )
 
     def _arm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        """Without anything to start it may ring in vain."""
         if self._early:
-            wait = min(max(self._time.until(self._early[0][0]), 0.0), LONGEST_WAIT)
-            self._timer = asyncio.get_running_loop().call_later(wait, self.due)
+            self.alarm.set(min(max(self._time.until(self._early[0][0]), 0.0), LONGEST_WAIT))

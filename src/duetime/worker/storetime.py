@@ -6,12 +6,18 @@ from collections.abc import Callable
 
 from duetime.model.clock import Clock, SettableClock, to_micros
 
+# For so many seconds the promptest reply is believed; no longer, since clocks drift apart.
+PROMPTEST_OF = 1.0
+# Microseconds. A clock that is so much behind was set back; by less, clocks are slewed.
+SET_BACK = 100_000
+
 
 class StoreTime:
-    """Counts on from the store's clock, read in the last reply, on the monotonic clock.
+    """Counts on from the store's clock, read in a reply, on the monotonic clock.
 
     The reply took time to arrive, so this runs behind the store, never ahead of it: an
-    error makes work late, never early. This machine's own clock counts for nothing.
+    error makes work late, never early. The reply that took the least is believed until another
+    is as prompt. This machine's own clock counts for nothing.
     """
 
     def __init__(self, clock: Clock, monotonic: Callable[[], float]) -> None:
@@ -22,7 +28,8 @@ class StoreTime:
 
     def heard(self, now: int) -> None:
         """A reply arrived that told the store's clock."""
-        self._heard, self._at = now, self.monotonic()
+        if not 0 < self.now() - now < SET_BACK or self.monotonic() - self._at > PROMPTEST_OF:
+            self._heard, self._at = now, self.monotonic()
 
     def now(self) -> int:
         if self._fake is not None:

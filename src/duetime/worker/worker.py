@@ -71,6 +71,7 @@ class Worker:
         self._heartbeat = ports.heartbeat(
             self._store, Renewal(self._holdings, self._time, settings.lease, self._renewed)
         )
+        self._alarm = ports.alarm
         self._companions = companions
         self._stack = AsyncExitStack()
         self._tasks: dict[Service, asyncio.Task[None]] = {}
@@ -239,6 +240,7 @@ class Worker:
                 await companion.start()
                 stack.push_async_callback(companion.stop)
             self._stack = stack.pop_all()
+        self._starter.alarm = self._alarm(self._starter.due)
         self._heartbeat.start()
         parts = (self._sweeper, self._claimer, self._completer, self._pruner, self._chainer)
         services = [part.service for part in (*parts, self._ticker, self._seeder)]
@@ -276,8 +278,10 @@ class Worker:
         try:
             await self._stop()
         finally:
-            # Also if stopping was interrupted: nobody would record what is renewed for ever.
+            # Also if stopping was interrupted: nobody would record what is renewed for ever, or
+            # started now.
             self._heartbeat.halt()
+            self._starter.close()
 
     async def _stop(self) -> None:
         running = sum(pool.running for pool in self._pools)
