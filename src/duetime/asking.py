@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -16,6 +17,7 @@ from duetime.arguments import (
     to_actor,
     to_parent,
     to_priority,
+    to_request,
     to_when,
 )
 from duetime.model.action import NewAction
@@ -27,8 +29,12 @@ from duetime.model.new_actions import FIELDS, NewActions
 from duetime.model.payload import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, current_tenant
 
+Pair = tuple[object, datetime]
+
 # So many requests are alive at once.
 AT_ONCE = 100
+# What a pair says nothing about.
+UNSAID = [value for name, value in Request._field_defaults.items() if name != "at"]
 
 PLACE = ("queue", "priority", "tenant", "lane", "by")
 WHEN = ("due_at", "delay")
@@ -45,7 +51,7 @@ class Asking:
         self._ids = ids
         self._max_payload = max_payload
 
-    def new(self, asked: Iterable[Request]) -> NewActions:
+    def new(self, asked: Iterable[Pair | Request]) -> NewActions:
         """Most that are asked for at once differ in payload alone: the rest is checked once."""
         payloads, at, delay, label, key, priority, queue, tenant, by, after, on = _columns(asked)
         entries, texts = self._payloads.encode_many(payloads, self._max_payload)
@@ -86,14 +92,21 @@ class Asking:
         return NewActions(unzipped(FIELDS, [new]), [payload])
 
 
-def _columns(asked: Iterable[Request]) -> Sequence[list[Any]]:
+def _columns(asked: Iterable[Pair | Request]) -> Sequence[list[Any]]:
     """Some at a time: a request that nobody keeps is gone before the garbage collector sees it."""
     columns: Sequence[list[Any]] = [[] for _ in Request._fields]
     waiting = iter(asked)
     while some := list(islice(waiting, AT_ONCE)):
-        for column, values in zip(columns, zip(*some, strict=True), strict=True):
+        for column, values in zip(columns, _some_columns(some), strict=True):
             column += values
     return columns
+
+
+def _some_columns(some: Sequence[Pair | Request]) -> Iterable[Iterable[Any]]:
+    """Where all are pairs nobody makes requests of them."""
+    if {*map(type, some)} == {tuple} and {*map(len, some)} == {2}:
+        return [*zip(*some, strict=True), *([value] * len(some) for value in UNSAID)]
+    return zip(*map(to_request, some), strict=True)
 
 
 def _label(name: str, given: str | None) -> str | None:

@@ -23,7 +23,6 @@ from duetime.arguments import (
     to_filter,
     to_id,
     to_if_exists,
-    to_request,
     to_scope,
     to_state,
     to_when,
@@ -127,7 +126,7 @@ class Client:
 
         Takes `(payload, at)` pairs and `app.request(payload, ...)` values.
         """
-        new = self._asking.new(map(to_request, requests))
+        new = self._asking.new(requests)
         return self._add(new, if_exists, connection, list)
 
     def _add(

@@ -177,6 +177,20 @@ async def test_a_thousand_at_once_are_all_there(app: Duetime, clock: FakeClock) 
     assert sorted(ran, key=int) == [str(n) for n in range(1000)]
 
 
+@pytest.mark.parametrize("odd", [0, 50, 150, 249])
+async def test_one_that_says_more_may_stand_among_pairs(
+    app: Duetime, clock: FakeClock, odd: int
+) -> None:
+    asked: list[Any] = [(Note(str(n)), clock.now()) for n in range(250)]
+    asked[odd] = app.request(Note(str(odd)), queue="q", tenant="acme", by="ann")
+    with app.acting(tenant="ours", by="bob"):
+        made = await app.schedule_many(asked)
+    assert [one.payload for one in made] == [Note(str(n)) for n in range(250)]
+    told = [(one.queue, one.tenant, one.created_by) for one in made]
+    assert told.pop(odd) == ("q", "acme", "ann")
+    assert set(told) == {("default", "ours", "bob")}
+
+
 async def test_each_of_many_keeps_its_own_of_two_equal_hours(app: Duetime) -> None:
     """Python takes them for equal, when clocks go back."""
     first = datetime(2030, 10, 27, 2, 30, tzinfo=ZoneInfo("Europe/Paris"))
@@ -245,6 +259,8 @@ async def test_many_are_all_or_none_when_one_is_bad(app: Duetime, clock: FakeClo
         await app.schedule_many([(Note(), clock.now()), (Note(7), clock.now())])  # type: ignore[arg-type]
     with pytest.raises(DuetimeError, match="pairs"):
         await app.schedule_many([(Note(), clock.now()), Note()])  # type: ignore[list-item]
+    with pytest.raises(DuetimeError, match="pairs"):
+        await app.schedule_many([(Note(), clock.now()), (Note(), clock.now(), "high")])  # type: ignore[list-item]
     assert len(await app.find()) == 0
 
 

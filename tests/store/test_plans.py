@@ -14,6 +14,7 @@ from duetime.model.claim import ClaimOrder, Presence, Span
 from duetime.store.flow import Flow, Mode, Statement
 from duetime.store.sql.attempt import settings
 from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.server import taught
 from servers import Server
 from store.planned import COUNTING, FILL, NAMES, ROWS, first_statement, flows
 
@@ -104,7 +105,7 @@ def test_a_plan_without_pins_would_be_caught(full_postgres: str) -> None:
     """The guard above can fail: unpinned and misled, the planner reads it all."""
     store = PostgresStore(full_postgres)
     flow, _ = flows(store)["finish"]
-    with psycopg.connect(full_postgres) as connection:
+    with taught(psycopg.connect(full_postgres)) as connection:
         connection.execute("SET LOCAL enable_indexscan = off")
         connection.execute("SET LOCAL enable_bitmapscan = off")
         plan = _explain(connection, store, first_statement(flow))
@@ -113,7 +114,7 @@ def test_a_plan_without_pins_would_be_caught(full_postgres: str) -> None:
 
 def explain(url: str, store: PostgresStore, flow: Flow[Any]) -> object:
     pins = settings(1).get(flow.mode)
-    with psycopg.connect(url, prepare_threshold=None) as connection:
+    with taught(psycopg.connect(url, prepare_threshold=None)) as connection:
         if pins is not None:
             connection.execute(pins.text.encode())
         kept = flow.mode in (Mode.hot, Mode.claim)

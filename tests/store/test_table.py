@@ -11,7 +11,7 @@ ONCE = frozenset({"all_kind", "all_priority"})
 
 
 def given(names: frozenset[str] = ONCE, **columns: Any) -> dict[str, object]:
-    return Table(**columns).parameters("rows", names)
+    return Table(**columns).arrays("rows", names, foreign=False)
 
 
 def test_what_all_rows_share_is_sent_once() -> None:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from pydantic_core import to_json
 
+TEXTS = ("text", "json")
 UUID_WIDTH = 36
 NUMBER_WIDTH = 20  # the longest: -2**63
 
@@ -24,7 +25,7 @@ def reading(parameter: str, name: str, type_: str) -> str:
 
 
 def _cell(parameter: str, name: str, type_: str) -> str:
-    if type_ == "text":
+    if type_ in TEXTS:
         return f"value ->> '{name}'"
     width, read = (UUID_WIDTH, "text") if type_ == "uuid" else (NUMBER_WIDTH, "integer")
     cell = f"substr({parameter}, key * {width} + 1, {width})"
@@ -37,7 +38,7 @@ def written(values: Sequence[Any], type_: str) -> object:
         return _uuids(values)
     if values.count(values[0]) == len(values):
         return values[0]
-    return b"" if type_ == "text" else _numbers(values)
+    return b"" if type_ in TEXTS else _numbers(values)
 
 
 def _uuids(values: Sequence[UUID | None]) -> bytes:

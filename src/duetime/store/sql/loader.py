@@ -20,7 +20,7 @@ from importlib.resources import files
 from typing import Literal
 
 from duetime.store.flow import Statement
-from duetime.store.sql.cells import reading
+from duetime.store.sql import arrays, cells
 from duetime.store.sql.names import WRITTEN, Names
 from duetime.store.sql.table import COLUMN_TYPES, Table, type_of
 from duetime.store.sql.tokens import Token, tokenize
@@ -51,7 +51,6 @@ PARAM_TYPES: Mapping[str, str] = {
     ),
     **dict.fromkeys(("priority", "version", "pid", "concurrency"), "integer"),
     "rescuing": "boolean",
-    **{f"rows_{name}": f"{type_}[]" for name, type_ in COLUMN_TYPES.items()},
     **{f"all_{name}": type_ for name, type_ in COLUMN_TYPES.items()},
 }
 
@@ -118,7 +117,7 @@ class Loader:
             elif self.dialect == "sqlite":
                 given |= value.cells(name)
             else:
-                given |= value.parameters(name, compiled.names)
+                given |= value.arrays(name, compiled.names, foreign=self._foreign)
         if self._style == "dollar":
             return compiled.text, tuple(given.get(name) for name in compiled.names)
         return compiled.text, {name: given.get(name) for name in compiled.names}
@@ -173,15 +172,22 @@ class Loader:
             "pyformat": f"%({name})s",
             "dollar": f"${names.index(name) + 1}",
         }[self._style]
+        column = name.removeprefix("rows_")
+        if column != name:
+            return self._column(written, column)
         if self.dialect == "sqlite":
-            column = name.removeprefix("rows_")
-            return written if column == name else reading(written, column, type_of(column))
+            return written
         if name == "now":
             return POSTGRES_NOW.format(written)
-        type_ = PARAM_TYPES.get(name, "text[]" if name.startswith("rows_") else "text")
-        if self._foreign and (type_ in _FOREIGN or type_.endswith("[]")):
+        type_ = PARAM_TYPES.get(name, "text")
+        if self._foreign and type_ in _FOREIGN:
             return f"CAST(CAST({written} AS text) AS {type_})"
         return f"CAST({written} AS {type_})"
+
+    def _column(self, parameter: str, column: str) -> str:
+        if self.dialect == "sqlite":
+            return cells.reading(parameter, column, type_of(column))
+        return arrays.reading(parameter, type_of(column), foreign=self._foreign)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TypeVar
 
 import psycopg
+from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import Format
 
 from duetime.errors import ConfigError
+from duetime.store.sql.arrays import Bigints, Binary, Uuids
 from duetime.store.sql.pools import AsyncConnection, Connection
+
+C = TypeVar("C", Connection, AsyncConnection)
 
 # A peer that vanished without a word is noticed by the system, also while nobody asks it.
 KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
@@ -38,12 +44,38 @@ class Server:
         self.name = _name(given)
 
     def connect(self) -> Connection:
-        return psycopg.Connection.connect(self._conninfo, autocommit=True, prepare_threshold=None)
-
-    async def aconnect(self) -> AsyncConnection:
-        return await psycopg.AsyncConnection.connect(
+        connection = psycopg.Connection.connect(
             self._conninfo, autocommit=True, prepare_threshold=None
         )
+        return taught(connection)
+
+    async def aconnect(self) -> AsyncConnection:
+        connection = await psycopg.AsyncConnection.connect(
+            self._conninfo, autocommit=True, prepare_threshold=None
+        )
+        return taught(connection)
+
+
+def taught(connection: C) -> C:
+    """It knows our arrays now."""
+    connection.adapters.register_dumper(Uuids, UuidsDumper)
+    connection.adapters.register_dumper(Bigints, BigintsDumper)
+    return connection
+
+
+class BinaryDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: Binary) -> Binary:
+        return obj
+
+
+class UuidsDumper(BinaryDumper):
+    oid = Uuids.oid
+
+
+class BigintsDumper(BinaryDumper):
+    oid = Bigints.oid
 
 
 def _plain(url: str) -> str:

@@ -1,11 +1,11 @@
 (
     SELECT
-        x.position, x.id, x.payload, x.correlation_id, x.key, x.due_at, x.after, x.after_on,
+        x.position, x.id, x.payload, x.correlation_id, x.key, x.after, x.after_on,
         x.after_at, x.after_delay, coalesce(x.kind, :all_kind) AS kind,
         coalesce(x.version, :all_version) AS version, coalesce(x.queue, :all_queue) AS queue,
         coalesce(x.priority, :all_priority) AS priority,
         coalesce(x.tenant, :all_tenant) AS tenant, coalesce(x.lane, :all_lane) AS lane,
-        coalesce(x.delay, :all_delay) AS delay,
+        coalesce(x.due_at, :all_due_at) AS due_at, coalesce(x.delay, :all_delay) AS delay,
         coalesce(x.created_by, :all_created_by) AS created_by
     FROM unnest(
         :rows_id, :rows_kind, :rows_version, :rows_payload, :rows_queue, :rows_priority,

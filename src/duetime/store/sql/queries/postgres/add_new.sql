@@ -13,7 +13,8 @@ WITH stored AS (
         n.id, coalesce(n.kind, :all_kind), coalesce(n.version, :all_version), n.payload,
         coalesce(n.queue, :all_queue), coalesce(n.priority, :all_priority),
         coalesce(n.tenant, :all_tenant), n.correlation_id, coalesce(n.lane, :all_lane),
-        coalesce(n.due_at, (SELECT :now) + coalesce(n.delay, :all_delay)), (SELECT :now),
+        coalesce(n.due_at, :all_due_at, (SELECT :now) + coalesce(n.delay, :all_delay)),
+        (SELECT :now),
         coalesce(n.created_by, :all_created_by)
     FROM unnest(
         :rows_id, :rows_kind, :rows_version, :rows_payload, :rows_queue, :rows_priority,

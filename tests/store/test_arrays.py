@@ -1,0 +1,82 @@
+"""Rows as parameters of PostgreSQL, as it reads them: on our connections and on callers' own."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic_core import to_json
+
+from duetime.errors import InvalidArgument
+from duetime.store.sql.loader import Loader, Template
+from duetime.store.sql.names import Names
+from duetime.store.sql.server import taught
+from duetime.store.sql.table import Table
+from duetime.store.sql.tokens import tokenize
+
+COLUMNS = ("id", "after", "due_at", "delay", "version", "tenant", "payload")
+READ = f"SELECT * FROM unnest({', '.join(f':rows_{name}' for name in COLUMNS)})"
+
+Row = tuple[Any, ...]
+
+text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+bigints = st.integers(-(2**63), 2**63 - 1)
+rows: st.SearchStrategy[Row] = st.tuples(
+    st.uuids(),
+    st.none() | st.uuids(),
+    bigints,
+    st.none() | bigints,
+    st.none() | st.integers(-(2**31), 2**31 - 1),
+    st.none() | text,
+    st.recursive(st.none() | st.booleans() | text, st.lists, max_leaves=5).map(
+        lambda value: to_json(value).decode()
+    ),
+)
+asked_on_one_connection = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+class Reader:
+    """Sends rows and reads them back."""
+
+    def __init__(self, connection: psycopg.Connection, loader: Loader, foreign: bool) -> None:
+        self._connection = connection
+        self._loader = loader
+        self._foreign = foreign
+
+    def __call__(self, given: Sequence[Row]) -> list[Row]:
+        compiled = self._loader._compile(list(Template.of(tokenize(READ)).kept(frozenset())))
+        columns = dict(zip(COLUMNS, map(list, zip(*given, strict=True)), strict=True))
+        sent = Table(**columns).arrays("rows", (), foreign=self._foreign)
+        params = {name: sent.get(name) for name in compiled.names}
+        return self._connection.execute(compiled.text.encode(), params).fetchall()
+
+
+@pytest.fixture(params=["ours", "the caller's"])
+def read(request: pytest.FixtureRequest, empty_postgres_url: str) -> Iterator[Reader]:
+    loader = Loader("postgres", Names())
+    with psycopg.connect(empty_postgres_url, autocommit=True) as connection:
+        if request.param == "ours":
+            yield Reader(taught(connection), loader, foreign=False)
+        else:
+            yield Reader(connection, loader.for_caller("pyformat"), foreign=True)
+
+
+@asked_on_one_connection
+@given(given=st.lists(rows, min_size=1, max_size=20))
+def test_each_row_comes_back_as_it_was_given(read: Reader, given: list[Row]) -> None:
+    assert read(given) == given
+
+
+@asked_on_one_connection
+@given(row=rows, times=st.integers(1, 20))
+def test_also_if_all_are_alike(read: Reader, row: Row, times: int) -> None:
+    assert read([row] * times) == [row] * times
+
+
+def test_a_payload_that_is_no_json_is_refused_and_not_cut_in_two(read: Reader) -> None:
+    one = (UUID(int=1), None, 5, None, 1, None)
+    with pytest.raises(InvalidArgument, match="payload"):
+        read([(*one, '{"a": "\x1f"}'), (*one, "{}")])
