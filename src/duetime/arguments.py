@@ -46,11 +46,13 @@ class Request(NamedTuple):
     on: On | None = None
 
 
+Pair = tuple[object, datetime]
+
 # Of a value for each field: twice as fast as Request(...).
 make_request: Callable[[tuple[object, ...]], Request] = partial(tuple.__new__, Request)
 
 
-def to_request(item: tuple[object, datetime] | Request) -> Request:
+def to_request(item: Pair | Request) -> Request:
     if isinstance(item, Request):
         return item
     if isinstance(item, tuple) and len(item) == 2:

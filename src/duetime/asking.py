@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -13,6 +12,7 @@ from duetime.arguments import (
     LABEL,
     NAME,
     QUEUE,
+    Pair,
     Request,
     to_actor,
     to_parent,
@@ -29,12 +29,10 @@ from duetime.model.new_actions import FIELDS, NewActions
 from duetime.model.payload import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, current_tenant
 
-Pair = tuple[object, datetime]
-
 # So many requests are alive at once.
 AT_ONCE = 100
-# What a pair says nothing about.
-UNSAID = [value for name, value in Request._field_defaults.items() if name != "at"]
+# What a pair of payload and time says nothing about.
+UNSAID = Request(None)[2:]
 
 PLACE = ("queue", "priority", "tenant", "lane", "by")
 WHEN = ("due_at", "delay")
@@ -103,10 +101,11 @@ def _columns(asked: Iterable[Pair | Request]) -> Sequence[list[Any]]:
 
 
 def _some_columns(some: Sequence[Pair | Request]) -> Iterable[Iterable[Any]]:
-    """Where all are pairs nobody makes requests of them."""
-    if {*map(type, some)} == {tuple} and {*map(len, some)} == {2}:
+    """Of pairs alone nobody makes requests: that took a quarter of the time here."""
+    kinds = {*map(type, some)}
+    if kinds == {tuple} and {*map(len, some)} == {2}:
         return [*zip(*some, strict=True), *([value] * len(some) for value in UNSAID)]
-    return zip(*map(to_request, some), strict=True)
+    return zip(*(some if kinds == {Request} else map(to_request, some)), strict=True)
 
 
 def _label(name: str, given: str | None) -> str | None:

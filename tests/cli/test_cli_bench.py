@@ -57,6 +57,7 @@ def test_lateness_is_told_in_milliseconds(duetime: Duetimes) -> None:
     ("arguments", "code", "told"),
     [
         (["--only", "drian"], 2, "no measure 'drian' (did you mean 'drain'?)"),
+        (["--only", "speed"], 2, "no measure 'speed'; there are drain, "),
         (["--url", "memory://"], 1, "memory:// lives inside one process"),
         (["--count", "0"], 2, "Invalid value for '--count'"),
     ],

@@ -53,8 +53,9 @@ async def advance_then_insert(self: Any) -> int:
         return replace(change, occurrences=())
 
     due = Due(self._app, self._batch, frozenset(self._left))
+    sent = self._time.monotonic()
     edited = await self._store.perform(self._store.edit_jobs(due, advance))
-    self._time.heard(edited.now)
+    self._time.heard(edited.now, sent)
     self.next_tick = edited.next_tick
     if late:
         named = Named(tuple(sorted(late)))

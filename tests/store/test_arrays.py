@@ -18,7 +18,12 @@ from duetime.store.sql.table import Table
 from duetime.store.sql.tokens import tokenize
 
 COLUMNS = ("id", "after", "due_at", "delay", "version", "tenant", "payload")
-READ = f"SELECT * FROM unnest({', '.join(f':rows_{name}' for name in COLUMNS)})"
+ONCE = {"due_at", "delay", "version", "tenant"}
+READ = (
+    "SELECT "
+    + ", ".join(f"coalesce({name}, :all_{name})" if name in ONCE else name for name in COLUMNS)
+    + f" FROM unnest({', '.join(f':rows_{name}' for name in COLUMNS)}) AS n ({', '.join(COLUMNS)})"
+)
 
 Row = tuple[Any, ...]
 
@@ -49,7 +54,7 @@ class Reader:
     def __call__(self, given: Sequence[Row]) -> list[Row]:
         compiled = self._loader._compile(list(Template.of(tokenize(READ)).kept(frozenset())))
         columns = dict(zip(COLUMNS, map(list, zip(*given, strict=True)), strict=True))
-        sent = Table(**columns).arrays("rows", (), foreign=self._foreign)
+        sent = Table(**columns).arrays("rows", compiled.names, foreign=self._foreign)
         params = {name: sent.get(name) for name in compiled.names}
         return self._connection.execute(compiled.text.encode(), params).fetchall()
 

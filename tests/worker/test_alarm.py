@@ -64,17 +64,49 @@ def test_it_does_not_ring_before_its_time(runner: asyncio.Runner, kind: Kind) ->
     assert runner.run(ring()) - began >= 0.0203 - UNCOUNTED[kind]
 
 
-def test_what_is_past_rings_at_once(runner: asyncio.Runner, kind: Kind) -> None:
-    async def ring() -> int:
+def test_it_rings_once_each_time_it_is_set(runner: asyncio.Runner, kind: Kind) -> None:
+    async def ring() -> list[float]:
         rings = Rings()
         with closing(kind(rings)) as one:
             one.set(0.0)
             await rings.next()
-            one.set(0.0)
+            one.set(0.03)
             await rings.next()
-        return len(rings.at)
+        return rings.at
 
-    assert runner.run(ring()) == 2
+    first, second = runner.run(ring())
+    assert second - first >= 0.03 - UNCOUNTED[kind]
+
+
+def test_it_can_be_closed_twice(runner: asyncio.Runner, kind: Kind) -> None:
+    async def close() -> None:
+        one = kind(lambda: None)
+        one.set(60.0)
+        one.close()
+        one.close()
+
+    runner.run(close())
+
+
+class Deaf(asyncio.SelectorEventLoop):
+    """As on systems whose loops wait for nothing but what they opened themselves."""
+
+    def add_reader(self, *_: object) -> None:
+        raise NotImplementedError
+
+
+@linux
+def test_a_loop_that_waits_for_no_other_timer_has_its_own() -> None:
+    async def ring() -> list[int]:
+        rings = Rings()
+        with closing(alarm(rings)) as one:
+            one.set(0.001)
+            await rings.next()
+            return timers()
+
+    before = timers()
+    with asyncio.Runner(loop_factory=Deaf) as runner:
+        assert runner.run(ring()) == before
 
 
 def test_to_set_it_anew_takes_the_last_time_back(runner: asyncio.Runner, kind: Kind) -> None:
@@ -107,6 +139,22 @@ def test_one_that_ran_out_may_still_be_set_anew(runner: asyncio.Runner) -> None:
     began = time.monotonic()
     [rang] = runner.run(ring())
     assert rang - began >= 0.03
+
+
+@linux
+def test_set_anew_while_it_rings_it_does_not_keep_the_loop() -> None:
+    """It rings in vain, instead of waiting for its new time."""
+
+    async def ring() -> None:
+        rings = Rings()
+        with closing(alarm(rings)) as one:
+            one.set(0.0)
+            assert select.select(timers(), [], [], 5) == (timers(), [], [])
+            await asyncio.sleep(0)  # the loop has seen it run out, and calls us first
+            one.set(60.0)
+            await asyncio.wait_for(rings.next(), 20)
+
+    asyncio.run(ring())
 
 
 @linux

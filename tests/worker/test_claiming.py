@@ -92,8 +92,9 @@ class Watched:
 
     async def _told(self, flow: Flow[Swept]) -> None:
         self.claimer.looking()
+        sent = time.monotonic()
         looked = await self._store.perform(flow)
-        self._time.heard(looked.now)
+        self._time.heard(looked.now, sent)
         self.claimer.looked(looked.lanes, looked.now)
 
     @asynccontextmanager

@@ -11,6 +11,7 @@ from api.apps import Note, Other, knowing
 from awaiting import until
 from duetime import Context, Duetime, Outcome, Retry, State
 from duetime.testing import FakeClock
+from duetime.worker.worker import Worker
 
 
 async def test_a_worker_runs_what_is_due_and_what_becomes_due(real_app: Duetime) -> None:
@@ -280,20 +281,17 @@ async def test_a_stop_that_is_interrupted_renews_nothing_any_more(real_app: Duet
     worker = real_app.worker()
     await worker.__aenter__()
     await asyncio.wait_for(started.wait(), 20)
-    stopping = asyncio.create_task(worker.__aexit__(None, None, None))
-    await asyncio.sleep(0)
-    stopping.cancel()
-    await asyncio.wait([stopping])
+    await interrupted_stop(worker)
     beats = [t for t in threading.enumerate() if t not in before and "heartbeat" in t.name]
     for beat in beats:
         await asyncio.to_thread(beat.join, 20)
         assert not beat.is_alive()
 
 
-async def test_a_stop_that_is_interrupted_starts_nothing_any_more(
+async def test_a_stop_that_is_interrupted_starts_nothing_of_what_is_early(
     app: Duetime, clock: FakeClock
 ) -> None:
-    """Not even what was claimed before its time: nobody renews it now."""
+    """Nobody renews any more what was claimed before its time."""
     ran: list[Note] = []
 
     @app.handler(kind="note")
@@ -307,14 +305,40 @@ async def test_a_stop_that_is_interrupted_starts_nothing_any_more(
     worker = app.worker()
     await worker.__aenter__()
     await until(claimed)
-    stopping = asyncio.create_task(worker.__aexit__(None, None, None))
-    await asyncio.sleep(0)
-    stopping.cancel()
-    await asyncio.wait([stopping])
+    await interrupted_stop(worker)
     clock.advance(1)
     for _ in range(5):
         assert (await app.get(action.id)).state is State.running
     assert not ran
+
+
+async def test_nor_of_what_waits_for_a_slot(real_app: Duetime) -> None:
+    ran: list[Note] = []
+    waiting, going_on = asyncio.Event(), asyncio.Event()
+
+    @real_app.handler(kind="note")
+    async def note(payload: Note) -> None:
+        ran.append(payload)
+        if len(ran) == 200:
+            waiting.set()
+            await going_on.wait()
+
+    made = await real_app.schedule_many(real_app.request(Note(str(n))) for n in range(600))
+    worker = real_app.worker(concurrency=1)
+    await worker.__aenter__()
+    await asyncio.wait_for(waiting.wait(), 20)
+    await interrupted_stop(worker)
+    going_on.set()
+    for _ in range(5):
+        await real_app.get(made[0].id)
+    assert len(ran) == 200
+
+
+async def interrupted_stop(worker: Worker) -> None:
+    stopping = asyncio.create_task(worker.__aexit__(None, None, None))
+    await asyncio.sleep(0)
+    stopping.cancel()
+    await asyncio.wait([stopping])
 
 
 @pytest.mark.parametrize("fails", [RuntimeError("body"), KeyboardInterrupt()])

@@ -7,69 +7,83 @@ import pytest
 from duetime.model.clock import SECOND, SystemClock
 from duetime.worker.storetime import StoreTime
 
-HOUR = 3600 * SECOND
+NOON = 12 * 3600 * SECOND
 
 
-class Machine:
-    """A worker's monotonic clock, which counts since its machine was started."""
+class Worker:
+    """It asks a store what time it is. Both clocks, here in seconds since noon, go alike."""
 
     def __init__(self) -> None:
-        self.up = 100.0
+        self._gone = 0.0
+        self._set = 0.0
+        self._time = StoreTime(SystemClock(), lambda: self._gone)
+        self.hears(0.0)
 
-    def passes(self, seconds: float) -> None:
-        self.up += seconds
+    def hears(self, at: float, *, there: float = 0.0, back: float = 0.0) -> None:
+        """The question was on its way for so long, and the reply for so long."""
+        self._gone = at
+        told = NOON + round((at - back + self._set) * SECOND)
+        self._time.heard(told, at - there - back)
 
+    def store_is_set(self, by: float) -> None:
+        self._set += by
 
-@pytest.fixture
-def machine() -> Machine:
-    return Machine()
-
-
-@pytest.fixture
-def time(machine: Machine) -> StoreTime:
-    """It was noon at the store, when a prompt reply arrived."""
-    time = StoreTime(SystemClock(), lambda: machine.up)
-    time.heard(12 * HOUR)
-    return time
-
-
-def test_it_counts_on_from_a_reply(machine: Machine, time: StoreTime) -> None:
-    machine.passes(2.5)
-    assert time.now() == 12 * HOUR + 2.5 * SECOND
-    assert time.until(12 * HOUR + 3 * SECOND) == 0.5
+    def behind(self, at: float) -> float:
+        """By how many seconds it is behind the store's clock."""
+        self._gone = at
+        return round(at + self._set - (self._time.now() - NOON) / SECOND, 5)
 
 
-def test_a_slow_reply_after_a_prompt_one_does_not_put_it_back(
-    machine: Machine, time: StoreTime
-) -> None:
-    machine.passes(0.5)
-    time.heard(12 * HOUR + SECOND // 2 - 40_000)
-    assert time.now() == 12 * HOUR + SECOND // 2
+def test_it_counts_on_from_a_reply() -> None:
+    worker = Worker()
+    assert worker.behind(2.5) == 0
+    worker.hears(3, back=0.2)
+    assert worker.behind(3) == worker.behind(5) == 0.2
 
 
-def test_a_prompter_reply_puts_it_forward(machine: Machine, time: StoreTime) -> None:
-    machine.passes(0.5)
-    time.heard(12 * HOUR + SECOND // 2 + 40_000)
-    assert time.now() == 12 * HOUR + SECOND // 2 + 40_000
+def test_a_slow_reply_after_a_prompt_one_does_not_put_it_back() -> None:
+    worker = Worker()
+    worker.hears(0.9, back=0.5)
+    assert worker.behind(0.9) == 0
 
 
-def test_no_reply_is_believed_for_long(machine: Machine, time: StoreTime) -> None:
+def test_a_prompt_reply_after_a_slow_one_puts_it_forward() -> None:
+    worker = Worker()
+    worker.hears(2, back=0.5)
+    worker.hears(2.1, back=0.001)
+    assert worker.behind(2.2) == 0.001
+
+
+@pytest.mark.parametrize(("prompt", "behind"), [([], 0.04), ([0.9], 0), ([0.3, 0.6], 0.04)])
+def test_no_reply_is_believed_for_longer_than_a_second(prompt: list[float], behind: float) -> None:
     """The store's clock may go slower than ours, and early is worse than late."""
-    machine.passes(1.5)
-    time.heard(12 * HOUR + SECOND)
-    assert time.now() == 12 * HOUR + SECOND
+    worker = Worker()
+    for at in prompt:
+        worker.hears(at)
+    worker.hears(1.7, back=0.04)
+    assert worker.behind(1.7) == behind
 
 
-@pytest.mark.parametrize("step", [SECOND // 10, 2 * HOUR])
-def test_a_clock_that_was_set_back_is_believed_at_once(
-    machine: Machine, time: StoreTime, step: int
-) -> None:
-    machine.passes(0.5)
-    time.heard(12 * HOUR + SECOND // 2 - step)
-    assert time.now() == 12 * HOUR + SECOND // 2 - step
+@pytest.mark.parametrize("step", [0.003, 60, 7200])
+def test_a_clock_that_was_set_back_is_believed_as_soon_as_a_reply_shows_it(step: float) -> None:
+    worker = Worker()
+    worker.store_is_set(-step)
+    worker.hears(0.5, there=0.001, back=0.001)
+    assert worker.behind(0.6) == 0.001
 
 
-def test_one_that_was_set_forward_too(machine: Machine, time: StoreTime) -> None:
-    machine.passes(0.5)
-    time.heard(13 * HOUR)
-    assert time.now() == 13 * HOUR
+def test_a_question_that_was_slow_to_be_asked_shows_nothing() -> None:
+    """It may have been asked at once, and the reply be as late as we count."""
+    worker = Worker()
+    worker.store_is_set(-0.003)
+    worker.hears(0.5, there=0.004)
+    assert worker.behind(0.5) == -0.003
+    worker.hears(0.6, there=0.001)
+    assert worker.behind(0.6) == 0
+
+
+def test_a_clock_that_was_set_forward_is_believed_at_once() -> None:
+    worker = Worker()
+    worker.store_is_set(3600)
+    worker.hears(0.5, back=0.002)
+    assert worker.behind(0.5) == 0.002

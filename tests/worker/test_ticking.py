@@ -77,7 +77,7 @@ def ticker_of(store: Any, batch: int = 500) -> Ticker:
     telling: Any = SimpleNamespace(edit_jobs=lambda due, decide: decide)
     settings: Any = SimpleNamespace(app="shop", batch=batch, misfire_after=60.0)
     now = StoreTime(SystemClock(), time.monotonic)
-    now.heard(at(10))
+    now.heard(at(10), time.monotonic())
     return Ticker(store, telling, now, settings, TimeOrderedIds(), lambda changes: None)
 
 

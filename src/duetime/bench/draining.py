@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 
 from duetime.app import Duetime
@@ -31,15 +31,12 @@ async def drain(
 
 
 async def bulk(app: Duetime, payloads: Iterable[object], at: datetime | None = None) -> float:
-    """Schedule them by the thousand, due now if not said otherwise; return how many seconds it
-    took."""
-    # This makes the tables, too, which is no part of it.
-    ahead = timedelta(seconds=(await app.stats()).clock_offset)
-    due = at or app.clock.now() + ahead
+    """Schedule them by the thousand; return how many seconds it took."""
+    await app.find(limit=1)  # makes the tables, which is no part of it
     waiting = iter(payloads)
     began = time.perf_counter()
     while batch := list(islice(waiting, BATCH)):
-        await app.schedule_many((one, due) for one in batch)
+        await app.schedule_many(app.request(one, at=at) for one in batch)
     return time.perf_counter() - began
 
 

@@ -15,7 +15,7 @@ from duetime.bench.figures import Figure, shown
 from duetime.bench.measures import MEASURES, measure
 from duetime.cli.documents import emit
 from duetime.cli.opening import refuse_memory
-from duetime.cli.options import Json, Url
+from duetime.cli.options import Json
 from duetime.cli.tables import make_console
 from duetime.errors import did_you_mean
 from duetime.store.sql.remedy import masked
@@ -24,7 +24,9 @@ Figures = Mapping[str, Sequence[Figure]]
 
 
 def bench(
-    url: Url = None,
+    url: Annotated[
+        str | None, typer.Option(help="The database; default: DUETIME_URL or TOML.")
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help=f"One of {', '.join(MEASURES)}. Repeatable."),
@@ -56,7 +58,8 @@ def bench(
 def known(names: Sequence[str]) -> Sequence[str]:
     for name in names:
         if name not in MEASURES:
-            raise typer.BadParameter(f"no measure {name!r}{did_you_mean(name, MEASURES)}")
+            hint = did_you_mean(name, MEASURES) or f"; there are {', '.join(MEASURES)}"
+            raise typer.BadParameter(f"no measure {name!r}{hint}")
     return list(dict.fromkeys(names))
 
 

@@ -207,7 +207,7 @@ class Testing:
 
         claims = claimed.claims
         time = StoreTime(app.clock, monotonic)
-        time.heard(claimed.now)
+        time.heard(claimed.now, monotonic())
         threads = Threads("duetime-testing")
         runner = Runner(
             app.parts,

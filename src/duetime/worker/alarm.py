@@ -29,9 +29,12 @@ class Alarm(Protocol):
 
 def alarm(ring: Callable[[], None]) -> Alarm:
     """The finest that can be had, for the loop that runs."""
-    libc = _libc()
-    timer = None if libc is None else _timer(libc)
-    return LoopAlarm(ring) if timer is None else FineAlarm(ring, timer, libc)
+    try:
+        return FineAlarm(ring)
+    except (ImportError, AttributeError, OSError, NotImplementedError):
+        # Python was built without ctypes, its library has no timers, the system has none left, or
+        # the loop waits for nothing but its own.
+        return LoopAlarm(ring)
 
 
 class LoopAlarm:
@@ -53,39 +56,44 @@ class LoopAlarm:
 class FineAlarm:
     """By a timer of the system."""
 
-    def __init__(self, ring: Callable[[], None], timer: FileIO, libc: Any) -> None:
+    def __init__(self, ring: Callable[[], None]) -> None:
         self._ring = ring
-        self._timer = timer
-        self._libc = libc
+        self._libc = _libc()
+        self._timer = _timer(self._libc)
         self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(timer, self._rang)
+        try:
+            self._loop.add_reader(self._timer, self._rang)
+        except BaseException:
+            self._timer.close()
+            raise
 
     def set(self, seconds: float) -> None:
-        # No time at all would stop it.
-        after = divmod(max(int(seconds * NANOS), 1), NANOS)
-        self._libc.timerfd_settime(self._timer.fileno(), 0, pack("4l", 0, 0, *after), None)
+        if not self._timer.closed:
+            # No time at all would stop it.
+            after = divmod(max(int(seconds * NANOS), 1), NANOS)
+            self._libc.timerfd_settime(self._timer.fileno(), 0, pack("4l", 0, 0, *after), None)
 
     def _rang(self) -> None:
         self._timer.read(8)  # so that the loop is told once
         self._ring()
 
     def close(self) -> None:
-        self._loop.remove_reader(self._timer)
-        self._timer.close()
+        if not self._timer.closed:
+            self._loop.remove_reader(self._timer)
+            self._timer.close()
 
 
-def _timer(libc: Any) -> FileIO | None:
-    """None where there is none left."""
-    descriptor = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
-    return FileIO(descriptor) if descriptor >= 0 else None
-
-
-def _libc() -> Any | None:
-    """None where it has no such timers. Python has functions for them since 3.13."""
+def _libc() -> Any:
+    """Python has functions of its own for these timers, but only since 3.13."""
     if sys.platform != "linux" or calcsize("l") != 8:
-        return None
-    try:
-        import ctypes
-    except ImportError:  # this Python was built without
-        return None
+        raise NotImplementedError("a timer's times are four numbers of 8 bytes, on Linux")
+    import ctypes
+
     return ctypes.CDLL(None)
+
+
+def _timer(libc: Any) -> FileIO:
+    descriptor = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+    if descriptor < 0:
+        raise OSError("the system has no timer for us")
+    return FileIO(descriptor)

@@ -247,7 +247,7 @@ class Claimer:
         sent = self._time.monotonic()
         self._cursors.sent()
         claimed = await self._store.perform(self._store.claim(order))
-        self._time.heard(claimed.now)
+        self._time.heard(claimed.now, sent)
         if not apart:
             self._cursors.advance(claimed)  # else those that were left out stand before these
         self._take(pool, claimed, sent)

@@ -21,14 +21,13 @@ LONGEST_WAIT = 60.0
 class Starter:
     """Keeps what was claimed before its time, and starts each at its time.
 
-    `alarm` calls `due`; a worker that starts sets it up.
+    Between `open` and `close`.
     """
-
-    alarm: Alarm
 
     def __init__(
         self,
         time: StoreTime,
+        alarm: Callable[[Callable[[], None]], Alarm],
         holdings: Holdings,
         run: Callable[[Held], Coroutine[Any, Any, None]],
         freed: Callable[[], None],
@@ -36,6 +35,7 @@ class Starter:
         give_back: Callable[[Held], None],
     ) -> None:
         self._time = time
+        self._make_alarm = alarm
         self._holdings = holdings
         self._run = run
         self._freed = freed
@@ -44,6 +44,14 @@ class Starter:
         self._early: list[tuple[int, int, Held]] = []
         self._doubtful: list[Held] = []
         self._order = itertools.count()
+
+    def open(self) -> None:
+        self._alarm = self._make_alarm(self.due)
+
+    def close(self, pools: Sequence[Pool]) -> None:
+        """Start nothing more."""
+        self.unstarted(pools)
+        self._alarm.close()
 
     def take(self, pool: Pool, claimed: Sequence[Held]) -> None:
         """Start fresh claims of one pool now, or each when it is due."""
@@ -105,22 +113,16 @@ class Starter:
             self._fill(held.pool)
         self._freed()
 
-    def unstarted(self, pools: list[Pool]) -> list[Held]:
+    def unstarted(self, pools: Sequence[Pool]) -> list[Held]:
         """Take away all that was claimed and not started."""
         waiting = [held for _, _, held in self._early] + self._doubtful
         self._early.clear()
         self._doubtful.clear()
-        self._arm()
         for pool in pools:
             waiting += pool.ready
             pool.ready.clear()
             pool.early = pool.doubtful = 0
         return waiting
-
-    def close(self) -> None:
-        """Start nothing more."""
-        self._early.clear()
-        self.alarm.close()
 
     def _ready(self, held: Held) -> None:
         held.pool.ready.append(held)
@@ -155,4 +157,4 @@ class Starter:
     def _arm(self) -> None:
         """Without anything to start it may ring in vain."""
         if self._early:
-            self.alarm.set(min(max(self._time.until(self._early[0][0]), 0.0), LONGEST_WAIT))
+            self._alarm.set(min(max(self._time.until(self._early[0][0]), 0.0), LONGEST_WAIT))

@@ -6,18 +6,16 @@ from collections.abc import Callable
 
 from duetime.model.clock import Clock, SettableClock, to_micros
 
-# For so many seconds the promptest reply is believed; no longer, since clocks drift apart.
-PROMPTEST_OF = 1.0
-# Microseconds. A clock that is so much behind was set back; by less, clocks are slewed.
-SET_BACK = 100_000
+# For so many seconds a reply is believed; no longer, since clocks drift apart.
+BELIEVED = 1.0
 
 
 class StoreTime:
     """Counts on from the store's clock, read in a reply, on the monotonic clock.
 
     The reply took time to arrive, so this runs behind the store, never ahead of it: an
-    error makes work late, never early. The reply that took the least is believed until another
-    is as prompt. This machine's own clock counts for nothing.
+    error makes work late, never early. One that took less to arrive than another is believed
+    instead of it. This machine's own clock counts for nothing.
     """
 
     def __init__(self, clock: Clock, monotonic: Callable[[], float]) -> None:
@@ -26,10 +24,13 @@ class StoreTime:
         self._heard = 0
         self._at = monotonic()
 
-    def heard(self, now: int) -> None:
-        """A reply arrived that told the store's clock."""
-        if not 0 < self.now() - now < SET_BACK or self.monotonic() - self._at > PROMPTEST_OF:
-            self._heard, self._at = now, self.monotonic()
+    def heard(self, now: int, asked: float) -> None:
+        """A reply arrived that told the store's clock, to what was asked then. It may be behind
+        what we count by what it took, and tells nothing new; if by more, the clock was set back."""
+        at = self.monotonic()
+        stale = 0 < self.now() - now <= (at - asked) * 1_000_000
+        if not stale or at - self._at > BELIEVED:
+            self._heard, self._at = now, at
 
     def now(self) -> int:
         if self._fake is not None:

@@ -153,7 +153,7 @@ class Sweeper:
         asked, self._wanted, self._asked = self._asked, False, False
         self._claimer().looking()
         swept = await self._perform(flow, sent)
-        self._time.heard(swept.now)
+        self._time.heard(swept.now, sent)
         self._plan_next(sent, sweeping, whole)
         self._claimer().looked(swept.lanes, swept.now)
         self._ended(Completed(set(), set(swept.parents)))

@@ -95,11 +95,12 @@ class Ticker:
             self._heard = []
         left = len(self._left)
         due = Due(self._app, self._batch, frozenset(self._left))
+        sent = self._time.monotonic()
         edited = await self._look(due)
         self._more = _is_late(edited) and len(edited.changes) == due.limit
         if self._more:
             self.beside.wake()
-        self._time.heard(edited.now)
+        self._time.heard(edited.now, sent)
         known = [tick for tick in (edited.next_tick, *self._heard) if tick is not None]
         self.next_tick = min(known, default=None)
         self._left |= edited.unread

@@ -71,7 +71,6 @@ class Worker:
         self._heartbeat = ports.heartbeat(
             self._store, Renewal(self._holdings, self._time, settings.lease, self._renewed)
         )
-        self._alarm = ports.alarm
         self._companions = companions
         self._stack = AsyncExitStack()
         self._tasks: dict[Service, asyncio.Task[None]] = {}
@@ -108,6 +107,7 @@ class Worker:
         )
         self._starter = Starter(
             time,
+            ports.alarm,
             held,
             runner.run,
             lambda: self._claimer.slot_freed(),
@@ -239,9 +239,10 @@ class Worker:
             for companion in self._companions:
                 await companion.start()
                 stack.push_async_callback(companion.stop)
+            self._starter.open()
+            stack.callback(self._starter.close, self._pools)
+            self._heartbeat.start()
             self._stack = stack.pop_all()
-        self._starter.alarm = self._alarm(self._starter.due)
-        self._heartbeat.start()
         parts = (self._sweeper, self._claimer, self._completer, self._pruner, self._chainer)
         services = [part.service for part in (*parts, self._ticker, self._seeder)]
         services += [self._completer.beside, self._ticker.beside]
@@ -281,7 +282,7 @@ class Worker:
             # Also if stopping was interrupted: nobody would record what is renewed for ever, or
             # started now.
             self._heartbeat.halt()
-            self._starter.close()
+            self._starter.close(self._pools)
 
     async def _stop(self) -> None:
         running = sum(pool.running for pool in self._pools)

@@ -9,6 +9,7 @@ may have ideas of its own about bytes.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from struct import pack
 from typing import Any
@@ -21,7 +22,8 @@ BETWEEN = "\x1f"
 
 
 class Binary(bytes):
-    """An array in the server's own form. Drivers know it by its class."""
+    """An array in the server's own form. Drivers know it by its class, and the server by the
+    numbers that it has for the array and for what it is one of."""
 
 
 class Uuids(Binary):
@@ -45,7 +47,7 @@ def written(values: Sequence[Any], type_: str, *, foreign: bool) -> str | Binary
     if type_ == "json":
         return _joined(values)
     binary = None if foreign or type_ not in BINARY else BINARY[type_](values)
-    return f"{{{TEXTS[type_](values)}}}" if binary is None else binary
+    return f"{{{WRITERS[type_](values)}}}" if binary is None else binary
 
 
 def _joined(values: Sequence[str]) -> str:
@@ -73,7 +75,10 @@ def _binary_bigints(values: Sequence[int | None]) -> Bigints | None:
         return None
     cells: list[int | None] = [8] * (2 * len(values))
     cells[1::2] = values
-    return Bigints(_header(Bigints.of, len(values)) + pack("!" + "iq" * len(values), *cells))
+    try:
+        return Bigints(_header(Bigints.of, len(values)) + pack("!" + "iq" * len(values), *cells))
+    except struct.error:
+        return None  # too large: the server says so of what it reads
 
 
 def _header(of: int, count: int) -> bytes:
@@ -116,7 +121,7 @@ def _escaped(value: str) -> str:
     return value
 
 
-TEXTS: Mapping[str, Callable[[Sequence[Any]], str]] = {
+WRITERS: Mapping[str, Callable[[Sequence[Any]], str]] = {
     "uuid": _uuids,
     "bigint": _numbers,
     "integer": _numbers,

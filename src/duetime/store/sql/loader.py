@@ -51,7 +51,7 @@ PARAM_TYPES: Mapping[str, str] = {
     ),
     **dict.fromkeys(("priority", "version", "pid", "concurrency"), "integer"),
     "rescuing": "boolean",
-    **{f"all_{name}": type_ for name, type_ in COLUMN_TYPES.items()},
+    **{f"all_{name}": type_ for name, type_ in COLUMN_TYPES.items() if type_ != "json"},
 }
 
 # Other drivers, or their users, may have ideas of their own about these; all agree on text.

@@ -17,6 +17,7 @@ from duetime.errors import InvalidArgument
 from duetime.model.column import is_empty
 from duetime.model.name import UNSTORABLE, is_storable
 from duetime.store.sql import arrays, cells
+from duetime.store.sql.arrays import Binary
 
 # What stands in each column; in the others it is text.
 COLUMN_TYPES: Mapping[str, str] = {
@@ -26,6 +27,7 @@ COLUMN_TYPES: Mapping[str, str] = {
     ),
     **dict.fromkeys(("version", "refund"), "integer"),
     **dict.fromkeys(("priority", "lost"), "smallint"),
+    # What JSON is made of; it is stored as text.
     "payload": "json",
 }
 
@@ -74,7 +76,7 @@ class Table:
             refuse([{name: column}])
         return column
 
-    def _array(self, name: str, values: Sequence[Any], foreign: bool) -> object:
+    def _array(self, name: str, values: Sequence[Any], foreign: bool) -> str | Binary:
         column = arrays.written(values, type_of(name), foreign=foreign)
         if isinstance(column, str) and not is_storable(column):
             refuse([{name: value} for value in values])
