@@ -131,6 +131,5 @@ FINISHED = Trial(
         Goal("claim at most 1.1 x", ("duetime", "claim x"), 1.1, most=True),
         Goal("completion at most 1.1 x", ("duetime", "complete x"), 1.1, most=True),
     ],
-    rounds=1,
 )
 TRIALS = [FUTURE, FINISHED]
