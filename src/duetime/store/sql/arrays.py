@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from struct import pack
 from typing import Any
 from uuid import UUID
 
@@ -65,7 +64,7 @@ def _binary_uuids(values: Sequence[UUID | None]) -> Uuids | None:
     numbers = numbers_of(values)
     if None in numbers:
         return None
-    width = pack("!i", 16)
+    width = struct.pack("!i", 16)
     cells = width.join([one.to_bytes(16) for one in numbers if one is not None])
     return Uuids(_header(Uuids.of, len(numbers)) + width + cells)
 
@@ -76,14 +75,16 @@ def _binary_bigints(values: Sequence[int | None]) -> Bigints | None:
     cells: list[int | None] = [8] * (2 * len(values))
     cells[1::2] = values
     try:
-        return Bigints(_header(Bigints.of, len(values)) + pack("!" + "iq" * len(values), *cells))
+        return Bigints(
+            _header(Bigints.of, len(values)) + struct.pack("!" + "iq" * len(values), *cells)
+        )
     except struct.error:
         return None  # too large: the server says so of what it reads
 
 
 def _header(of: int, count: int) -> bytes:
     """One dimension, no NULL, of that type, so many, counted from one."""
-    return pack("!5i", 1, 0, of, count, 1)
+    return struct.pack("!5i", 1, 0, of, count, 1)
 
 
 BINARY: Mapping[str, Callable[[Sequence[Any]], Binary | None]] = {

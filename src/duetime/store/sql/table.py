@@ -27,7 +27,7 @@ COLUMN_TYPES: Mapping[str, str] = {
     ),
     **dict.fromkeys(("version", "refund"), "integer"),
     **dict.fromkeys(("priority", "lost"), "smallint"),
-    # What JSON is made of; it is stored as text.
+    # Stored as text, and sent as only JSON can be: see `arrays.py`.
     "payload": "json",
 }
 
