@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from duetime.model.action import Record
-from duetime.model.chain import SYSTEM
 from duetime.model.claim import Claim
 from duetime.model.clock import from_micros, maybe_from_micros
 from duetime.model.ending import Finish
 from duetime.model.job import JobRecord
 from duetime.model.state import State
+from duetime.model.tenant import SYSTEM
 
 log = logging.getLogger("duetime.events")
 

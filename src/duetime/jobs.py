@@ -23,7 +23,6 @@ from duetime.job_arguments import (
 )
 from duetime.model.action import Action, Page, Record
 from duetime.model.backfill import missed
-from duetime.model.chain import SYSTEM
 from duetime.model.clock import from_micros, to_micros
 from duetime.model.count import check_count
 from duetime.model.duration import instant
@@ -46,7 +45,7 @@ from duetime.model.lane import Priority
 from duetime.model.misfire import Misfire
 from duetime.model.name import check_name, check_optional
 from duetime.model.occurrence import Occurrence, as_occurrence, happened
-from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope, current_tenant
+from duetime.model.tenant import AMBIENT, ANY, SYSTEM, Ambient, Scope, current_tenant
 from duetime.model.tick import ticked
 from duetime.plan import Plan
 from duetime.store.cascade import Cascade, cascade

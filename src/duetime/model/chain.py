@@ -10,6 +10,7 @@ from uuid import UUID
 from duetime.model.action import Record
 from duetime.model.move import cancelled
 from duetime.model.state import FINISHED, State
+from duetime.model.tenant import SYSTEM
 
 # How a parent must end for a child to run. `finished` is any end, a cancelled parent's too.
 On = Literal["succeeded", "failed", "finished"]
@@ -19,7 +20,6 @@ _MET_BY: Mapping[str, frozenset[State]] = {
     "failed": frozenset({State.failed}),
     "finished": FINISHED,
 }
-SYSTEM = "system"
 CIRCLE = "that one waits for the action to be replaced: neither would ever run"
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from duetime.errors import ConfigError, DuetimeError, InvalidRecurrence, JobNotFound, StaleVersion
-from duetime.model.chain import SYSTEM
 from duetime.model.clock import from_micros, maybe_micros
 from duetime.model.ending import Finish
 from duetime.model.ids import NewId
@@ -15,7 +14,7 @@ from duetime.model.job import Definition, JobRecord, Overlap, rule_in, rule_of
 from duetime.model.job_change import Change, Found, JobEnd
 from duetime.model.occurrence import occurrence, skipped
 from duetime.model.state import State
-from duetime.model.tenant import Scope, sees
+from duetime.model.tenant import SYSTEM, Scope, sees
 
 # How ticks that have come are dealt with: whatever is edited, none of them may be forgotten.
 Tick = Callable[[Found], Change | None]

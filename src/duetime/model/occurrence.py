@@ -9,12 +9,12 @@ from uuid import UUID
 
 from duetime.model.action import NewAction, Record
 from duetime.model.born import born
-from duetime.model.chain import SYSTEM
 from duetime.model.clock import maybe_from_micros
 from duetime.model.job import JobRecord, Overlap
 from duetime.model.job_change import NewOccurrence, Unfinished, last_of
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
+from duetime.model.tenant import SYSTEM
 
 
 def occurrence(

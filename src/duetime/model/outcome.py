@@ -82,11 +82,12 @@ def decide(
 ) -> Ending:
     """The ending that `end` means for this claim. `chance` in [0, 1) is the jitter's dice;
     `asked_by` is who asked the handler to stop, if anybody did."""
+    if isinstance(end, Returned):
+        # As nearly every run ends: to find that out by matching takes ten times as long.
+        if isinstance(end.value, WISHES):
+            return _asked(claim, end.value, started_at, asked_by or claim.by)
+        return _succeeded(claim, end.value, started_at, max_result)
     match end:
-        case Returned(value):
-            if isinstance(value, WISHES):
-                return _asked(claim, value, started_at, asked_by or claim.by)
-            return _succeeded(claim, value, started_at, max_result)
         case Raised(Snooze() | Cancel() | Fail() as error):
             return _asked(claim, error, started_at, asked_by or claim.by)
         case Undecodable(error):
@@ -170,16 +171,25 @@ def _succeeded(claim: Claim, value: object, started_at: int | None, max_result: 
     if size > max_result:
         reason = f"its result has {size:,} bytes of JSON, {max_result:,} are allowed"
         return _failed(claim, reason, started_at)
+    # By their places, which takes half as long as by their names.
+    no_error = no_canceller = None
     return Finish(
-        id=claim.id,
-        token=claim.token,
-        state=State.succeeded,
-        outcome=Outcome.succeeded,
-        result=result,
-        started_at=started_at,
-        job=claim.job,
-        triggered_by=claim.triggered_by,
+        claim.id,
+        claim.token,
+        _STATE,
+        _OUTCOME,
+        result,
+        no_error,
+        started_at,
+        no_canceller,
+        0,
+        claim.job,
+        claim.triggered_by,
     )
+
+
+# To ask an enum for one of its members takes longer than to ask a module.
+_STATE, _OUTCOME = State.succeeded, Outcome.succeeded
 
 
 def _retried(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError, InvalidPayload, UnknownKind
 from duetime.model.action import Action, Record, as_action
-from duetime.model.column import each
+from duetime.model.column import Repeated, is_alike
 from duetime.model.mending import mending
 from duetime.model.misfit import reason
 from duetime.model.name import check_name
@@ -170,14 +170,18 @@ class Payloads:
         self, payloads: Sequence[object], limit: int
     ) -> tuple[Sequence[PayloadType], Sequence[str]]:
         """Validate and write payloads. What cannot be read back is refused here, not at T."""
-        samples = {type(payload): payload for payload in payloads}
+        types = [*map(type, payloads)]
+        if is_alike(types):
+            entry = self.of(payloads[0])
+            return Repeated(entry, len(payloads)), self._written(entry, payloads, limit)
+        samples = dict(zip(types, payloads, strict=True))
         known = {type_: self.of(payload) for type_, payload in samples.items()}
-        entries = each(known.__getitem__, [type(payload) for payload in payloads])
+        entries = [known[type_] for type_ in types]
         texts = {
             type_: iter(self._written(entry, [x for x in payloads if type(x) is type_], limit))
             for type_, entry in known.items()
         }
-        return entries, [next(texts[type(payload)]) for payload in payloads]
+        return entries, [next(texts[type_]) for type_ in types]
 
     def _written(self, entry: PayloadType, payloads: Sequence[object], limit: int) -> list[str]:
         if entry.type not in self._of_many:

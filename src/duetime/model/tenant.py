@@ -38,8 +38,11 @@ def sees(scope: Scope, tenant: str | None) -> bool:
     return scope is ANY or scope == tenant
 
 
+# Who acts where nobody is named.
+SYSTEM = "system"
+
 _tenant: ContextVar[str | None] = ContextVar("duetime_tenant", default=None)
-_by: ContextVar[str] = ContextVar("duetime_by", default="system")
+_by: ContextVar[str] = ContextVar("duetime_by", default=SYSTEM)
 
 
 def current_tenant() -> str | None:
@@ -71,6 +74,9 @@ def acting(*, tenant: str | Ambient | None = AMBIENT, by: str | None = None) -> 
 
 
 def enter(tenant: str | None, by: str) -> None:
-    """Make them current for the rest of this context: a run has one of its own."""
-    _tenant.set(tenant)
-    _by.set(by)
+    """Make them current for the rest of this context, which is new: a run has one of its own. So
+    what is current where nobody said anything is already."""
+    if tenant is not None:
+        _tenant.set(tenant)
+    if by != SYSTEM:
+        _by.set(by)

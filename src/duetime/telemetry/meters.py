@@ -53,8 +53,8 @@ class Meters:
 
     def ran(self, kind: str, tenant: str | None, *, late: float, took: float) -> None:
         tags = _tags(kind, tenant)
-        self._lateness.record(max(late, 0.0), tags)
-        self._duration.record(max(took, 0.0), tags)
+        self._lateness.record(late if late > 0.0 else 0.0, tags)
+        self._duration.record(took if took > 0.0 else 0.0, tags)
 
 
 @lru_cache(maxsize=4096)

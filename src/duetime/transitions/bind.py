@@ -13,8 +13,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import SingletonThreadPool, StaticPool
 
 from duetime.errors import ConfigError, shown
-from duetime.model.chain import SYSTEM
-from duetime.model.tenant import acting
+from duetime.model.tenant import SYSTEM, acting
 from duetime.transitions.committing import hear_commits
 from duetime.transitions.forgetting import SWEEPS
 

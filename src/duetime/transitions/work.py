@@ -12,8 +12,8 @@ from sqlalchemy import CursorResult, Executable
 from sqlalchemy.orm import Session
 
 from duetime.events import TransitionApplied
-from duetime.model.chain import SYSTEM
 from duetime.model.retry import Retry
+from duetime.model.tenant import SYSTEM
 from duetime.model.transition import RowError
 from duetime.transitions.instant import as_utc
 from duetime.transitions.statements import Statements

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from duetime.errors import InvalidArgument, InvalidPayload, LeaseLost
@@ -21,7 +21,7 @@ log = logging.getLogger("duetime.worker")
 
 GATHER = 0.02
 
-Sort = Callable[[Held], bool]
+Sort = Callable[[Iterable[Held]], Iterator[Held]]
 
 
 class Completer:
@@ -81,7 +81,7 @@ class Completer:
     async def _step_beside(self) -> float:
         if len(self._waiting) < self._batch or not self._sent:
             return NO_HURRY
-        return 0.0 if await self._send_next(_is_plain) else NO_HURRY
+        return 0.0 if await self._send_next(_plain) else NO_HURRY
 
     async def _gather(self) -> None:
         """Wait a moment for company, one statement for many endings; but not if nothing
@@ -98,32 +98,31 @@ class Completer:
     async def flush(self) -> None:
         """Record everything that waits now."""
         for sort in SORTS:
-            for _ in range(0, sum(map(sort, self._waiting)), self._most(sort)):
+            for _ in range(0, len([*sort(self._waiting)]), self._most(sort)):
                 await self._send_next(sort)
 
     def _most(self, sort: Sort) -> int:
         """A lost one goes alone: what became of its action since may be among the others."""
-        return 1 if sort is _is_lost else self._batch
+        return 1 if sort is _lost else self._batch
 
     async def _send_next(self, sort: Sort) -> bool:
         """Whether there was any."""
-        batch = list(islice(filter(sort, self._waiting), self._most(sort)))
+        batch = list(islice(sort(self._waiting), self._most(sort)))
         if not batch:
             return False
         for held in batch:
             self._sent[held] = self._waiting.pop(held)
         try:
             await self._send(batch)
-        finally:
+        except BaseException:
             self._take_back(batch)
+            raise
         return True
 
     def _take_back(self, batch: Sequence[Held]) -> None:
         """What has no answer is sent again: nobody but us knows of it."""
-        unanswered = {held: self._sent.pop(held) for held in batch if held in self._sent}
-        if unanswered:
-            self._waiting |= unanswered
-            self.service.wake()
+        self._waiting |= {held: self._sent.pop(held) for held in batch if held in self._sent}
+        self.service.wake()
 
     async def _send(self, batch: list[Held]) -> None:
         try:
@@ -193,19 +192,19 @@ class Completer:
             log.warning("%s", LeaseLost(held.claim.id))
 
 
-def _is_lost(held: Held) -> bool:
-    return held.lost
+def _lost(waiting: Iterable[Held]) -> Iterator[Held]:
+    return (held for held in waiting if held.lost)
 
 
-def _is_plain(held: Held) -> bool:
-    return not held.lost and held.claim.job is None
+def _plain(waiting: Iterable[Held]) -> Iterator[Held]:
+    return (held for held in waiting if not held.lost and held.claim.job is None)
 
 
-def _is_of_job(held: Held) -> bool:
+def _of_jobs(waiting: Iterable[Held]) -> Iterator[Held]:
     """These may have to wait for a job that somebody holds: nobody else shall."""
-    return not held.lost and held.claim.job is not None
+    return (held for held in waiting if not held.lost and held.claim.job is not None)
 
 
 # At most one ending for an action in each batch: a worker that stood still for a lease may hold
 # the old and the new run of it, and has lost the old one.
-SORTS: Sequence[Sort] = (_is_lost, _is_plain, _is_of_job)
+SORTS: Sequence[Sort] = (_lost, _plain, _of_jobs)

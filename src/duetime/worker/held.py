@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from duetime.worker.slots import Pool
 
 
-class Held:
-    """One claim on its way through this worker."""
+class Held(Stop):
+    """One claim on its way through this worker, which may be asked to stop."""
 
     __slots__ = (
         "claim",
@@ -25,7 +25,6 @@ class Held:
         "pool",
         "renew_until",
         "started_at",
-        "stop",
         "task",
     )
 
@@ -37,12 +36,13 @@ class Held:
         self.lost = False
         self.started_at: int | None = None
         self.ended_at: int | None = None
-        self.stop = Stop()
         self.task: Task[None] | None = None
+        self.asked = False
+        self.asked_by: str | None = None
 
     def give_up(self) -> None:
         """It is no longer ours: never started from here on, and asked to stop if it runs."""
-        self.lost = self.stop.asked = True
+        self.lost = self.asked = True
 
 
 class Holdings:

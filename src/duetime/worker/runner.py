@@ -98,7 +98,7 @@ class Runner:
             chance=self._dice(),
             started_at=held.started_at,
             max_result=self._settings.max_result,
-            asked_by=held.stop.by,
+            asked_by=held.asked_by,
         )
         if not isinstance(end, Returned):
             _log_failure(held.claim, end, ending)
@@ -154,7 +154,7 @@ class Runner:
                 watch = Watch(lambda: self._begin_time(held, handler))
                 call = self._threads.run(lambda: drive(steps(here, watch.over)))
                 return cast("End | Recorded", await watch.until(call))
-            whole = steps(self._threads.run, lambda call: self._timed(held, handler, call))
+            whole = steps(self._threads.run, lambda call: self._within(held, handler, call))
             return await (self._whole(whole) if handler.in_thread else whole)
 
         return await (self._in_turn(held, run) if opener.one_at_a_time else run())
@@ -182,9 +182,7 @@ class Runner:
         return asyncio.shield(task)
 
     def _call(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
-        return self._timed(held, handler, self._inject(held, handler, payload))
-
-    def _timed(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Awaitable[Any]:
+        call = self._inject(held, handler, payload)
         return call if handler.timeout is None else self._within(held, handler, call)
 
     async def _within(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Any:
@@ -206,7 +204,7 @@ class Runner:
             return None
         held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
         interrupts = not handler.in_thread
-        return self._deadlines.begin(held.stop, handler.timeout, interrupts=interrupts)
+        return self._deadlines.begin(held, handler.timeout, interrupts=interrupts)
 
     def _inject(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
         """Make the dependencies, call, close. Where nothing needs the loop, all of it in one
@@ -216,7 +214,8 @@ class Runner:
             return self._threads.run(lambda: drive(self._inject_with(here, held, handler, payload)))
         if not node.sources:
             # Nothing to make or close: the most common handler, at a third of the cost.
-            return cast("Awaitable[Any]", node.function(*handler.arguments(payload)))
+            plain = node.function(payload) if handler.takes_payload else node.function()
+            return cast("Awaitable[Any]", plain)
         return self._inject_with(self._threads.run, held, handler, payload)
 
     async def _inject_with(
@@ -240,7 +239,7 @@ class Runner:
             job=claim.job,
             tick=maybe_from_micros(claim.tick),
             triggered_by=claim.triggered_by,
-            stop=held.stop,
+            stop=held,
             note=lambda value: self._note(held, value, handler),
             note_blocking=lambda value: self._note_blocking(held, value, handler),
             ask_parent=lambda: self._parent(claim),
@@ -304,7 +303,7 @@ def _is_running() -> bool:
 def _is_ours(held: Held) -> bool:
     """Whether the worker cancelled the task; a handler may also raise CancelledError."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0 and held.stop.asked
+    return task is not None and task.cancelling() > 0 and held.asked
 
 
 def _log_failure(claim: Claim, end: End, ending: Ending) -> None:

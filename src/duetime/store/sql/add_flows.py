@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, cast
 from uuid import UUID
@@ -68,15 +68,14 @@ class AddFlows(Store, ABC):
         finished, as far as one statement can tell."""
         if len(new) < MANY:
             found = yield _add_new(new)
-            births = Births(new, cast("Any", found)[0][2])
+            births = Births(new, cast("Any", found)[0][1])
         else:
             # All are of one instant, whenever their part is sent.
             births = Births(new, (yield from clock()))
             found = yield Series(_by_the_part(new, births), kept=len(new) > PART)
-        told: list[tuple[int, str, int]] = cast("Any", found)
-        if sum(count for count, *_ in told) < len(new):
-            stored = set(chain(*map(_ids_stored, _parts(new), told)))
-            births = Births(new.among(stored), births.created_at)
+        finished = set(chain(*(rows.ids(some) for some, _ in cast("Any", found))))
+        if finished:
+            births = Births(new.without(finished), births.created_at)
         return (yield from _woken(births))
 
 
@@ -97,13 +96,8 @@ def _by_the_part(new: NewActions, births: Births) -> Iterator[Statement]:
         births.show(shown)
 
 
-def _ids_stored(part: NewActions, told: tuple[int, str, int]) -> Iterable[UUID]:
-    count, some, _ = told
-    return part.columns["id"] if count == len(part) else rows.ids(some)
-
-
 def _add_new(new: NewActions, now: int | None = None) -> Statement:
-    params = {"rows": rows.new_rows(new), "limit": len(new), **rows.between(new)}
+    params = {"rows": rows.new_rows(new), **rows.between(new)}
     return Statement("add_new", params if now is None else params | {"now": now})
 
 

@@ -62,7 +62,8 @@ def _joined(values: Sequence[str]) -> str:
 
 def _binary_uuids(values: Sequence[UUID | None]) -> Uuids | None:
     numbers = numbers_of(values)
-    if None in numbers:
+    # To look for it in a range takes as long as to write all of it.
+    if not isinstance(numbers, range) and None in numbers:
         return None
     width = struct.pack("!i", 16)
     cells = width.join([one.to_bytes(16) for one in numbers if one is not None])

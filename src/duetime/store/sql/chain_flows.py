@@ -9,9 +9,10 @@ from uuid import UUID
 
 from duetime.errors import ActionNotFound, InvalidArgument
 from duetime.model.action import NewAction, Record
-from duetime.model.chain import CIRCLE, SYSTEM, End, settled
+from duetime.model.chain import CIRCLE, End, settled
 from duetime.model.move import home_of
 from duetime.model.state import State
+from duetime.model.tenant import SYSTEM
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Row, Statement, Steps, flow
 from duetime.store.sql import rows

@@ -1,6 +1,8 @@
 -- Move ended actions to history if the token is the stored one. Tells how many were moved, which
 -- ones if not all of :limit, and for which of them children wait: asked of each only if children
--- wait for any of these or their neighbours. Indexes: primary key of actions, actions_after.
+-- wait for any of these or their neighbours. It tells so of those that were deleted, since all of
+-- these are inserted: to hear of each insert, too, takes a tenth of the time. Indexes: primary key
+-- of actions, actions_after.
 WITH ended AS (
     DELETE FROM duetime_actions AS a
     USING {{endings}}
@@ -10,7 +12,7 @@ WITH ended AS (
     RETURNING a.*, e.*
 ),
 moved AS (
-    INSERT INTO duetime_history AS h (
+    INSERT INTO duetime_history (
         {{carried}},
         base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
         losses, started_at, state, outcome, result, error, cancelled_by, finished_at
@@ -21,7 +23,6 @@ moved AS (
         losses + ending_lost, coalesce(ending_started_at, started_at), ending_state,
         ending_outcome, ending_result, ending_error, ending_cancelled_by, :now
     FROM ended
-    RETURNING h.id
 )
 SELECT
     count(*),
@@ -33,11 +34,11 @@ SELECT
         )
             THEN (
                 SELECT CAST(array_agg(x.id) AS text)
-                FROM moved AS x
+                FROM ended AS x
                 WHERE EXISTS (
                     SELECT 1 FROM duetime_actions AS c
                     WHERE c.due_at IS NULL AND c.after = x.id
                 )
             )
     END
-FROM moved AS m
+FROM ended AS m
