@@ -14,6 +14,7 @@ from duetime.model.ending import Finish
 from duetime.model.filter import Filter
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import lane_of
+from duetime.model.new_actions import NewActions
 from duetime.model.state import Outcome, State
 from duetime.store.sql.pools import Connection
 from duetime.store.sql.postgres import PostgresStore
@@ -48,6 +49,12 @@ def new(**changes: object) -> NewAction:
         "by": "me",
     }
     return NewAction(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def fresh(count: int, **changes: object) -> NewActions:
+    """As many as a client makes for one call, with ids that were made together."""
+    several = NewActions.of([new(**changes) for _ in range(count)])
+    return NewActions({**several.columns, "id": ids.many(count)})
 
 
 async def add(store: PostgresStore, count: int = 1) -> list[UUID]:

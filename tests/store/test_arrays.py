@@ -11,19 +11,14 @@ from hypothesis import strategies as st
 from pydantic_core import to_json
 
 from duetime.errors import InvalidArgument
-from duetime.store.sql.loader import Loader, Template
+from duetime.store.sql.loader import Loader, spread
 from duetime.store.sql.names import Names
 from duetime.store.sql.server import taught
 from duetime.store.sql.table import Table
 from duetime.store.sql.tokens import tokenize
 
 COLUMNS = ("id", "after", "due_at", "delay", "version", "tenant", "payload")
-ONCE = {"due_at", "delay", "version", "tenant"}
-READ = (
-    "SELECT "
-    + ", ".join(f"coalesce({name}, :all_{name})" if name in ONCE else name for name in COLUMNS)
-    + f" FROM unnest({', '.join(f':rows_{name}' for name in COLUMNS)}) AS n ({', '.join(COLUMNS)})"
-)
+READ = f"SELECT {', '.join(f':each_{c}' for c in COLUMNS)} FROM unnest(:arrays) AS n (:columns)"
 
 Row = tuple[Any, ...]
 
@@ -52,9 +47,9 @@ class Reader:
         self._foreign = foreign
 
     def __call__(self, given: Sequence[Row]) -> list[Row]:
-        compiled = self._loader._compile(list(Template.of(tokenize(READ)).kept(frozenset())))
-        columns = dict(zip(COLUMNS, map(list, zip(*given, strict=True)), strict=True))
-        sent = Table(**columns).arrays("rows", compiled.names, foreign=self._foreign)
+        table = Table(**dict(zip(COLUMNS, map(list, zip(*given, strict=True)), strict=True)))
+        compiled = self._loader._compile([*spread([*tokenize(READ)], table.differing)])
+        sent = table.arrays("rows", foreign=self._foreign)
         params = {name: sent.get(name) for name in compiled.names}
         return self._connection.execute(compiled.text.encode(), params).fetchall()
 

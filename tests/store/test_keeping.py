@@ -11,10 +11,11 @@ from duetime.errors import StoreUnavailable
 from duetime.model.claim import Claim, Lease
 from duetime.model.ending import Again
 from duetime.model.state import Outcome
+from duetime.store.sql.add_flows import MANY
 from duetime.store.sql.pools import Connection
 from duetime.store.sql.postgres import PostgresStore
 from faults.proxy import Proxy
-from store.sql_kit import add, another, claim, finish
+from store.sql_kit import add, another, claim, finish, fresh
 
 ROUNDS = 5
 
@@ -100,6 +101,40 @@ async def test_a_pooler_is_asked_to_keep_nothing(store: PostgresStore, proxy: Pr
     assert proxy.named == 0
 
 
+@pytest.mark.parametrize("blocking", [False, True])
+async def test_a_plan_for_many_new_ones_is_sent_once(
+    store: PostgresStore, proxy: Proxy, blocking: bool
+) -> None:
+    for _ in range(2):
+        await add_many(store, blocking)
+    before = proxy.seen["P"]
+    for _ in range(ROUNDS):
+        await add_many(store, blocking)
+    # The question for the time is not worth it.
+    assert proxy.seen["P"] - before == ROUNDS
+    assert proxy.named > 0
+
+
+@pytest.mark.parametrize("blocking", [False, True])
+async def test_a_pooler_is_asked_once_who_answers(
+    store: PostgresStore, proxy: Proxy, blocking: bool
+) -> None:
+    proxy.pose_as_pooler()
+    await add_many(store, blocking)
+    before = proxy.seen["P"]
+    for _ in range(ROUNDS):
+        await add_many(store, blocking)
+    assert proxy.seen["P"] - before == 2 * ROUNDS
+    assert proxy.named == 0
+
+
+async def add_many(store: PostgresStore, blocking: bool) -> None:
+    """Nobody need be told of them now."""
+    adding = store.add(fresh(MANY, delay=3_600_000_000), "return")
+    added = store.perform_blocking(adding) if blocking else await store.perform(adding)
+    assert len(added) == MANY
+
+
 CHANGES = {
     "columns": "ALTER TABLE duetime_actions ADD COLUMN more text DEFAULT 'x';"
     "ALTER TABLE duetime_history ADD COLUMN more text DEFAULT 'x'",
@@ -113,11 +148,13 @@ CHANGES = {
 async def test_what_is_kept_survives_a_change_of_the_tables(
     store: PostgresStore, postgres_url: str, change: str
 ) -> None:
-    await work(store)
-    await work(store)
+    for _ in range(2):
+        await work(store)
+        await add_many(store, blocking=False)
     with another(postgres_url) as admin:
         admin.execute(change.encode())
     await work(store)
+    await add_many(store, blocking=False)
 
 
 async def test_a_statement_that_the_session_does_not_know_costs_its_connection_only(

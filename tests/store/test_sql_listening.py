@@ -9,9 +9,11 @@ import pytest_asyncio
 from awaiting import until
 from duetime.model.claim import Presence
 from duetime.model.filter import Filter
-from duetime.store.flow import Wake
+from duetime.store.flow import Statement, Wake
 from duetime.store.sql import listener
 from duetime.store.sql.listener import PostgresListener
+from duetime.store.sql.loader import Loader
+from duetime.store.sql.names import Names
 from duetime.store.sql.notices import ping_message, wake_message
 from duetime.store.sql.pools import AsyncConnection
 from duetime.store.sql.postgres import PostgresStore
@@ -181,3 +183,26 @@ class TestListening:
     def test_a_message_is_never_too_long(self) -> None:
         wakes = [Wake("é" * 50, i, 0) for i in range(1000)]
         assert len(wake_message("me", wakes).encode()) < 8000
+
+
+class TestTelling:
+    """What a server loses with a crash need not be on its disk; what a caller commits must."""
+
+    SHOW = "SHOW synchronous_commit"
+
+    async def test_a_callers_commit_waits_for_the_disk_as_before(
+        self, store: PostgresStore, postgres_url: str
+    ) -> None:
+        with another(postgres_url) as caller, caller.transaction():
+            await store.perform(store.find(Filter()))  # makes the tables
+            store.join(caller).perform_blocking(store.add([new()], "return"))
+            assert caller.execute(self.SHOW).fetchone() == ("on",)
+
+    def test_a_notice_by_itself_waits_for_nothing(self, postgres_url: str) -> None:
+        told = {"channel": "c", "message": "m", "alone": True}
+        text, params = Loader("postgres", Names()).bound(Statement("notify", told), None)
+        with another(postgres_url) as connection:
+            with connection.transaction():
+                connection.execute(text.encode(), params)
+                assert connection.execute(self.SHOW).fetchone() == ("off",)
+            assert connection.execute(self.SHOW).fetchone() == ("on",)

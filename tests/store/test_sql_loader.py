@@ -5,13 +5,15 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import get_args
+from uuid import UUID
 
 import pytest
 
 from duetime.errors import ConfigError
 from duetime.store.flow import Statement
-from duetime.store.sql.loader import Dialect, Loader, Style, Template, template_of
+from duetime.store.sql.loader import Dialect, Loader, Style, Template, spread, template_of
 from duetime.store.sql.names import Names
+from duetime.store.sql.table import Table
 from duetime.store.sql.tokens import Token, tokenize
 
 HOME = files("duetime.store.sql")
@@ -146,6 +148,35 @@ class TestOptionalLines:
         loader = Loader("sqlite", Names())
         first = loader.sql(Statement("find", {"kind": "a"}))
         assert loader.sql(Statement("find", {"kind": "b"})) is first
+
+
+class TestSpreading:
+    SQL = "SELECT :each_id, :each_kind, f(:each_lane) FROM unnest(:arrays) AS n (:columns)"
+
+    def spread(self, *differing: str) -> str:
+        tokens = spread([*tokenize(self.SQL)], frozenset(differing))
+        return "".join(token.text for token in tokens)
+
+    def test_a_column_in_which_rows_differ_is_read_row_by_row(self) -> None:
+        assert self.spread("id", "lane") == (
+            "SELECT n.id, :all_kind, f(n.lane) FROM unnest(:rows_id, :rows_lane) AS n (id, lane)"
+        )
+
+    def test_one_that_is_not_asked_for_is_not_read(self) -> None:
+        assert self.spread("id", "payload") == (
+            "SELECT n.id, :all_kind, f(:all_lane) FROM unnest(:rows_id) AS n (id)"
+        )
+
+    def test_each_set_of_columns_has_a_text_of_its_own(self) -> None:
+        loader, id = Loader("postgres", Names()), [UUID(int=1), UUID(int=2)]
+        alike, apart = (
+            loader.bound(Statement("add_fresh", {"rows": Table(id=id, kind=kind)}), None)
+            for kind in (["a", "a"], ["a", "b"])
+        )
+        assert "n.kind" not in alike[0]
+        assert "n.kind" in apart[0]
+        assert dict(alike[1])["all_kind"] == "a"  # type: ignore[arg-type]
+        assert dict(apart[1])["rows_kind"] == '{"a","b"}'  # type: ignore[arg-type]
 
 
 class TestFiles:

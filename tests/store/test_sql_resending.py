@@ -16,7 +16,7 @@ from duetime.store.sql.pools import Connection
 from duetime.store.sql.postgres import PostgresStore
 from duetime.store.sql.rows import new_rows
 from duetime.store.sql.table import Table
-from store.sql_kit import another, end_others, new, waiting
+from store.sql_kit import another, end_others, fresh, new, waiting
 
 FINISH = """
     WITH gone AS (DELETE FROM duetime_actions WHERE id = %s RETURNING *)
@@ -31,7 +31,7 @@ FINISH = """
 """
 
 
-def again(store: PostgresStore, sent: list[NewAction]) -> Flow[Sequence[Added]]:
+def again(store: PostgresStore, sent: Sequence[NewAction]) -> Flow[Sequence[Added]]:
     """As the store performs it after its reply was lost."""
     first = store.add(sent, "return")
     return first.resent or first
@@ -96,14 +96,45 @@ async def test_parts_of_which_some_are_there_are_stored_once(
     assert [one.record.id for one in added] == [one.id for one in sent]
 
 
+@pytest.mark.parametrize("count", [MANY, 2 * PART + 1])
+@pytest.mark.parametrize("blocking", [False, True])
+async def test_fresh_ones_that_are_there_after_all_are_stored_once(
+    store: PostgresStore, postgres_url: str, blocking: bool, count: int
+) -> None:
+    """To ask for each of them would take long: the server refuses all, and then each is asked."""
+    sent = fresh(count)
+    await store.perform(store.add(sent[count - 3 : count], "return"))
+    flow = store.add(sent, "return")
+    added = store.perform_blocking(flow) if blocking else await store.perform(flow)
+    with another(postgres_url) as worker:
+        assert unfinished(worker) == count
+    assert [one.record.id for one in added] == [one.id for one in sent]
+
+
+async def test_fresh_ones_that_finish_before_they_are_sent_again_stay_finished(
+    store: PostgresStore, postgres_url: str
+) -> None:
+    sent = fresh(MANY)
+    await store.perform(store.add(sent, "return"))
+    with another(postgres_url) as worker:
+        worker.execute(FINISH, (sent[7].id,))
+        added = await store.perform(again(store, sent))
+        assert unfinished(worker) == MANY - 1
+    assert [one.record.id for one in added] == [one.id for one in sent]
+    assert added[7].record.state is State.succeeded
+
+
+@pytest.mark.parametrize("sort", ["fresh", "others"])
 @pytest.mark.parametrize("blocking", [False, True])
 async def test_parts_whose_session_dies_between_them_are_stored_once(
     store: PostgresStore,
     postgres_url: str,
     blocking: bool,
+    sort: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    sent = [new() for _ in range(2 * PART + 1)]
+    count = 2 * PART + 1
+    sent = fresh(count) if sort == "fresh" else [new() for _ in range(count)]
     made: list[int] = []
 
     def dying(part: NewActions) -> Table:

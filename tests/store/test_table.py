@@ -8,11 +8,9 @@ import pytest
 from duetime.errors import InvalidArgument
 from duetime.store.sql.table import Table
 
-ONCE = frozenset({"all_kind", "all_priority"})
 
-
-def given(names: frozenset[str] = ONCE, foreign: bool = False, **columns: Any) -> dict[str, object]:
-    return Table(**columns).arrays("rows", names, foreign=foreign)
+def given(foreign: bool = False, **columns: Any) -> dict[str, object]:
+    return Table(**columns).arrays("rows", foreign=foreign)
 
 
 def test_what_all_rows_share_is_sent_once() -> None:
@@ -32,11 +30,11 @@ def test_what_differs_is_an_array() -> None:
 
 @pytest.mark.parametrize("name", ["id", "due_at"])
 def test_ids_and_instants_are_bytes_where_we_know_the_driver_and_all_have_one(name: str) -> None:
-    one = UUID(int=1) if name == "id" else 1
-    all_have, some_have = Table(**{name: [one, one]}), Table(**{name: [one, None]})
-    [ours] = all_have.arrays("rows", (), foreign=False).values()
-    [theirs] = all_have.arrays("rows", (), foreign=True).values()
-    [with_gaps] = some_have.arrays("rows", (), foreign=False).values()
+    one, other = (UUID(int=1), UUID(int=2)) if name == "id" else (1, 2)
+    all_have, some_have = Table(**{name: [one, other]}), Table(**{name: [one, None]})
+    [ours] = all_have.arrays("rows", foreign=False).values()
+    [theirs] = all_have.arrays("rows", foreign=True).values()
+    [with_gaps] = some_have.arrays("rows", foreign=False).values()
     assert [type(one) is str for one in (ours, theirs, with_gaps)] == [False, True, True]
 
 
@@ -44,8 +42,12 @@ def test_what_is_too_large_for_eight_bytes_is_left_to_the_server() -> None:
     assert given(due_at=[2**63, 1]) == {"rows_due_at": f"{{{2**63}, 1}}"}
 
 
-def test_a_statement_that_does_not_ask_for_it_once_gets_an_array() -> None:
-    assert given(frozenset(), kind=["a", "a"]) == {"rows_kind": '{"a","a"}'}
+def test_ids_and_payloads_are_arrays_also_of_one_row() -> None:
+    assert given(id=[UUID(int=1)], payload=["{}"], kind=["a"]).keys() == {
+        "rows_id",
+        "rows_payload",
+        "all_kind",
+    }
 
 
 def test_a_column_without_a_value_is_not_sent() -> None:

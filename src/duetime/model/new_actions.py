@@ -14,6 +14,7 @@ from uuid import UUID
 
 from duetime.model.action import NewAction
 from duetime.model.column import Repeated, is_empty, unzipped
+from duetime.model.ids import Numbered
 
 FIELDS = NewAction._fields
 
@@ -73,6 +74,13 @@ class NewActions(Sequence[NewAction]):
 
     def _each_payload(self) -> Sequence[object]:
         return self.payloads or Repeated(None, len(self))
+
+    @property
+    def fresh(self) -> bool:
+        """Whether their ids were made for them, one after the other: then nobody else knows them,
+        unless they were sent before."""
+        ids = self.columns["id"]
+        return isinstance(ids, Numbered) and isinstance(ids.numbers, range)
 
     def has(self, name: str) -> bool:
         """Whether anything stands in this column."""

@@ -72,7 +72,8 @@ class AddFlows(Store, ABC):
         else:
             # All are of one instant, whenever their part is sent.
             births = Births(new, (yield from clock()))
-            found = yield Series(_by_the_part(new, births), kept=len(new) > PART)
+            kept = new.fresh or len(new) > PART
+            found = yield Series(_by_the_part(new, births), kept)
         finished = set(chain(*(rows.ids(some) for some, _ in cast("Any", found))))
         if finished:
             births = Births(new.without(finished), births.created_at)
@@ -90,8 +91,9 @@ def _parts(new: NewActions) -> Iterator[NewActions]:
 def _by_the_part(new: NewActions, births: Births) -> Iterator[Statement]:
     """While the server inserts one part, what its caller will see of it is made."""
     shown = 0
+    add = _add_fresh if new.fresh else _add_new
     for part in _parts(new):
-        yield _add_new(part, births.created_at)
+        yield add(part, births.created_at)
         shown += len(part)
         births.show(shown)
 
@@ -99,6 +101,10 @@ def _by_the_part(new: NewActions, births: Births) -> Iterator[Statement]:
 def _add_new(new: NewActions, now: int | None = None) -> Statement:
     params = {"rows": rows.new_rows(new), **rows.between(new)}
     return Statement("add_new", params if now is None else params | {"now": now})
+
+
+def _add_fresh(new: NewActions, now: int) -> Statement:
+    return Statement("add_fresh", {"rows": rows.new_rows(new), "now": now})
 
 
 Insert = Callable[[NewActions], Steps[Births]]

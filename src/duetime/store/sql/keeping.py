@@ -27,6 +27,8 @@ WHO = Command("SELECT pg_backend_pid()")
 
 # Those of sessions that are lent to others in between.
 _keepers: WeakSet[psycopg.Connection[Any] | psycopg.AsyncConnection[Any]] = WeakSet()
+# Those that were answered by another process than the one that they were told of.
+_pooled: WeakSet[psycopg.Connection[Any] | psycopg.AsyncConnection[Any]] = WeakSet()
 
 
 @contextmanager
@@ -57,5 +59,14 @@ def notice_session(
     """`process` answered: is it the one that we are connected to?
 
     Until this is known, and wherever it is not so, psycopg takes no `prepare=True`."""
-    if connection.prepare_threshold is None and process == connection.info.backend_pid:
+    if connection.prepare_threshold is not None:
+        return
+    if process == connection.info.backend_pid:
         connection.prepare_threshold = ONLY_WHEN_ASKED
+    else:
+        _pooled.add(connection)
+
+
+def is_unknown(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    """Whether nobody has told `notice_session` yet who answers here."""
+    return connection.prepare_threshold is None and connection not in _pooled

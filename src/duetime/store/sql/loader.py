@@ -5,6 +5,8 @@ A file holds one statement, written once for both dialects wherever they agree:
 - `duetime_actions` stands for the table under its configured prefix and schema;
 - `:name` is a parameter, rendered in the driver's style;
 - a line that ends in `-- if :name` is kept only if that parameter is given;
+- `:each_kind`, for PostgreSQL, is the kind of each row `n` of the table `:rows`, which stands in
+  `unnest(:arrays) AS n (:columns)`: a column if rows differ in it, else one value for all;
 - `{{columns}}` includes the file `_columns.sql`.
 
 A file in `queries/<dialect>` overrides one of the same name in `queries/common`.
@@ -92,7 +94,7 @@ class Loader:
         self.names = names
         self._foreign = style is not None
         self._style: Style = style or ("named" if dialect == "sqlite" else "pyformat")
-        self._compiled: dict[tuple[str, frozenset[str]], Compiled] = {}
+        self._compiled: dict[tuple[str, frozenset[str], frozenset[str] | None], Compiled] = {}
         self._for_callers: dict[Style, Loader] = {}
 
     def for_caller(self, style: Style, located: str | None = None) -> Loader:
@@ -117,7 +119,7 @@ class Loader:
             elif self.dialect == "sqlite":
                 given |= value.cells(name)
             else:
-                given |= value.arrays(name, compiled.names, foreign=self._foreign)
+                given |= value.arrays(name, foreign=self._foreign)
         if self._style == "dollar":
             return compiled.text, tuple(given.get(name) for name in compiled.names)
         return compiled.text, {name: given.get(name) for name in compiled.names}
@@ -127,10 +129,13 @@ class Loader:
         given = frozenset(
             name for name in template.optional if statement.params.get(name) is not None
         )
-        key = (statement.name, given)
+        table = statement.params.get("rows") if template.spreads else None
+        differing = table.differing if isinstance(table, Table) else None
+        key = (statement.name, given, differing)
         found = self._compiled.get(key)
         if found is None:
-            found = self._compiled[key] = self._compile(list(template.kept(given)))
+            tokens = spread(list(template.kept(given)), differing)
+            found = self._compiled[key] = self._compile(list(tokens))
         return found
 
     def migrations(self) -> list[Migration]:
@@ -192,20 +197,48 @@ class Loader:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A statement whose optional lines are not decided yet."""
+    """A statement whose optional lines are not decided yet. One that `spreads` has rows, of which
+    it is not known yet in what they differ."""
 
     tokens: tuple[Token, ...]
     optional: frozenset[str]
+    spreads: bool
 
     @classmethod
     def of(cls, tokens: Iterable[Token]) -> Template:
         all_of_them = tuple(tokens)
-        return cls(all_of_them, frozenset(filter(None, map(_condition, all_of_them))))
+        optional = frozenset(filter(None, map(_condition, all_of_them)))
+        return cls(all_of_them, optional, any(token.text == ARRAYS for token in all_of_them))
 
     def kept(self, given: frozenset[str]) -> Iterator[Token]:
         for line in _lines(self.tokens):
             if all(_condition(token) in (None, *given) for token in line):
                 yield from line
+
+
+def spread(tokens: Sequence[Token], differing: frozenset[str] | None) -> Iterator[Token]:
+    """The columns of a table in their places. Each that need not be an array is one the less to
+    read, row by row. If nobody says which ones differ, all do."""
+    asked = dict.fromkeys(t.text[len(EACH) :] for t in tokens if _is_each(t))
+    apart = [name for name in asked if differing is None or name in differing]
+    for token in tokens:
+        if token.kind == "parameter" and token.text == ARRAYS:
+            yield from tokenize(", ".join(f":rows_{name}" for name in apart))
+        elif token.kind == "parameter" and token.text == COLUMNS:
+            yield from tokenize(", ".join(apart))
+        elif not _is_each(token):
+            yield token
+        elif token.text[len(EACH) :] in apart:
+            yield from tokenize(f"n.{token.text[len(EACH) :]}")
+        else:
+            yield Token("parameter", f":all_{token.text[len(EACH) :]}")
+
+
+EACH, ARRAYS, COLUMNS = ":each_", ":arrays", ":columns"
+
+
+def _is_each(token: Token) -> bool:
+    return token.kind == "parameter" and token.text.startswith(EACH)
 
 
 # Read and taken apart once per process: only the names of tables differ between stores.

@@ -37,7 +37,7 @@ except ImportError as missing:
 
 from duetime.store.sql.attempt import Attempt, Sent, pins, settings
 from duetime.store.sql.deadline import LoopDeadline, ThreadDeadline
-from duetime.store.sql.keeping import WHO, notice_session
+from duetime.store.sql.keeping import WHO, is_unknown, notice_session
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
 from duetime.store.sql.pipelines import sent_eagerly, sent_whole
@@ -178,7 +178,7 @@ class PostgresStore(SqlFlows):
                 return await cursor.fetchall() if cursor.description else ()
 
             async def fetch_all(series: Series) -> Rows:
-                if series.kept and connection.prepare_threshold is None:
+                if series.kept and is_unknown(connection):
                     [(process,)] = await (await execute(WHO)).fetchall()
                     notice_session(connection, process)
                 sent: list[AsyncCursor] = []
@@ -189,7 +189,9 @@ class PostgresStore(SqlFlows):
                         deadline.put_off()
                         # What is made for long must not hold up all else.
                         await asyncio.sleep(0)
-                return [row for cursor in sent for row in await cursor.fetchall()]
+                return [
+                    row for cursor in sent if cursor.description for row in await cursor.fetchall()
+                ]
 
             with deadline:
                 return await adrive(attempt.steps(), fetch)
@@ -218,7 +220,7 @@ class PostgresStore(SqlFlows):
                 return cursor.fetchall() if cursor.description else ()
 
             def fetch_all(series: Series) -> Rows:
-                if series.kept and connection.prepare_threshold is None:
+                if series.kept and is_unknown(connection):
                     [(process,)] = execute(WHO).fetchall()
                     notice_session(connection, process)
                 sent: list[Cursor] = []
@@ -227,7 +229,7 @@ class PostgresStore(SqlFlows):
                     for statement in series.statements:
                         sent.append(execute(statement, kept=series.kept))
                         deadline.put_off()
-                return [row for cursor in sent for row in cursor.fetchall()]
+                return [row for cursor in sent if cursor.description for row in cursor.fetchall()]
 
             with deadline:
                 return drive(attempt.steps(), fetch)
@@ -303,7 +305,8 @@ class PostgresStore(SqlFlows):
 
     def _notice(self, wakes: Sequence[Wake]) -> Statement:
         message = wake_message(self._sender, wakes)
-        return Statement("notify", {"channel": self._loader.names.channel, "message": message})
+        told = {"channel": self._loader.names.channel, "message": message}
+        return Statement("notify", told | {"alone": True})
 
     async def _send(self, wakes: Sequence[Wake]) -> None:
         await self._perform(self._notifying(wakes))

@@ -7,7 +7,7 @@ read JSON took PostgreSQL a third of the time that a completion takes, and SQLit
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +32,10 @@ COLUMN_TYPES: Mapping[str, str] = {
 }
 
 
+# What is never the same in all rows, unless there is only one.
+APART = ("uuid", "json")
+
+
 def type_of(column: str) -> str:
     return COLUMN_TYPES.get(column, "text")
 
@@ -43,17 +47,25 @@ class Table:
         self._count = max(map(len, columns.values()), default=0)
         self._columns = {n: values for n, values in columns.items() if not is_empty(values)}
 
-    def arrays(self, parameter: str, names: Container[str], *, foreign: bool) -> dict[str, object]:
-        """A parameter for each column, as `arrays.py` reads it; or its value by itself, where it is
-        the same in all rows and the statement, which has these `names`, asks for `:all_kind`."""
+    @cached_property
+    def differing(self) -> frozenset[str]:
+        """The columns in which rows differ, and those of ids and payloads, in which they should."""
+        return frozenset(
+            name
+            for name, values in self._columns.items()
+            if type_of(name) in APART or values.count(values[0]) < len(values)
+        )
+
+    def arrays(self, parameter: str, *, foreign: bool) -> dict[str, object]:
+        """A parameter for each column in which rows differ, as `arrays.py` reads it. Of the others,
+        their value by itself: what is the same in all rows is `all_kind`."""
         given: dict[str, object] = {}
         for name, values in self._columns.items():
-            once = f"all_{name}"
-            if once in names and values.count(values[0]) == len(values):
-                refuse([{name: values[0]}])
-                given[once] = values[0]
-            else:
+            if name in self.differing:
                 given[f"{parameter}_{name}"] = self._array(name, values, foreign)
+            else:
+                refuse([{name: values[0]}])
+                given[f"all_{name}"] = values[0]
         return given
 
     def cells(self, parameter: str) -> dict[str, object]:

@@ -1,9 +1,10 @@
-unnest(
-    :rows_id, :rows_kind, :rows_version, :rows_payload, :rows_queue, :rows_priority,
-    :rows_tenant, :rows_lane, :rows_due_at, :rows_delay, :rows_created_by, :rows_after,
-    :rows_after_on, :rows_after_at, :rows_after_delay, :rows_job_name, :rows_job_tick,
-    :rows_triggered_by, :rows_skipped
-) AS n (
-    id, kind, version, payload, queue, priority, tenant, lane, due_at, delay, created_by, after,
-    after_on, after_at, after_delay, job_name, job_tick, triggered_by, skipped
-)
+(
+    SELECT
+        :each_id AS id, :each_kind AS kind, :each_version AS version, :each_payload AS payload,
+        :each_queue AS queue, :each_priority AS priority, :each_tenant AS tenant,
+        :each_lane AS lane, :each_due_at AS due_at, :each_delay AS delay,
+        :each_created_by AS created_by, :each_after AS after, :each_after_on AS after_on,
+        :each_after_at AS after_at, :each_after_delay AS after_delay, :each_job_name AS job_name,
+        :each_job_tick AS job_tick, :each_triggered_by AS triggered_by, :each_skipped AS skipped
+    FROM unnest(:arrays) AS n (:columns)
+) AS n

@@ -4,8 +4,7 @@
 -- history, in the same snapshot, and not of each insert, which would take a tenth of the time. What
 -- is a query by itself is done once: to read the clock, and to ask whether anything between the
 -- lowest and the highest id has finished before, in order, so by the index. Only then each is asked
--- for. The rows are not those of `_new_rows.sql`: each of its columns takes time, though nothing
--- stands in it. Indexes: primary keys.
+-- for. Indexes: primary keys.
 WITH neighbour AS MATERIALIZED (
     SELECT h.id FROM duetime_history AS h
     WHERE h.id BETWEEN :lowest AND :highest ORDER BY h.id LIMIT 1
@@ -16,19 +15,10 @@ stored AS (
         created_at, created_by
     )
     SELECT
-        n.id, coalesce(n.kind, :all_kind), coalesce(n.version, :all_version), n.payload,
-        coalesce(n.queue, :all_queue), coalesce(n.priority, :all_priority),
-        coalesce(n.tenant, :all_tenant), n.correlation_id, coalesce(n.lane, :all_lane),
-        coalesce(n.due_at, :all_due_at, (SELECT :now) + coalesce(n.delay, :all_delay)),
-        (SELECT :now),
-        coalesce(n.created_by, :all_created_by)
-    FROM unnest(
-        :rows_id, :rows_kind, :rows_version, :rows_payload, :rows_queue, :rows_priority,
-        :rows_tenant, :rows_correlation_id, :rows_lane, :rows_due_at, :rows_delay, :rows_created_by
-    ) AS n (
-        id, kind, version, payload, queue, priority, tenant, correlation_id, lane, due_at, delay,
-        created_by
-    )
+        :each_id, :each_kind, :each_version, :each_payload, :each_queue, :each_priority,
+        :each_tenant, :each_correlation_id, :each_lane,
+        coalesce(:each_due_at, (SELECT :now) + :each_delay), (SELECT :now), :each_created_by
+    FROM unnest(:arrays) AS n (:columns)
     WHERE
         (SELECT id FROM neighbour) IS NULL
         OR (SELECT h.id FROM duetime_history AS h WHERE h.id = n.id) IS NULL

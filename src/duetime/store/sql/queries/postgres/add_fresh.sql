@@ -1,0 +1,12 @@
+-- Store new actions without key and parent whose ids were made for them just now, so that nobody
+-- can have stored or finished them. Nothing but the rows is read, so there is one plan, and it can
+-- be kept whatever the tables hold. Indexes: primary key.
+INSERT INTO duetime_actions (
+    id, kind, version, payload, queue, priority, tenant, correlation_id, lane, due_at,
+    created_at, created_by
+)
+SELECT
+    :each_id, :each_kind, :each_version, :each_payload, :each_queue, :each_priority, :each_tenant,
+    :each_correlation_id, :each_lane, coalesce(:each_due_at, :now + :each_delay), :now,
+    :each_created_by
+FROM unnest(:arrays) AS n (:columns)
