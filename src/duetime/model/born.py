@@ -10,6 +10,7 @@ from uuid import UUID
 
 from duetime.model.action import Action, NewAction, Record, shown_instant, to_action, to_record
 from duetime.model.column import each
+from duetime.model.frozen import filler
 from duetime.model.lane import Priority
 from duetime.model.new_actions import NewActions
 from duetime.model.state import State
@@ -33,9 +34,10 @@ class Born(NamedTuple):
 
 class Births(Sequence[Born]):
     """Many that were stored at once. A Born is made when it is asked for: of a thousand that are
-    kept the garbage collector would look at each, several times. What users see is made once."""
+    kept the garbage collector would look at each, several times. What users see is made once; it
+    may be begun while a store is at work on them, which only then tells when they were stored."""
 
-    def __init__(self, new: NewActions, created_at: int, shown: Iterable[Action] = ()) -> None:
+    def __init__(self, new: NewActions, created_at: int = 0, shown: Iterable[Action] = ()) -> None:
         self._new = new
         self.created_at = created_at
         self._shown = list(shown)
@@ -63,13 +65,23 @@ class Births(Sequence[Born]):
         self.show(len(self))
         if len(self._shown) < len(self):
             raise LookupError("nobody gave the payloads of these actions")
+        _fill_created_at(self._shown, repeat(shown_instant(self.created_at)))
+        _fill_due_at(self._shown, self._shown_dues())
         return self._shown
 
     def show(self, until: int) -> None:
-        """Make these up to that place: best while a store is at work on them."""
+        """Begin to make these up to that place: best while a store is at work on them."""
         made = len(self._shown)
         if made < until and self._new.payloads:  # else nobody is to see them
-            self._shown += map(to_action, *_as_born(self._new[made:until], self.created_at))
+            self._shown += map(to_action, *_as_born(self._new[made:until]))
+
+    def _shown_dues(self) -> Sequence[datetime | None]:
+        of = self._new.columns
+
+        def shown_due(due_at: int | None, delay: int | None, after: UUID | None) -> datetime | None:
+            return shown_instant(_due(due_at, delay, after, self.created_at))
+
+        return each(shown_due, of["due_at"], of["delay"], of["after"])
 
     def split(self, several: Sequence[NewActions]) -> list[Births]:
         """Of those that several asked for, to each its own."""
@@ -86,6 +98,9 @@ class Births(Sequence[Born]):
     def counted(self) -> Mapping[tuple[str, str | None], int]:
         """How many of each kind and tenant."""
         return self._new.counted("kind", "tenant")
+
+
+_fill_due_at, _fill_created_at = filler(Action, "due_at"), filler(Action, "created_at")
 
 
 def _due(due_at: int | None, delay: int | None, after: UUID | None, now: int) -> int | None:
@@ -127,19 +142,15 @@ _UNTOUCHED = (0, 0, 0, *[None] * 11)
 _UNCHANGED = (None,) * 4
 
 
-def _as_born(new: NewActions, created_at: int) -> Sequence[Iterable[object]]:
-    """The columns of Action, in their order."""
+def _as_born(new: NewActions) -> Sequence[Iterable[object]]:
+    """The columns of Action, in their order, but for what is not known before they are stored."""
     of = new.columns
-
-    def shown_due(due_at: int | None, delay: int | None, after: UUID | None) -> datetime | None:
-        return shown_instant(_due(due_at, delay, after, created_at))
-
     return (
         of["id"],
         of["kind"],
         new.payloads,
         repeat(State.scheduled),
-        each(shown_due, of["due_at"], of["delay"], of["after"]),
+        repeat(None),  # due_at
         repeat(0),  # attempt
         repeat(0),  # losses
         of["queue"],
@@ -150,7 +161,7 @@ def _as_born(new: NewActions, created_at: int) -> Sequence[Iterable[object]]:
         of["after"],
         of["on"],
         *[repeat(None)] * 7,  # from `job` to `lease_expires_at`
-        repeat(shown_instant(created_at)),
+        repeat(None),  # created_at
         of["by"],
         *[repeat(None)] * 4,  # from `modified_at` to `finished_at`
         repeat(True),  # created

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import fields, make_dataclass
 from typing import Any, TypeVar, cast
 
@@ -25,3 +26,13 @@ def maker(frozen: type[T]) -> Callable[..., T]:
         "Callable[..., T]",
         make_dataclass(frozen.__name__, names, namespace=filled, slots=True, eq=False, repr=False),
     )
+
+
+def filler(frozen: type[T], name: str) -> Callable[[Iterable[T], Iterable[object]], None]:
+    """Sets a field of many that were made before it was known, and that nobody has seen yet."""
+    put = vars(frozen)[name].__set__
+
+    def fill(made: Iterable[T], values: Iterable[object]) -> None:
+        deque(map(put, made, values), maxlen=0)
+
+    return fill

@@ -68,13 +68,15 @@ class AddFlows(Store, ABC):
         finished, as far as one statement can tell."""
         if len(new) < MANY:
             found = yield _add_new(new)
-            births = Births(new, cast("Any", found)[0][1])
+            births = Births(new)
         else:
             # All are of one instant, whenever their part is sent.
-            births = Births(new, (yield from clock()))
-            kept = new.fresh or len(new) > PART
-            found = yield Series(_by_the_part(new, births), kept)
-        finished = set(chain(*(rows.ids(some) for some, _ in cast("Any", found))))
+            now = (yield from clock()) if len(new) > PART else None
+            births = Births(new)
+            found = yield Series(_by_the_part(new, births, now), kept=new.fresh or len(new) > PART)
+        told: list[tuple[str | None, int]] = cast("Any", found)
+        births.created_at = told[0][1]
+        finished = set(chain(*(rows.ids(some) for some, _ in told)))
         if finished:
             births = Births(new.without(finished), births.created_at)
         return (yield from _woken(births))
@@ -88,23 +90,27 @@ def _parts(new: NewActions) -> Iterator[NewActions]:
     return (new[first : first + PART] for first in range(0, len(new), PART))
 
 
-def _by_the_part(new: NewActions, births: Births) -> Iterator[Statement]:
+def _by_the_part(new: NewActions, births: Births, now: int | None) -> Iterator[Statement]:
     """While the server inserts one part, what its caller will see of it is made."""
     shown = 0
     add = _add_fresh if new.fresh else _add_new
     for part in _parts(new):
-        yield add(part, births.created_at)
+        yield add(part, now)
         shown += len(part)
         births.show(shown)
 
 
 def _add_new(new: NewActions, now: int | None = None) -> Statement:
-    params = {"rows": rows.new_rows(new), **rows.between(new)}
-    return Statement("add_new", params if now is None else params | {"now": now})
+    return Statement("add_new", {"rows": rows.new_rows(new), **rows.between(new), **_at(now)})
 
 
-def _add_fresh(new: NewActions, now: int) -> Statement:
-    return Statement("add_fresh", {"rows": rows.new_rows(new), "now": now})
+def _add_fresh(new: NewActions, now: int | None) -> Statement:
+    return Statement("add_fresh", {"rows": rows.new_rows(new), **_at(now)})
+
+
+def _at(now: int | None) -> dict[str, object]:
+    """Of what is sent by itself the server tells the time."""
+    return {} if now is None else {"now": now}
 
 
 Insert = Callable[[NewActions], Steps[Births]]

@@ -189,9 +189,7 @@ class PostgresStore(SqlFlows):
                         deadline.put_off()
                         # What is made for long must not hold up all else.
                         await asyncio.sleep(0)
-                return [
-                    row for cursor in sent if cursor.description for row in await cursor.fetchall()
-                ]
+                return [row for cursor in sent for row in await cursor.fetchall()]
 
             with deadline:
                 return await adrive(attempt.steps(), fetch)
@@ -229,7 +227,7 @@ class PostgresStore(SqlFlows):
                     for statement in series.statements:
                         sent.append(execute(statement, kept=series.kept))
                         deadline.put_off()
-                return [row for cursor in sent if cursor.description for row in cursor.fetchall()]
+                return [row for cursor in sent for row in cursor.fetchall()]
 
             with deadline:
                 return drive(attempt.steps(), fetch)
