@@ -7,11 +7,11 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import psycopg
 from trial import Goal, Missing, Spot, Trial
 
 from duetime.bench.crew import crew
@@ -19,12 +19,10 @@ from duetime.bench.draining import bulk
 from duetime.bench.ending import until_at_work, until_finished
 from duetime.bench.figures import Taken
 from duetime.bench.work import Noop, make
+from faults.proxy import Proxy
 
 # Until a worker that has just started is as idle as it gets.
 SETTLED = 12.0
-TRANSACTIONS = (
-    "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
-)
 # What an import is to do without.
 HEAVY = ["psycopg", "sqlalchemy", "asyncpg", "fastapi", "starlette", "django", "flask", "typer"]
 # `import duetime` brings a name when it is asked for: so what the app itself brings counts, too.
@@ -42,35 +40,24 @@ print(json.dumps([imported - began, done - began, found]))
 
 async def idle(spot: Spot) -> Taken:
     """What a worker with nothing to do asks of PostgreSQL."""
-    app = make(**spot.server_place)
-    async with app:
-        with crew(spot.server_place) as workers:
+    async with make(**spot.server_place) as app:
+        with closing(Proxy(spot.url)) as between, crew({"url": between.url}) as workers:
             await until_at_work(app, workers)
-            await app.aclose()
-            return await statements(spot)
+            return await statements(between, spot)
 
 
-async def statements(spot: Spot) -> Taken:
-    """Of whoever is at work, once it has settled: each is a transaction of its own then. Of two
-    spells the quieter counts, since autovacuum comes to what is new, too."""
-    seconds = spot.seconds(60)
-    async with await psycopg.AsyncConnection.connect(spot.url, autocommit=True) as asking:
+async def statements(between: Proxy, spot: Spot) -> Taken:
+    """Of whoever is at work beyond it, once it has settled. The server's own count has those of
+    autovacuum in it."""
+    await asyncio.sleep(spot.seconds(SETTLED))
+    before, seconds = executed(between), spot.seconds(60)
+    await asyncio.sleep(seconds)
+    return {"statements /min": (executed(between) - before) * 60 / seconds}
 
-        async def transactions() -> int:
-            row = await (await asking.execute(TRANSACTIONS)).fetchone()
-            assert row is not None
-            return int(row[0])
 
-        async def spell() -> int:
-            before = await transactions()
-            await asyncio.sleep(seconds)
-            # The first reading is one of those that the second one sees.
-            return await transactions() - before - 1
-
-        await asyncio.sleep(spot.seconds(SETTLED))
-        await asking.execute("VACUUM ANALYZE")
-        done = min([await spell() for _ in range(2)])
-    return {"statements /min": done * 60 / seconds}
+def executed(between: Proxy) -> int:
+    """How many statements were sent, with parameters and without."""
+    return between.seen["E"] + between.seen["Q"]
 
 
 async def memory(spot: Spot) -> Taken:

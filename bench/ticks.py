@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 from costs import statements
@@ -12,6 +13,7 @@ from trial import Goal, Spot, Take, Trial
 
 from duetime import Context, Duetime, Instants
 from duetime.bench.figures import Taken
+from faults.proxy import Proxy
 
 # Workers that come up and seed so many jobs need so many seconds for each ten thousand.
 SEEDING = 20
@@ -65,11 +67,12 @@ def idle(count: int) -> Take:
     """What a worker with so many jobs, of which none is due for long, asks of PostgreSQL."""
 
     async def take(spot: Spot) -> Taken:
-        app = Duetime(spot.url)
-        for number in range(count):
-            app.job("0 0 29 2 *", name=f"bench-idle-{number}")(nothing)
-        async with app, app.worker():
-            return await statements(spot)
+        with closing(Proxy(spot.url)) as between:
+            app = Duetime(between.url)
+            for number in range(count):
+                app.job("0 0 29 2 *", name=f"bench-idle-{number}")(nothing)
+            async with app, app.worker():
+                return await statements(between, spot)
 
     return take
 

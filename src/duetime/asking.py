@@ -65,7 +65,7 @@ class Asking:
             **unzipped(WHEN, each(to_when, at, delay)),
             **unzipped(PARENT, each(to_parent, after, on)),
         }
-        return NewActions({name: made[name] for name in FIELDS}, payloads)
+        return NewActions({name: made[name] for name in FIELDS}, payloads, fresh=True)
 
     def one(self, request: Request) -> NewActions:
         """The same for a lone request, in half the time."""
@@ -87,7 +87,7 @@ class Asking:
             by,
             *to_parent(after, on),
         )
-        return NewActions(unzipped(FIELDS, [new]), [payload])
+        return NewActions(unzipped(FIELDS, [new]), [payload], fresh=True)
 
 
 def _columns(asked: Iterable[Pair | Request]) -> Sequence[list[Any]]:

@@ -54,7 +54,7 @@ def new(**changes: object) -> NewAction:
 def fresh(count: int, **changes: object) -> NewActions:
     """As many as a client makes for one call, with ids that were made together."""
     several = NewActions.of([new(**changes) for _ in range(count)])
-    return NewActions({**several.columns, "id": ids.many(count)})
+    return NewActions({**several.columns, "id": ids.many(count)}, fresh=True)
 
 
 async def add(store: PostgresStore, count: int = 1) -> list[UUID]:

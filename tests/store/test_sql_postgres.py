@@ -25,6 +25,7 @@ from store.sql_kit import (
     another,
     claim,
     find,
+    fresh,
     lock,
     new,
     sessions,
@@ -122,7 +123,7 @@ class TestStatements:
         assert len(sent) == 1
         await store.perform(store.prune(keep=1, keep_failed=1, limit=10))
         assert len(sent) == 2
-        await store.perform(store.add([new(delay=3_600_000_000)], "return"))
+        await store.perform(store.add(fresh(1, delay=3_600_000_000), "return"))
         assert len(sent) == 3
 
     async def test_a_lease_that_expired_behind_a_crowd_is_found(self, store: PostgresStore) -> None:

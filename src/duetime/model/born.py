@@ -37,10 +37,21 @@ class Births(Sequence[Born]):
     kept the garbage collector would look at each, several times. What users see is made once; it
     may be begun while a store is at work on them, which only then tells when they were stored."""
 
-    def __init__(self, new: NewActions, created_at: int = 0, shown: Iterable[Action] = ()) -> None:
+    def __init__(
+        self, new: NewActions, created_at: int | None = None, shown: Iterable[Action] = ()
+    ) -> None:
         self._new = new
-        self.created_at = created_at
+        self._created_at = created_at
         self._shown = list(shown)
+
+    def stored_at(self, instant: int) -> None:
+        self._created_at = instant
+
+    @property
+    def created_at(self) -> int:
+        if self._created_at is None:
+            raise LookupError("nobody told when these actions were stored")
+        return self._created_at
 
     def __len__(self) -> int:
         return len(self._new)

@@ -14,20 +14,25 @@ from uuid import UUID
 
 from duetime.model.action import NewAction
 from duetime.model.column import Repeated, is_empty, unzipped
-from duetime.model.ids import Numbered
 
 FIELDS = NewAction._fields
 
 
 class NewActions(Sequence[NewAction]):
     """`columns` are the fields of NewAction, in their order; `payloads` are what their texts were
-    written from, if anybody is to see them."""
+    written from, if anybody is to see them. The ids of `fresh` ones were made for them just now:
+    nobody can have stored them, unless they were sent before."""
 
     def __init__(
-        self, columns: Mapping[str, Sequence[Any]], payloads: Sequence[object] = ()
+        self,
+        columns: Mapping[str, Sequence[Any]],
+        payloads: Sequence[object] = (),
+        *,
+        fresh: bool = False,
     ) -> None:
         self.columns = columns
         self.payloads = payloads
+        self.fresh = fresh
 
     @classmethod
     def of(cls, new: Sequence[NewAction]) -> NewActions:
@@ -41,7 +46,8 @@ class NewActions(Sequence[NewAction]):
         columns = {
             name: [*chain.from_iterable([one.columns[name] for one in several])] for name in FIELDS
         }
-        return cls(columns, [*chain.from_iterable([one._each_payload() for one in several])])
+        payloads = [*chain.from_iterable([one._each_payload() for one in several])]
+        return cls(columns, payloads, fresh=all(one.fresh for one in several))
 
     def __len__(self) -> int:
         return len(self.columns["id"])
@@ -54,7 +60,7 @@ class NewActions(Sequence[NewAction]):
         if isinstance(place, int):
             return NewAction._make(column[place] for column in self.columns.values())
         columns = {name: column[place] for name, column in self.columns.items()}
-        return NewActions(columns, self.payloads[place])
+        return NewActions(columns, self.payloads[place], fresh=self.fresh)
 
     def __iter__(self) -> Iterator[NewAction]:
         return map(NewAction, *self.columns.values())
@@ -74,13 +80,6 @@ class NewActions(Sequence[NewAction]):
 
     def _each_payload(self) -> Sequence[object]:
         return self.payloads or Repeated(None, len(self))
-
-    @property
-    def fresh(self) -> bool:
-        """Whether their ids were made for them, one after the other: then nobody else knows them,
-        unless they were sent before."""
-        ids = self.columns["id"]
-        return isinstance(ids, Numbered) and isinstance(ids.numbers, range)
 
     def has(self, name: str) -> bool:
         """Whether anything stands in this column."""

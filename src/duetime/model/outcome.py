@@ -171,25 +171,14 @@ def _succeeded(claim: Claim, value: object, started_at: int | None, max_result: 
     if size > max_result:
         reason = f"its result has {size:,} bytes of JSON, {max_result:,} are allowed"
         return _failed(claim, reason, started_at)
-    # By their places, which takes half as long as by their names.
-    no_error = no_canceller = None
-    return Finish(
-        claim.id,
-        claim.token,
-        _STATE,
-        _OUTCOME,
-        result,
-        no_error,
-        started_at,
-        no_canceller,
-        0,
-        claim.job,
-        claim.triggered_by,
-    )
+    # By their places, which takes half as long as by their names: no error, nobody who cancelled
+    # it, never lost.
+    end = (_SUCCEEDED, _WELL, result, None, started_at, None, 0)
+    return Finish(claim.id, claim.token, *end, claim.job, claim.triggered_by)
 
 
 # To ask an enum for one of its members takes longer than to ask a module.
-_STATE, _OUTCOME = State.succeeded, Outcome.succeeded
+_SUCCEEDED, _WELL = State.succeeded, Outcome.succeeded
 
 
 def _retried(

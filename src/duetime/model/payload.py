@@ -172,6 +172,7 @@ class Payloads:
         """Validate and write payloads. What cannot be read back is refused here, not at T."""
         types = [*map(type, payloads)]
         if is_alike(types):
+            # As most are: to part them by type, and put them in order again, would take a tenth.
             entry = self.of(payloads[0])
             return Repeated(entry, len(payloads)), self._written(entry, payloads, limit)
         samples = dict(zip(types, payloads, strict=True))

@@ -74,8 +74,8 @@ def acting(*, tenant: str | Ambient | None = AMBIENT, by: str | None = None) -> 
 
 
 def enter(tenant: str | None, by: str) -> None:
-    """Make them current for the rest of this context, which is new: a run has one of its own. So
-    what is current where nobody said anything is already."""
+    """Make them current for the rest of this context. It is new, since a run has one of its own,
+    so what nobody set has its default already."""
     if tenant is not None:
         _tenant.set(tenant)
     if by != SYSTEM:

@@ -32,10 +32,9 @@ class Statement:
 class Series:
     """Statements of which none needs the answer to another: where it can be, each is made while
     the server works on those before it, and so is whatever else is done between them. Their rows
-    come one after the other. `kept` says whether their plan is worth keeping."""
+    come one after the other. Their plan is worth keeping, and needs no pins."""
 
     statements: Iterable[Statement]
-    kept: bool = True
 
 
 @dataclass(frozen=True, slots=True)

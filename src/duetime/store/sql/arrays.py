@@ -62,7 +62,7 @@ def _joined(values: Sequence[str]) -> str:
 
 def _binary_uuids(values: Sequence[UUID | None]) -> Uuids | None:
     numbers = numbers_of(values)
-    # To look for it in a range takes as long as to write all of it.
+    # To look for None in a range takes as long as to write all of it.
     if not isinstance(numbers, range) and None in numbers:
         return None
     width = struct.pack("!i", 16)

@@ -67,6 +67,6 @@ def notice_session(
         _pooled.add(connection)
 
 
-def is_unknown(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+def must_ask_who(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
     """Whether nobody has told `notice_session` yet who answers here."""
     return connection.prepare_threshold is None and connection not in _pooled

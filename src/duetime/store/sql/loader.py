@@ -61,6 +61,9 @@ _FOREIGN = frozenset({"uuid", "json", "boolean"})
 
 Bound = tuple[str, Mapping[str, object] | tuple[object, ...]]
 
+# What `spread` writes in other words.
+EACH, ARRAYS, COLUMNS = ":each_", ":arrays", ":columns"
+
 _CONDITION = re.compile(r"--\s*if\s+:(\w+)\s*$")
 _HERE = files("duetime.store.sql")
 
@@ -219,26 +222,12 @@ class Template:
 def spread(tokens: Sequence[Token], differing: frozenset[str] | None) -> Iterator[Token]:
     """The columns of a table in their places. Each that need not be an array is one the less to
     read, row by row. If nobody says which ones differ, all do."""
-    asked = dict.fromkeys(t.text[len(EACH) :] for t in tokens if _is_each(t))
-    apart = [name for name in asked if differing is None or name in differing]
+    asked = [token.text.removeprefix(EACH) for token in tokens if token.text.startswith(EACH)]
+    apart = [n for n in dict.fromkeys(asked) if differing is None or n in differing]
+    places = {ARRAYS: ", ".join(f":rows_{name}" for name in apart), COLUMNS: ", ".join(apart)}
+    places |= {EACH + name: f"n.{name}" if name in apart else f":all_{name}" for name in asked}
     for token in tokens:
-        if token.kind == "parameter" and token.text == ARRAYS:
-            yield from tokenize(", ".join(f":rows_{name}" for name in apart))
-        elif token.kind == "parameter" and token.text == COLUMNS:
-            yield from tokenize(", ".join(apart))
-        elif not _is_each(token):
-            yield token
-        elif token.text[len(EACH) :] in apart:
-            yield from tokenize(f"n.{token.text[len(EACH) :]}")
-        else:
-            yield Token("parameter", f":all_{token.text[len(EACH) :]}")
-
-
-EACH, ARRAYS, COLUMNS = ":each_", ":arrays", ":columns"
-
-
-def _is_each(token: Token) -> bool:
-    return token.kind == "parameter" and token.text.startswith(EACH)
+        yield from tokenize(places[token.text]) if token.text in places else (token,)
 
 
 # Read and taken apart once per process: only the names of tables differ between stores.

@@ -37,7 +37,7 @@ except ImportError as missing:
 
 from duetime.store.sql.attempt import Attempt, Sent, pins, settings
 from duetime.store.sql.deadline import LoopDeadline, ThreadDeadline
-from duetime.store.sql.keeping import WHO, is_unknown, notice_session
+from duetime.store.sql.keeping import WHO, must_ask_who, notice_session
 from duetime.store.sql.listener import PostgresListener
 from duetime.store.sql.notices import ping_message, wake_message
 from duetime.store.sql.pipelines import sent_eagerly, sent_whole
@@ -178,14 +178,14 @@ class PostgresStore(SqlFlows):
                 return await cursor.fetchall() if cursor.description else ()
 
             async def fetch_all(series: Series) -> Rows:
-                if series.kept and is_unknown(connection):
+                if must_ask_who(connection):
                     [(process,)] = await (await execute(WHO)).fetchall()
                     notice_session(connection, process)
                 sent: list[AsyncCursor] = []
                 async with connection.pipeline() as pipeline:
                     sent_eagerly(pipeline)
                     for statement in series.statements:
-                        sent.append(await execute(statement, kept=series.kept))
+                        sent.append(await execute(statement, kept=True))
                         deadline.put_off()
                         # What is made for long must not hold up all else.
                         await asyncio.sleep(0)
@@ -218,14 +218,14 @@ class PostgresStore(SqlFlows):
                 return cursor.fetchall() if cursor.description else ()
 
             def fetch_all(series: Series) -> Rows:
-                if series.kept and is_unknown(connection):
+                if must_ask_who(connection):
                     [(process,)] = execute(WHO).fetchall()
                     notice_session(connection, process)
                 sent: list[Cursor] = []
                 with connection.pipeline() as pipeline:
                     sent_eagerly(pipeline)
                     for statement in series.statements:
-                        sent.append(execute(statement, kept=series.kept))
+                        sent.append(execute(statement, kept=True))
                         deadline.put_off()
                 return [row for cursor in sent for row in cursor.fetchall()]
 
@@ -303,8 +303,8 @@ class PostgresStore(SqlFlows):
 
     def _notice(self, wakes: Sequence[Wake]) -> Statement:
         message = wake_message(self._sender, wakes)
-        told = {"channel": self._loader.names.channel, "message": message}
-        return Statement("notify", told | {"alone": True})
+        channel = self._loader.names.channel
+        return Statement("notify", {"channel": channel, "message": message, "alone": True})
 
     async def _send(self, wakes: Sequence[Wake]) -> None:
         await self._perform(self._notifying(wakes))

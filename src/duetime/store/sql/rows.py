@@ -93,7 +93,7 @@ def expired(row: Row) -> Expired:
 
 
 def new_rows(new: NewActions) -> Table:
-    """The `:rows` of `_new_rows.sql` and `add_new.sql`."""
+    """The `:rows` of `_new_rows.sql` and `add_fresh.sql`."""
     return Table(**new_columns(new))
 
 

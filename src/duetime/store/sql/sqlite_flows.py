@@ -52,7 +52,7 @@ class SqliteFlows(SqlFlows, ABC):
                 claims += rows.numbered_claims(tokens, due)
         return Claimed((yield from clock()) if now is None else now, claims)
 
-    def _insert_new(self, new: NewActions) -> Steps[Births]:
+    def _insert_fresh(self, new: NewActions) -> Steps[Births]:
         return insert_first(new)
 
     def _finish(self, finishes: Sequence[Finish], rescuing: bool) -> Steps[Completed]:

@@ -77,7 +77,8 @@ class WorkerFlows(Store, ABC):
         self, endings: Sequence[Ending], *, rescuing: bool = False, impatient: bool = False
     ) -> Flow[Completed]:
         # The first ending of a run counts, also within one call.
-        first = {one.token.int: one for one in reversed(endings)}.values()
+        by_token = {one.token.int: one for one in reversed(endings)}
+        first = [*reversed(by_token.values())]
         finishes = [one for one in first if isinstance(one, Finish)]
         agains = [one for one in first if isinstance(one, Again)]
         of_jobs = [one for one in finishes if one.job is not None]

@@ -64,6 +64,23 @@ class Ticking(Suite):
         await probe.prune(keep=0, keep_failed=LATER)
         assert await probe.ticks(0, young + 1) == [young]
 
+    @pytest.mark.parametrize("last", [State.succeeded, State.failed])
+    async def test_ends_of_one_job_count_in_the_order_given(
+        self, probe: Probe, last: State
+    ) -> None:
+        """Whichever of them has the smaller id or token."""
+        job = probe.job()
+        await probe.put(job)
+        await probe.occur(*(probe.occurrence(job, tick=tick) for tick in (7, 8)), job=job)
+        one, two = await probe.claim()
+        first = State.failed if last is State.succeeded else State.succeeded
+        done = await probe.complete(
+            finish(one, first, job=job.name), finish(two, last, job=job.name)
+        )
+        assert [end.after.last_outcome for end in done.jobs] == [first.value, last.value]
+        [view] = await probe.jobs()
+        assert view.job.consecutive_failures == (last is State.failed)
+
     async def test_the_same_tick_of_two_jobs_is_two_ticks(self, probe: Probe) -> None:
         jobs = [probe.job("x-1"), probe.job("x-2")]
         await probe.put(*jobs)

@@ -26,7 +26,7 @@ moved AS (
 )
 SELECT
     count(*),
-    CASE WHEN count(*) < :limit THEN CAST(array_agg(m.id) AS text) END,
+    CASE WHEN count(*) < :limit THEN CAST(array_agg(e.id) AS text) END,
     CASE
         WHEN EXISTS (
             SELECT 1 FROM duetime_actions AS w
@@ -41,4 +41,4 @@ SELECT
                 )
             )
     END
-FROM ended AS m
+FROM ended AS e
