@@ -111,6 +111,15 @@ async def test_fresh_ones_that_are_there_after_all_are_stored_once(
     assert [one.record.id for one in added] == [one.id for one in sent]
 
 
+async def test_also_under_another_prefix(postgres_url: str) -> None:
+    store = PostgresStore(postgres_url, prefix="shop_", listen=False)
+    sent = fresh(3)
+    await store.perform(store.add(sent[:1], "return"))
+    added = await store.perform(store.add(sent, "return"))
+    assert [one.record.id for one in added] == [one.id for one in sent]
+    await store.aclose()
+
+
 async def test_fresh_ones_that_finish_before_they_are_sent_again_stay_finished(
     store: PostgresStore, postgres_url: str
 ) -> None:

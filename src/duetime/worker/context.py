@@ -10,12 +10,12 @@ from uuid import UUID
 from duetime.model.action import Action
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class Stop:
     """Asks a handler to stop: set by cancel(running=True), timeout, lost lease, shutdown."""
 
     asked: bool = False
-    asked_by: str | None = None
+    by: str | None = None
 
 
 async def _nowhere(value: object) -> None:

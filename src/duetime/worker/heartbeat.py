@@ -61,7 +61,7 @@ class Renewal:
         now = self._time.monotonic()
         for held in self._holdings:
             if now >= held.lease_ends and held.task is not None:
-                held.asked = True
+                held.stop.asked = True
         return self._holdings.renewable(now), now
 
     def flow(self, store: Store, asked: list[Held]) -> Flow[Renewed]:
@@ -85,7 +85,7 @@ class Renewal:
 
     def _ask(self, held: Held, by: str | None) -> None:
         if by is not None:
-            held.asked, held.asked_by = True, by
+            held.stop.asked, held.stop.by = True, by
 
 
 def leases_of(asked: list[Held]) -> list[Lease]:

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from duetime.worker.slots import Pool
 
 
-class Held(Stop):
-    """One claim on its way through this worker. It is what asks its own handler to stop: one
-    object the less for each run, of which hardly any is asked."""
+class Held:
+    """One claim on its way through this worker."""
 
     __slots__ = (
         "claim",
@@ -26,6 +25,7 @@ class Held(Stop):
         "pool",
         "renew_until",
         "started_at",
+        "stop",
         "task",
     )
 
@@ -37,13 +37,12 @@ class Held(Stop):
         self.lost = False
         self.started_at: int | None = None
         self.ended_at: int | None = None
+        self.stop = Stop()
         self.task: Task[None] | None = None
-        self.asked = False
-        self.asked_by: str | None = None
 
     def give_up(self) -> None:
         """It is no longer ours: never started from here on, and asked to stop if it runs."""
-        self.lost = self.asked = True
+        self.lost = self.stop.asked = True
 
 
 class Holdings:

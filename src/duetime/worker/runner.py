@@ -98,7 +98,7 @@ class Runner:
             chance=self._dice(),
             started_at=held.started_at,
             max_result=self._settings.max_result,
-            asked_by=held.asked_by,
+            asked_by=held.stop.by,
         )
         if not isinstance(end, Returned):
             _log_failure(held.claim, end, ending)
@@ -204,7 +204,7 @@ class Runner:
             return None
         held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
         interrupts = not handler.in_thread
-        return self._deadlines.begin(held, handler.timeout, interrupts=interrupts)
+        return self._deadlines.begin(held.stop, handler.timeout, interrupts=interrupts)
 
     def _inject(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
         """Make the dependencies, call, close. Where nothing needs the loop, all of it in one
@@ -239,7 +239,7 @@ class Runner:
             job=claim.job,
             tick=maybe_from_micros(claim.tick),
             triggered_by=claim.triggered_by,
-            stop=held,
+            stop=held.stop,
             note=lambda value: self._note(held, value, handler),
             note_blocking=lambda value: self._note_blocking(held, value, handler),
             ask_parent=lambda: self._parent(claim),
@@ -303,7 +303,7 @@ def _is_running() -> bool:
 def _is_ours(held: Held) -> bool:
     """Whether the worker cancelled the task; a handler may also raise CancelledError."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0 and held.asked
+    return task is not None and task.cancelling() > 0 and held.stop.asked
 
 
 def _log_failure(claim: Claim, end: End, ending: Ending) -> None:

@@ -333,7 +333,7 @@ class Worker:
         running = [h for h in self._holdings if h.task is not None and not h.task.done()]
         tasks = [h.task for h in running if h.task is not None]
         for held in running:
-            held.asked = True
+            held.stop.asked = True
         if not tasks:
             return
         _, late = await asyncio.wait(tasks, timeout=self._settings.grace)

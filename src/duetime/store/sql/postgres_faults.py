@@ -33,7 +33,8 @@ def is_known(error: Exception) -> bool:
     """Is an action of that id there? Another index that refuses it is the user's own."""
     if not isinstance(error, psycopg.errors.UniqueViolation):
         return False
-    return error.diag.constraint_name == "duetime_actions_pkey"
+    table = error.diag.table_name or ""  # under whatever prefix
+    return table.endswith("actions") and error.diag.constraint_name == f"{table}_pkey"
 
 
 def explain(error: Exception, where: str) -> DuetimeError:
