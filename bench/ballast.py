@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import psycopg
 from psycopg import sql
@@ -23,63 +25,74 @@ LEASE = 60_000_000
 # The first few are planned anew each time, and tell nothing of those after them.
 TIMES, WARM = 40, 8
 CHUNK = 500_000
-CLAIM, COMPLETE = "claim ms", "complete ms"
 
 
 async def among_future(spot: Spot) -> Taken:
-    """500 due, before and after so many others are scheduled for later on the same lane."""
-    async with make(**spot.server_place) as app:
-        await app.schedule(Noop(0), delay=30 * 86_400)
-        return await compared(app, spot, "duetime_actions", spot.count(10_000_000))
+    """500 due, and so many others that are scheduled for later on the same lane."""
+    async with stores(spot) as (light, heavy):
+        for app in (light, heavy):
+            await app.schedule(Noop(0), delay=30 * 86_400)
+        return await compared(spot, light, heavy, "duetime_actions", spot.count(10_000_000))
 
 
 async def among_finished(spot: Spot) -> Taken:
-    async with make(**spot.server_place) as app:
-        return await compared(app, spot, "duetime_history", spot.count(1_000_000))
+    async with stores(spot) as (light, heavy):
+        return await compared(spot, light, heavy, "duetime_history", spot.count(1_000_000))
 
 
-async def compared(app: Duetime, spot: Spot, table: str, count: int) -> Taken:
-    """Without and with so many rows, each time with fresh statistics."""
-    times = max(5, spot.count(TIMES))
-    await timed(app, times)
-    tidy(spot.url, table)
-    before = await timed(app, times)
-    fill(spot.url, table, count)
-    tidy(spot.url, table)
-    after = await timed(app, times)
-    figures = {}
-    for label in before:
-        name = label.removesuffix(" ms")
-        figures[f"{name} without ms"] = before[label]
-        figures[f"{name} with ms"] = after[label]
-        figures[f"{name} x"] = after[label] / before[label]
+@asynccontextmanager
+async def stores(spot: Spot) -> AsyncIterator[tuple[Duetime, Duetime]]:
+    """Two in one database, so that what disturbs the one disturbs the other."""
+    async with (
+        make(**spot.server_place, schema="light") as light,
+        make(**spot.server_place, schema="heavy") as heavy,
+    ):
+        yield light, heavy
+
+
+async def compared(spot: Spot, light: Duetime, heavy: Duetime, table: str, count: int) -> Taken:
+    """Without and with so many rows, in turn, each with fresh statistics."""
+    apps, times = {"without": light, "with": heavy}, max(5, spot.count(TIMES))
+    for app in apps.values():
+        await timed(app)
+    fill(spot.url, "heavy", table, count)
+    for schema in ("light", "heavy"):
+        tidy(spot.url, schema, table)
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in apps}
+    for _ in range(WARM + times):
+        for name, app in apps.items():
+            taken[name].append(await timed(app))
+    figures: dict[str, float] = {}
+    for place, verb in enumerate(("claim", "complete")):
+        median = {
+            name: statistics.median(one[place] for one in taken[name][WARM:]) for name in taken
+        }
+        figures |= {f"{verb} {name} ms": 1000 * took for name, took in median.items()}
+        figures[f"{verb} x"] = median["with"] / median["without"]
     return figures
 
 
-async def timed(app: Duetime, times: int) -> dict[str, float]:
-    """The medians of claiming a batch, and of completing it, as a worker asks for both."""
-    taken: dict[str, list[float]] = {CLAIM: [], COMPLETE: []}
+async def timed(app: Duetime) -> tuple[float, float]:
+    """How long it takes to claim a batch, and to complete it, as a worker asks for both."""
     span = Span(lane_of("default", Priority.normal.rank, None), 0, 0)
-    for _ in range(WARM + times):
-        await app.schedule_many(app.request(Noop(n)) for n in range(BATCH))
-        began = time.perf_counter()
-        order = ClaimOrder("bench", [span], BATCH, LEASE)
-        claimed = await app.store.perform(app.store.claim(order))
-        taken[CLAIM].append(time.perf_counter() - began)
-        assert len(claimed.claims) == BATCH
-        ends = [
-            Finish(id=one.id, token=one.token, state=State.succeeded, outcome=Outcome.succeeded)
-            for one in claimed.claims
-        ]
-        began = time.perf_counter()
-        await app.store.perform(app.store.complete(ends))
-        taken[COMPLETE].append(time.perf_counter() - began)
-    return {name: 1000 * statistics.median(found[WARM:]) for name, found in taken.items()}
+    await app.schedule_many(app.request(Noop(n)) for n in range(BATCH))
+    began = time.perf_counter()
+    order = ClaimOrder("bench", [span], BATCH, LEASE)
+    claimed = await app.store.perform(app.store.claim(order))
+    claiming = time.perf_counter() - began
+    assert len(claimed.claims) == BATCH
+    ends = [
+        Finish(id=one.id, token=one.token, state=State.succeeded, outcome=Outcome.succeeded)
+        for one in claimed.claims
+    ]
+    began = time.perf_counter()
+    await app.store.perform(app.store.complete(ends))
+    return claiming, time.perf_counter() - began
 
 
-def fill(url: str, table: str, count: int) -> None:
+def fill(url: str, schema: str, table: str, count: int) -> None:
     """Copies of one row, with ids and times of their own."""
-    with psycopg.connect(url, autocommit=True) as connection:
+    with connected(url, schema) as connection:
         names = columns(connection, table)
         values: list[sql.Composable] = [
             sql.SQL("t.{}").format(sql.Identifier(name)) for name in names
@@ -102,10 +115,14 @@ def fill(url: str, table: str, count: int) -> None:
             connection.execute(copy, (first, min(first + CHUNK - 1, count), row[0]))
 
 
-def tidy(url: str, table: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
+def tidy(url: str, schema: str, table: str) -> None:
+    with connected(url, schema) as connection:
         connection.execute(sql.SQL("VACUUM ANALYZE {}").format(sql.Identifier(table)))
         connection.execute("CHECKPOINT")
+
+
+def connected(url: str, schema: str) -> psycopg.Connection:
+    return psycopg.connect(url, autocommit=True, options=f"-c search_path={schema}")
 
 
 def columns(connection: psycopg.Connection, table: str) -> list[str]:
