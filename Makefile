@@ -46,9 +46,10 @@ faults: $(STAMP) ## deal faults to real processes: ROW=kill COUNT=30
 	cd tests && ../.venv/bin/python -m faults $(ROW) $(COUNT) $(STORE)
 
 # `.venv/bin/python bench/run.py --list` names the trials. Peers are installed into .bench.
-bench: $(STAMP) ## measure, beside peers: ONLY=drain SCALE=0.1 ROUNDS=3
-	.venv/bin/python bench/run.py $(addprefix --only ,$(ONLY)) $(addprefix --scale ,$(SCALE)) \
-		$(addprefix --rounds ,$(ROUNDS))
+# With PAIRS=<commit>, the working tree is compared with that commit instead.
+bench: $(STAMP) ## measure, beside peers or beside PAIRS=<commit>: ONLY=drain SCALE=0.1 ROUNDS=3
+	.venv/bin/python bench/$(if $(PAIRS),pairs.py $(PAIRS),run.py) $(addprefix --only ,$(ONLY)) \
+		$(addprefix --scale ,$(SCALE)) $(addprefix --rounds ,$(ROUNDS))
 
 # The lock holds hashes and no address, so it installs from whichever index the machine uses.
 lock: $(PRIVATE_UV) ## renew the locked versions

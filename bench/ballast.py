@@ -15,8 +15,8 @@ from duetime.app import Duetime
 from duetime.bench.figures import Taken
 from duetime.bench.work import Noop, make
 from duetime.config import Settings
-from duetime.model.claim import ClaimOrder, Span
-from duetime.model.ending import Finish
+from duetime.model.actions.claim import ClaimOrder, Span
+from duetime.model.actions.completion import Finish
 from duetime.model.lane import Priority, lane_of
 from duetime.model.state import Outcome, State
 

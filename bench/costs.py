@@ -14,10 +14,10 @@ from tempfile import TemporaryDirectory
 
 from trial import Goal, Missing, Spot, Trial
 
-from duetime.bench.crew import crew
 from duetime.bench.draining import bulk
-from duetime.bench.ending import until_at_work, until_finished
 from duetime.bench.figures import Taken
+from duetime.bench.processes import crew
+from duetime.bench.wait import until_at_work, until_finished
 from duetime.bench.work import Noop, make
 from faults.proxy import Proxy
 

@@ -9,12 +9,12 @@ import peer
 from trial import Goal, Spot, Take, Trial
 
 from duetime.app import Duetime
-from duetime.bench.crew import crew
 from duetime.bench.draining import work_off
-from duetime.bench.ending import until_at_work
 from duetime.bench.figures import Taken
-from duetime.bench.place import Place
+from duetime.bench.processes import crew
+from duetime.bench.scratch_store import Place
 from duetime.bench.timing import burst, lateness, wake
+from duetime.bench.wait import until_at_work
 from duetime.bench.work import Slow, Timed, make
 from duetime.errors import WaitTimeout
 from duetime.model.lane import lane_of

@@ -9,7 +9,7 @@ from trial import Missing, Take, Trial, spot
 
 from duetime.bench.figures import Taken, figures
 from duetime.errors import DuetimeError
-from duetime.loop import run_loop
+from duetime.worker.event_loop import run_loop
 from servers import Server
 
 Tell = Callable[[str], None]

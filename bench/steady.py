@@ -14,13 +14,13 @@ from datetime import timedelta
 import psycopg
 from trial import Goal, Spot, Trial
 
+from duetime.api.arguments import Request
 from duetime.app import Duetime
-from duetime.arguments import Request
-from duetime.bench.crew import Crew, crew
 from duetime.bench.draining import bulk, work_off
-from duetime.bench.ending import until_at_work
 from duetime.bench.figures import Taken
-from duetime.bench.place import Place
+from duetime.bench.processes import Crew, crew
+from duetime.bench.scratch_store import Place
+from duetime.bench.wait import until_at_work
 from duetime.bench.work import Counted, Noop, Report, make
 
 RATE = 5_000

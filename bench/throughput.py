@@ -11,11 +11,11 @@ import peer
 from delay import delayed
 from trial import Goal, Spot, Take, Trial
 
-from duetime.bench.crew import crew
 from duetime.bench.draining import MakePayload, bulk, drain, single, work_off
-from duetime.bench.ending import until_at_work
 from duetime.bench.figures import Taken
-from duetime.bench.place import Place
+from duetime.bench.processes import crew
+from duetime.bench.scratch_store import Place
+from duetime.bench.wait import until_at_work
 from duetime.bench.work import Blocking, Large, Noop, Transactional, make
 from duetime.model.state import State
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from duetime.bench.figures import Figure, Taken
-from duetime.bench.place import Place
+from duetime.bench.scratch_store import Place
 
 if TYPE_CHECKING:
     from servers import Server

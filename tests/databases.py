@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.postgres.store import PostgresStore
 from servers import Server
 
 OURS = "nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'"

@@ -15,8 +15,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from duetime.store.base import Store
-from duetime.store.sql.postgres import PostgresStore
-from duetime.store.sql.sqlite import SqliteStore
+from duetime.store.sql.postgres.store import PostgresStore
+from duetime.store.sql.sqlite.store import SqliteStore
 from duetime.testing import FakeClock
 from recurrence import campaign as recurring
 from recurrence.month import draw_busy

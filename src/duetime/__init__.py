@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from duetime import errors as errors
 
 if TYPE_CHECKING:
+    from duetime.api.arguments import Request
+    from duetime.api.protocols import JobReader, JobWriter
     from duetime.app import Duetime
-    from duetime.arguments import Request
-    from duetime.events import (
+    from duetime.events.types import (
         ActionCancelled,
         ActionFailed,
         ActionRescheduled,
@@ -23,26 +24,25 @@ if TYPE_CHECKING:
         JobResumed,
         TransitionApplied,
     )
-    from duetime.job_protocols import JobReader, JobWriter
-    from duetime.model.action import Action, Page, Run
+    from duetime.model.actions.action import Action, Page, Run
+    from duetime.model.actions.retry import Retry
+    from duetime.model.actions.signals import Cancel, Fail, Snooze
     from duetime.model.clock import Clock
-    from duetime.model.cron import Cron
-    from duetime.model.every import Every
-    from duetime.model.instants import Instants
-    from duetime.model.job import Overlap
-    from duetime.model.job_stats import JobStats
-    from duetime.model.job_view import Job, JobState
+    from duetime.model.health.stats import LivingWorker, Parked, Stats
+    from duetime.model.jobs.job import Overlap
+    from duetime.model.jobs.misfire import Misfire
+    from duetime.model.jobs.occurrence import Occurrence
+    from duetime.model.jobs.stats import JobStats
+    from duetime.model.jobs.view import Job, JobState
     from duetime.model.lane import Priority
-    from duetime.model.misfire import Misfire
-    from duetime.model.occurrence import Occurrence
-    from duetime.model.recurrence import Recurrence
-    from duetime.model.retry import Retry
+    from duetime.model.recurrence.base import Recurrence
+    from duetime.model.recurrence.cron import Cron
+    from duetime.model.recurrence.every import Every
+    from duetime.model.recurrence.instants import Instants
     from duetime.model.state import Outcome, State
-    from duetime.model.stats import LivingWorker, Parked, Stats
     from duetime.model.tenant import ANY, current_tenant
-    from duetime.model.wish import Cancel, Fail, Snooze
-    from duetime.worker.context import Context
-    from duetime.worker.injection import Depends
+    from duetime.registry.context import Context
+    from duetime.registry.injection import Depends
 
 __all__ = [
     "ANY",
@@ -90,8 +90,8 @@ __all__ = [
 
 _HOMES = {
     "duetime.app": ["Duetime"],
-    "duetime.arguments": ["Request"],
-    "duetime.events": [
+    "duetime.api.arguments": ["Request"],
+    "duetime.events.types": [
         "ActionCancelled",
         "ActionFailed",
         "ActionRescheduled",
@@ -102,26 +102,26 @@ _HOMES = {
         "JobResumed",
         "TransitionApplied",
     ],
-    "duetime.job_protocols": ["JobReader", "JobWriter"],
-    "duetime.model.action": ["Action", "Page", "Run"],
+    "duetime.api.protocols": ["JobReader", "JobWriter"],
+    "duetime.model.actions.action": ["Action", "Page", "Run"],
     "duetime.model.clock": ["Clock"],
-    "duetime.model.cron": ["Cron"],
-    "duetime.model.every": ["Every"],
-    "duetime.model.instants": ["Instants"],
-    "duetime.model.job": ["Overlap"],
-    "duetime.model.job_stats": ["JobStats"],
-    "duetime.model.job_view": ["Job", "JobState"],
+    "duetime.model.recurrence.cron": ["Cron"],
+    "duetime.model.recurrence.every": ["Every"],
+    "duetime.model.recurrence.instants": ["Instants"],
+    "duetime.model.jobs.job": ["Overlap"],
+    "duetime.model.jobs.stats": ["JobStats"],
+    "duetime.model.jobs.view": ["Job", "JobState"],
     "duetime.model.lane": ["Priority"],
-    "duetime.model.misfire": ["Misfire"],
-    "duetime.model.occurrence": ["Occurrence"],
-    "duetime.model.recurrence": ["Recurrence"],
-    "duetime.model.retry": ["Retry"],
+    "duetime.model.jobs.misfire": ["Misfire"],
+    "duetime.model.jobs.occurrence": ["Occurrence"],
+    "duetime.model.recurrence.base": ["Recurrence"],
+    "duetime.model.actions.retry": ["Retry"],
     "duetime.model.state": ["Outcome", "State"],
-    "duetime.model.stats": ["LivingWorker", "Parked", "Stats"],
+    "duetime.model.health.stats": ["LivingWorker", "Parked", "Stats"],
     "duetime.model.tenant": ["ANY", "current_tenant"],
-    "duetime.model.wish": ["Cancel", "Fail", "Snooze"],
-    "duetime.worker.context": ["Context"],
-    "duetime.worker.injection": ["Depends"],
+    "duetime.model.actions.signals": ["Cancel", "Fail", "Snooze"],
+    "duetime.registry.context": ["Context"],
+    "duetime.registry.injection": ["Depends"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -16,35 +16,47 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from duetime.arguments import Delay, Parent, Request, TenantArgument, make_request
-from duetime.awaiting import Jobs, awaited
-from duetime.client import Client
+from duetime.api.actions import Client
+from duetime.api.arguments import Delay, Parent, Request, TenantArgument, make_request
+from duetime.api.async_api import Jobs, awaited
+from duetime.api.declarations import Declaring
+from duetime.api.jobs import JobClient
+from duetime.api.sync_api import SyncDuetime, pauses
 from duetime.config import Settings, load, whole
-from duetime.declaring import Declaring
 from duetime.errors import WaitTimeout
-from duetime.events import Event, Events, TransitionApplied
-from duetime.jobs import JobClient
-from duetime.model.action import Action
-from duetime.model.chain import On
+from duetime.events.bus import (
+    Events,
+)
+from duetime.events.types import (
+    Event,
+    TransitionApplied,
+)
+from duetime.model.actions.action import Action
+from duetime.model.actions.chain import On
 from duetime.model.clock import Clock, SystemClock
-from duetime.model.duration import seconds
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import Priority
-from duetime.model.payload import Payloads
+from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
+from duetime.model.validation import seconds
+from duetime.registry.handlers import Handlers
+from duetime.registry.runtime import (
+    Companion,
+    Parts,
+)
 from duetime.store.base import Store
 from duetime.store.flow import Flow
-from duetime.stores import open_store
-from duetime.sync import SyncDuetime, pauses
+from duetime.store_factory import open_store
 from duetime.telemetry.meters import Meters
-from duetime.worker.handler import Handlers
-from duetime.worker.memory import quieten
-from duetime.worker.parts import Companion, Parts, WorkerSettings
-from duetime.worker.slots import Queues
+from duetime.worker.claiming.slots import Queues
+from duetime.worker.gc_tuning import quieten
+from duetime.worker.settings import (
+    WorkerSettings,
+)
 
 if TYPE_CHECKING:
     from duetime.testing.driver import Testing
-    from duetime.transitions.face import Transitions
+    from duetime.transitions.api import Transitions
     from duetime.worker.worker import Worker
 
 log = logging.getLogger("duetime.worker")
@@ -180,7 +192,7 @@ class Duetime(Declaring):
     @cached_property
     def transitions(self) -> Transitions:
         """Row transitions of SQLAlchemy models: `register`, `sweep`, `runner`, `as_job`."""
-        from duetime.transitions.face import Transitions
+        from duetime.transitions.api import Transitions
         from duetime.transitions.sweeper import Ports
 
         ports = Ports(

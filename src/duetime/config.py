@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from duetime.errors import ConfigError, InvalidArgument, did_you_mean, shown
-from duetime.model.duration import seconds
-from duetime.model.misfire import MISFIRE_AFTER
-from duetime.store.sql.names import wanted_instead
+from duetime.model.jobs.misfire import MISFIRE_AFTER
+from duetime.model.validation import seconds
+from duetime.store.sql.statements.table_names import wanted_instead
 
 DAY = 86_400.0
 

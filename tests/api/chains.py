@@ -2,7 +2,7 @@
 
 from api.apps import Log, Note, Other
 from duetime import Cancel, Context, Duetime, Fail, Retry
-from duetime.model.chain import On
+from duetime.model.actions.chain import On
 
 # How a parent must have ended for a child to run.
 RUNS: dict[On, set[str]] = {

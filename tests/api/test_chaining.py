@@ -10,8 +10,8 @@ from api.apps import Note, Other, knowing
 from api.chains import RUNS, declare
 from duetime import Context, Duetime, Retry, State
 from duetime.errors import ActionNotFound, InvalidArgument, WaitTimeout
-from duetime.events import ActionCancelled, ActionRescheduled
-from duetime.model.action import Action
+from duetime.events.types import ActionCancelled, ActionRescheduled
+from duetime.model.actions.action import Action
 from duetime.testing import FakeClock
 
 

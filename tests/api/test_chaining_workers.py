@@ -5,9 +5,9 @@ import asyncio
 from api.apps import Note, Other, knowing
 from api.chains import RUNS, declare
 from duetime import Duetime, Retry, State
-from duetime.events import ActionCancelled
-from duetime.model.claim import Claim, ClaimOrder, Expired, Span
-from duetime.model.ending import Finish, decide_loss
+from duetime.events.types import ActionCancelled
+from duetime.model.actions.claim import Claim, ClaimOrder, Expired, Span
+from duetime.model.actions.completion import Finish, decide_loss
 from duetime.model.state import Outcome
 
 

@@ -9,7 +9,7 @@ import pytest
 from api.apps import Log, Note, Other
 from duetime import ANY, Action, Context, Duetime, Fail, Retry, State
 from duetime.errors import ActionNotFound, IllegalState, InvalidArgument
-from duetime.model.claim import ClaimOrder, Span
+from duetime.model.actions.claim import ClaimOrder, Span
 from duetime.model.ids import TimeOrderedIds
 from duetime.testing import FakeClock
 

@@ -21,7 +21,7 @@ from duetime import (
     current_tenant,
 )
 from duetime.errors import DuetimeError
-from duetime.events import ActionEvent
+from duetime.events.types import ActionEvent
 from duetime.testing import FakeClock
 
 ALL: tuple[type[ActionEvent], ...] = (

@@ -12,16 +12,7 @@ import pytest
 from api.apps import Note
 from api.hours import NAME, at, clock, nothing, ticks
 from awaiting import until
-from duetime import (
-    ANY,
-    Duetime,
-    Every,
-    JobFailing,
-    JobState,
-    Outcome,
-    Retry,
-    State,
-)
+from duetime import ANY, Duetime, Every, JobFailing, JobState, Outcome, Retry, State
 from duetime.errors import ConfigError, InvalidArgument, JobNotFound, StaleVersion
 from duetime.testing import FakeClock
 

@@ -28,7 +28,7 @@ from duetime.errors import (
     UnknownKind,
     UnreadableJob,
 )
-from duetime.model.claim import Presence, Swept
+from duetime.model.actions.claim import Presence, Swept
 from duetime.store.flow import Flow
 from duetime.testing import FakeClock
 

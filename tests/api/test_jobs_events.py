@@ -5,14 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from api.hours import NAME, at, clock, ticks
-from duetime import (
-    Duetime,
-    JobFailing,
-    JobPaused,
-    JobRecovered,
-    JobResumed,
-    Retry,
-)
+from duetime import Duetime, JobFailing, JobPaused, JobRecovered, JobResumed, Retry
 
 __all__ = ["clock", "ticks"]
 

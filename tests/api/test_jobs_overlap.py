@@ -9,15 +9,7 @@ from typing import Any
 import pytest
 
 from api.hours import NAME, at, clock, ticks
-from duetime import (
-    Context,
-    Duetime,
-    Every,
-    JobState,
-    Misfire,
-    Outcome,
-    State,
-)
+from duetime import Context, Duetime, Every, JobState, Misfire, Outcome, State
 from duetime.model.ids import TimeOrderedIds
 from duetime.testing import FakeClock
 

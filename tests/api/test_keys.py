@@ -9,9 +9,9 @@ import pytest
 from api.apps import Note, Other
 from duetime import Duetime, Fail, State
 from duetime.errors import DuplicateKey, IllegalState
-from duetime.model.action import NewAction
+from duetime.model.actions.action import NewAction
 from duetime.store.flow import Statement, Steps
-from duetime.store.sql import add_flows
+from duetime.store.sql.flows import add as add_flows
 from duetime.testing import FakeClock
 
 

@@ -13,7 +13,7 @@ from awaiting import until
 from duetime import Duetime
 from duetime.errors import InvalidArgument, InvalidPayload
 from duetime.model.tenant import ANY
-from duetime.store.sql.add_flows import MANY, PART
+from duetime.store.sql.flows.add import MANY, PART
 
 PARTS = 2 * PART + 1
 

@@ -9,7 +9,7 @@ import pytest
 from duetime import Duetime
 from duetime.config import Settings
 from duetime.errors import ConfigError
-from duetime.store.sql.remedy import masked
+from duetime.store.sql.migrate_hint import masked
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from api.apps import Note, Other
 from awaiting import until
 from duetime import ANY, Duetime, Every, Parked
-from duetime.model.stats import clock_offset
+from duetime.model.health.stats import clock_offset
 from duetime.testing import FakeClock
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from api.apps import Note, Other, knowing
 from duetime import Duetime, State
-from duetime.client import Client
+from duetime.api.actions import Client
+from duetime.api.sync_api import SyncDuetime
 from duetime.errors import DuplicateKey
-from duetime.sync import SyncDuetime
 from duetime.testing import FakeClock
 
 VERBS = [

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from duetime.cli.main import main
-from duetime.cli.opening import SQLITE
+from duetime.cli.open_store import SQLITE
 
 SHOP = """
 import asyncio

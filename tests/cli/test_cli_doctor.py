@@ -17,10 +17,11 @@ import pytest
 from api.apps import Note, durable_url
 from duetime import Duetime, Retry
 from duetime.cli.loading import load_app
-from duetime.model import health
-from duetime.store.sql import postgres_diagnosis, sqlite_diagnosis
-from duetime.store.sql.loader import Loader
-from duetime.store.sql.names import Names
+from duetime.model.health import checks as health
+from duetime.store.sql.postgres import diagnosis as postgres_diagnosis
+from duetime.store.sql.sqlite import diagnosis as sqlite_diagnosis
+from duetime.store.sql.statements.loader import Loader
+from duetime.store.sql.statements.table_names import Names
 from duetime.testing import FakeClock
 from servers import OwnServer
 from store.deaf import Deaf

@@ -16,15 +16,8 @@ import pytest
 from duetime import Duetime
 from duetime.cli.failures import Mistake
 from duetime.cli.loading import load_app
-from duetime.cli.order import Order
-from duetime.cli.supervisor import (
-    FIRST_PAUSE,
-    LIVED_WELL,
-    LONGEST_PAUSE,
-    Backoff,
-    Supervisor,
-    how,
-)
+from duetime.cli.supervisor import FIRST_PAUSE, LIVED_WELL, LONGEST_PAUSE, Backoff, Supervisor, how
+from duetime.cli.worker_spec import Order
 from servers import OwnServer
 
 from .conftest import Duetimes, Start, read_until

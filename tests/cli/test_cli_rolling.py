@@ -13,10 +13,10 @@ import pytest
 
 from api.apps import durable_url
 from duetime import Action, Duetime
+from duetime.api.sync_api import pauses
 from duetime.cli.loading import load_app
-from duetime.store.sql.loader import Loader
-from duetime.store.sql.names import Names
-from duetime.sync import pauses
+from duetime.store.sql.statements.loader import Loader
+from duetime.store.sql.statements.table_names import Names
 
 from .conftest import Duetimes, Start, read_until
 

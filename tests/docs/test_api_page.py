@@ -10,7 +10,7 @@ import pytest
 
 import duetime
 from duetime import Action, Context, Duetime, Job, Occurrence, Outcome, Page, Run, errors
-from duetime.awaiting import Jobs
+from duetime.api.async_api import Jobs
 from duetime.model.tenant import AMBIENT
 from duetime.testing import FakeClock
 from duetime.testing.driver import Testing

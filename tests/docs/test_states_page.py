@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from duetime.errors import IllegalState
-from duetime.model.action import Record
-from duetime.model.claim import Claim
+from duetime.model.actions.action import Record
+from duetime.model.actions.claim import Claim
 from duetime.model.state import FINISHED, State
-from duetime.store.memory import MemoryStore
+from duetime.store.memory.store import MemoryStore
 from duetime.testing import FakeClock
 from duetime.testing.conformance.probe import Probe, again, finish
 

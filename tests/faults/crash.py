@@ -18,12 +18,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from duetime.model.claim import Claimed
-from duetime.model.job_filter import Due, Seeding
+from duetime.model.actions.claim import Claimed
+from duetime.model.jobs.selectors import Due, Seeding
 from duetime.model.state import Outcome
 from duetime.store.base import Store
 from duetime.store.flow import Flow
-from duetime.store.sql.sqlite import SqliteStore
+from duetime.store.sql.sqlite.store import SqliteStore
 from duetime.store.transaction import Hop, Opener
 
 PHASES = ("before", "during", "after")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from duetime import Duetime
-from duetime.model.outcome import End, Returned
+from duetime.model.actions.outcome import End, Returned
+from duetime.registry.handlers import Handler
 from duetime.store.flow import Statement
-from duetime.store.sql.loader import Bound, Loader
-from duetime.worker.handler import Handler
-from duetime.worker.held import Held
-from duetime.worker.runner import Runner
-from duetime.worker.slots import Pool
-from duetime.worker.starter import Starter
+from duetime.store.sql.statements.loader import Bound, Loader
+from duetime.worker.claiming.launcher import Starter
+from duetime.worker.claiming.slots import Pool
+from duetime.worker.leases.in_flight import Held
+from duetime.worker.running.runner import Runner
 from faults import plain
 from faults.work import Order
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from duetime import Duetime, State
-from duetime.model.action import Action, Run
-from duetime.model.claim import FATAL_LOSSES
+from duetime.model.actions.action import Action, Run
+from duetime.model.actions.claim import FATAL_LOSSES
 from duetime.model.state import Outcome
 from faults.customer import Receipts
 from faults.ledger import ENDED, STARTED, Line, by_action

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 from duetime.errors import IllegalState
-from duetime.model.action import Action
+from duetime.model.actions.action import Action
 from duetime.model.state import State
 from faults.ledger import Line, by_action
 from faults.oracle import Law, Verdict

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from duetime import State
-from duetime.arguments import Request
+from duetime.api.arguments import Request
 from duetime.errors import StoreUnavailable
 from faults.crew import Hand
 from faults.disk import NoDisk, SmallDisk, small_disk

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from duetime import Duetime, State
-from duetime.model.action import Action, Run
+from duetime.model.actions.action import Action, Run
 from duetime.model.state import Outcome
 from faults.customer import Receipts
 from faults.halt import halt

@@ -12,10 +12,10 @@ from api.apps import Note, Other
 from awaiting import until
 from duetime import Duetime, State
 from duetime.errors import ActionNotFound
-from duetime.model.claim import Lease
-from duetime.store.sql import listener
-from duetime.store.sql.add_flows import PART
-from duetime.store.sql.postgres import PostgresStore
+from duetime.model.actions.claim import Lease
+from duetime.store.sql.flows.add import PART
+from duetime.store.sql.postgres import listener
+from duetime.store.sql.postgres.store import PostgresStore
 from faults.pooler import NoPooler, Pooler
 from servers import Server
 from store.sql_kit import add, another, claim, find

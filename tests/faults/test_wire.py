@@ -10,10 +10,10 @@ from api.apps import Note
 from awaiting import until
 from duetime import Duetime, Retry
 from duetime.errors import StoreUnavailable
-from duetime.model.claim import Lease
+from duetime.model.actions.claim import Lease
 from duetime.model.state import State
 from duetime.model.tenant import ANY
-from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.postgres.store import PostgresStore
 from faults.drop import Drop
 from faults.proxy import CLEAR, STALL, SWALLOW, Proxy, Way
 from faults.wire import FLUSH

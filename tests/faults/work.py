@@ -10,8 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from duetime import Context, Duetime
-from duetime.worker.held import Held
-from duetime.worker.runner import Runner
+from duetime.worker.leases.in_flight import Held
+from duetime.worker.running.runner import Runner
 from faults.crash import Crash, Watch
 from faults.ledger import Ledger, new_line
 

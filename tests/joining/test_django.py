@@ -14,7 +14,7 @@ from asgiref.sync import sync_to_async
 from api.apps import Note
 from duetime import Duetime
 from duetime.errors import ActionNotFound
-from duetime.events import ActionCancelled
+from duetime.events.types import ActionCancelled
 from joining.callers import Caller, django_alias
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)

@@ -20,14 +20,14 @@ import pytest
 from api.apps import Note, Other, knowing
 from duetime import Duetime, State
 from duetime.errors import ActionNotFound, ConfigError
-from duetime.model.action import Action
+from duetime.model.actions.action import Action
 from duetime.model.filter import Filter
-from duetime.store.ambient import current_joined
+from duetime.store.current_transaction import current_joined
 from duetime.store.flow import Rows
-from duetime.store.sql.callers.asyncpg import AsyncpgCaller
-from duetime.store.sql.callers.base import AsyncCaller
-from duetime.store.sql.callers.psycopg import AsyncPsycopgCaller
-from duetime.store.sql.callers.turns import loop_turn
+from duetime.store.sql.joining.asyncpg import AsyncpgCaller
+from duetime.store.sql.joining.base import AsyncCaller
+from duetime.store.sql.joining.locks import loop_turn
+from duetime.store.sql.joining.psycopg import AsyncPsycopgCaller
 from joining.callers import ON_POSTGRES, Caller
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)

@@ -13,8 +13,8 @@ import pytest
 from api.apps import Note, Other
 from duetime import Duetime, Retry, State
 from duetime.errors import ActionNotFound, DuplicateKey, IllegalState, InvalidPayload
-from duetime.model.action import Action
-from duetime.store.sql.add_flows import PART
+from duetime.model.actions.action import Action
+from duetime.store.sql.flows.add import PART
 from joining.callers import COUNT, INSERT, Caller
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from api.apps import Note
 from duetime import Duetime
-from duetime.events import ActionCancelled, ActionEvent, ActionRescheduled
+from duetime.events.types import ActionCancelled, ActionEvent, ActionRescheduled
 from joining.callers import CALLERS, TELLING, Caller
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)

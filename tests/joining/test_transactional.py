@@ -15,8 +15,8 @@ from sqlalchemy.orm import Session, sessionmaker
 from api.apps import Note, Other
 from duetime import Cancel, Duetime, Retry, Snooze, State
 from duetime.errors import ActionNotFound
-from duetime.events import ActionCancelled
-from duetime.model.action import Action
+from duetime.events.types import ActionCancelled
+from duetime.model.actions.action import Action
 from joining.kinds import INSERT, KINDS, ON_POSTGRES, ON_SQLITE, Hand, Kind, count_notes, make_notes
 
 # A plain function cannot be interrupted.

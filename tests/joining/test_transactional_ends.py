@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session, sessionmaker
 
 from api.apps import Note
 from duetime import Context, Depends, Duetime, Fail, Retry, State
-from duetime.model.action import Action
+from duetime.model.actions.action import Action
 
 
 async def run(app: Duetime) -> Action:

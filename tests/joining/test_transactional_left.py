@@ -17,7 +17,7 @@ from api.apps import Note
 from awaiting import until
 from duetime import Duetime, Fail, Retry, State
 from duetime.errors import ConfigError
-from duetime.model.action import Action
+from duetime.model.actions.action import Action
 from joining.kinds import INSERT, Hand, Kind, count_notes
 from joining.test_transactional import bank, kind, kind_name, kind_url, run
 from joining.test_transactional_own_commits import failed_for_good, raw

@@ -16,9 +16,9 @@ from api.apps import Note, Other
 from awaiting import until
 from duetime import Duetime, Fail, Retry, State
 from duetime.errors import ConfigError
-from duetime.events import ActionCancelled
-from duetime.model.action import Action
-from duetime.store.sql.transactions.endings import refuse_ending
+from duetime.events.types import ActionCancelled
+from duetime.model.actions.action import Action
+from duetime.store.sql.transactional.commit_guard import refuse_ending
 from duetime.store.transaction import OwnCommit
 from joining.kinds import INSERT, KINDS, Hand, Kind, count_notes
 from joining.test_transactional import bank, kind, kind_name, kind_url, run

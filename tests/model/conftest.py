@@ -9,5 +9,5 @@ import pytest
 def impatience() -> Iterator[None]:
     """Random rules often exclude themselves, and each of them would take seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("duetime.model.recurrence.PATIENCE", 500)
+        patch.setattr("duetime.model.recurrence.base.PATIENCE", 500)
         yield

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from duetime import Cron, Every, Instants, Recurrence
-from duetime.model.recurrence import AnyOf, Exclusions, Without
+from duetime.model.recurrence.base import AnyOf, Exclusions, Without
 
 ZONES = ["UTC", "Europe/Paris", "Australia/Lord_Howe", "Asia/Beirut", "America/St_Johns"]
 EXPRESSIONS = [

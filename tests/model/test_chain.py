@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from duetime.model.action import NewAction, Record
-from duetime.model.born import born
-from duetime.model.chain import End, settled, would_wait_for_itself
+from duetime.model.actions.action import NewAction, Record
+from duetime.model.actions.chain import End, settled, would_wait_for_itself
+from duetime.model.actions.inserted import born
 from duetime.model.state import State
 
 PARENT = UUID(int=1)

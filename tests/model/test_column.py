@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duetime.model.column import Repeated, each, is_alike, is_empty, unzipped
+from duetime.model.columns import Repeated, each, is_alike, is_empty, unzipped
 
 FIRST = datetime(2030, 10, 27, 2, 30, tzinfo=ZoneInfo("Europe/Paris"))
 

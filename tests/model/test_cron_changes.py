@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duetime import Cron
-from duetime.model.clock_note import clock_note
+from duetime.model.recurrence.dst_note import clock_note
 
 DAY = timedelta(days=1)
 

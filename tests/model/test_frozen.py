@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 
 import pytest
 
-from duetime.model.frozen import maker
+from duetime.model.fast_dataclass import maker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from duetime.model import health
-from duetime.model.diagnosis import DatabaseFile, Diagnosis, Ear, Holder, Schema, Version
-from duetime.model.duration import amount
-from duetime.model.health import Finding, Level, is_usable, judge_database, judge_work
-from duetime.model.job_stats import JobStats
-from duetime.model.stats import LivingWorker, Parked, Stats
+from duetime.model.health import checks as health
+from duetime.model.health.checks import Finding, Level, is_usable, judge_database, judge_work
+from duetime.model.health.diagnosis import DatabaseFile, Diagnosis, Ear, Holder, Schema, Version
+from duetime.model.health.stats import LivingWorker, Parked, Stats
+from duetime.model.jobs.stats import JobStats
+from duetime.model.validation import amount
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 WORKER = LivingWorker("w1", "shop", "here", 7, ("mail",), (), 100, NOW)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duetime.model.jitter import jitter_of
+from duetime.model.jobs.ticks import jitter_of
 
 from .rules import INSTANTS
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from duetime.errors import InvalidArgument
-from duetime.model.job_name import check_job_name
+from duetime.model.jobs.name import check_job_name
 
 
 @pytest.mark.parametrize("name", ["billing-close", "a-b", "billing-nightly-close-2", "2fa-expire"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from duetime import Cron, Every, Instants, Misfire, Recurrence
 from duetime.errors import InvalidArgument
-from duetime.model.misfire import COUNTED, LISTED, decide
+from duetime.model.jobs.misfire import COUNTED, LISTED, decide
 
 from .rules import INSTANTS, LENGTHS, RULES, unhurried
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from duetime import Cancel, Fail, Outcome, Retry, Snooze, State
 from duetime.errors import InvalidArgument, InvalidPayload
-from duetime.model.claim import Claim
-from duetime.model.ending import Again, Ending, Finish
-from duetime.model.outcome import End, Raised, Returned, TimedOut, Undecodable, cut, decide
+from duetime.model.actions.claim import Claim
+from duetime.model.actions.completion import Again, Ending, Finish
+from duetime.model.actions.outcome import End, Raised, Returned, TimedOut, Undecodable, cut, decide
 
 CLAIM = Claim(
     id=UUID(int=1),

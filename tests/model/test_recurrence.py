@@ -7,10 +7,10 @@ import pytest
 
 from duetime import Cron, Every, Instants, Recurrence
 from duetime.errors import InvalidArgument, InvalidRecurrence, NaiveDatetime
-from duetime.model import recurrence as rules
-from duetime.model.declared import recurrence
-from duetime.model.recurrence import AnyOf, Exclusions, Without
-from duetime.model.recurrence_text import from_text, to_text
+from duetime.model.recurrence import base as rules
+from duetime.model.recurrence.base import AnyOf, Exclusions, Without
+from duetime.model.recurrence.parse import recurrence
+from duetime.model.recurrence.serialize import from_text, to_text
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duetime import Recurrence
-from duetime.model.recurrence import AnyOf, Exclusions, Without
-from duetime.model.recurrence_text import from_text, to_text
+from duetime.model.recurrence.base import AnyOf, Exclusions, Without
+from duetime.model.recurrence.serialize import from_text, to_text
 
 from .rules import EXCLUSIONS, INSTANTS, LENGTHS, RULES, SIMPLE, unhurried
 

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duetime.model.clock import to_micros
-from duetime.model.job import Definition, JobRecord, Overlap
-from duetime.model.job_change import Change, Found, Unfinished
-from duetime.model.job_edit import armed, paused, removed, resumed, retired, seeded
-from duetime.model.job_text import of_text, to_text
-from duetime.model.tick import ticked
+from duetime.model.jobs.change import Change, Found, Unfinished
+from duetime.model.jobs.edit import armed, paused, removed, resumed, retired, seeded
+from duetime.model.jobs.job import Definition, JobRecord, Overlap
+from duetime.model.jobs.serialize import of_text, to_text
+from duetime.model.jobs.ticks import ticked
 from duetime.testing.conformance.probe import HOURLY
 
 MIDNIGHT = to_micros(datetime(2030, 1, 1, tzinfo=UTC))

@@ -9,7 +9,7 @@ import pytest
 
 from duetime.errors import InvalidRecurrence
 from duetime.model.clock import EPOCH
-from duetime.model.zone import PROBE, Zone, zone
+from duetime.model.recurrence.zone import PROBE, Zone, zone
 
 RANDOM = Random(5)
 NAMES = sorted(available_timezones() - {"localtime", "Factory"})

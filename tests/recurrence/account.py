@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from uuid import UUID
 
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 from duetime.model.clock import from_micros, to_micros
-from duetime.model.job import Overlap
-from duetime.model.misfire import MisfirePolicy
+from duetime.model.jobs.job import Overlap
+from duetime.model.jobs.misfire import MisfirePolicy
 from duetime.model.state import Outcome
 from recurrence.timetable import Spec
 

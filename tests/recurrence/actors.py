@@ -8,9 +8,9 @@ from collections.abc import Callable
 from random import Random
 from uuid import UUID
 
-from duetime.model.job import Overlap
-from duetime.model.wish import Fail
-from duetime.worker.context import Context
+from duetime.model.actions.signals import Fail
+from duetime.model.jobs.job import Overlap
+from duetime.registry.context import Context
 from recurrence.book import Book
 from recurrence.machine import Machine
 from simulation.loop import Process, SimLoop

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from duetime.errors import DuetimeError
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 from duetime.model.clock import from_micros
-from duetime.model.job import Overlap
-from duetime.model.job_change import Changed
+from duetime.model.jobs.change import Changed
+from duetime.model.jobs.job import Overlap
 from duetime.model.state import State
 from recurrence.account import Account, How
 from recurrence.act import Act

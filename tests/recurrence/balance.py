@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from uuid import UUID
 
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 from duetime.model.clock import from_micros
 from duetime.model.lane import readable_lane
 from duetime.model.state import Outcome, State

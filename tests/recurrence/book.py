@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from duetime.model.action import Record
-from duetime.model.claim import Swept
+from duetime.model.actions.action import Record
+from duetime.model.actions.claim import Swept
+from duetime.model.actions.completion import Finish
 from duetime.model.clock import from_micros, maybe_from_micros
-from duetime.model.ending import Finish
-from duetime.model.job_change import Changed
+from duetime.model.jobs.change import Changed
 from duetime.model.state import Outcome, State
 from recurrence.account import Account, How
 from recurrence.acts import Acts

@@ -7,9 +7,9 @@ from datetime import datetime
 from random import Random
 from uuid import UUID
 
-from duetime.model.action import Record
-from duetime.model.job import JobRecord
-from duetime.model.job_change import Change, Changed, Found
+from duetime.model.actions.action import Record
+from duetime.model.jobs.change import Change, Changed, Found
+from duetime.model.jobs.job import JobRecord
 from duetime.store.flow import immediate
 from simulation.clocks import START, LoopClock
 from simulation.loop import SimLoop

@@ -11,7 +11,7 @@ from random import Random
 from unittest.mock import patch
 
 from duetime.errors import StoreUnavailable
-from duetime.model.claim import alive_for
+from duetime.model.actions.claim import alive_for
 from duetime.worker import pruner
 from recurrence.actors import Actors
 from recurrence.balance import Balance

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from duetime.events import ActionEvent, Events
+from duetime.events.bus import (
+    Events,
+)
+from duetime.events.types import (
+    ActionEvent,
+)
 from duetime.model.ids import TimeOrderedIds
-from duetime.worker.alarm import LoopAlarm
-from duetime.worker.parts import Parts
+from duetime.registry.runtime import Parts
+from duetime.worker.claiming.precise_timer import LoopAlarm
 from duetime.worker.ports import Ports
 from recurrence.ground import Ground
 from recurrence.release import Release

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from duetime.worker.parts import WorkerSettings
+from duetime.worker.settings import (
+    WorkerSettings,
+)
 from simulation.clocks import START
 from simulation.scenario import Faults, Scenario
 

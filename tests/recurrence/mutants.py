@@ -11,18 +11,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from duetime import jobs
+from duetime.api import jobs
 from duetime.model.clock import MICROSECOND, maybe_micros
-from duetime.model.job import rule_of
-from duetime.model.job_change import Change, Changed, Found
-from duetime.model.job_edit import armed, paused, resumed, retired, seeded
-from duetime.model.job_filter import Due, Named
-from duetime.model.job_view import JobView
-from duetime.model.misfire import Misfire
-from duetime.model.tick import Making, ticked
-from duetime.store.memory import MemoryStore
-from duetime.store.memory_jobs import MemoryJobs
-from duetime.store.memory_rows import Rows
+from duetime.model.jobs.change import Change, Changed, Found
+from duetime.model.jobs.edit import armed, paused, resumed, retired, seeded
+from duetime.model.jobs.job import rule_of
+from duetime.model.jobs.misfire import Misfire
+from duetime.model.jobs.selectors import Due, Named
+from duetime.model.jobs.ticks import Making, ticked
+from duetime.model.jobs.view import JobView
+from duetime.store.memory.jobs import MemoryJobs
+from duetime.store.memory.store import MemoryStore
+from duetime.store.memory.tables import Rows
 from duetime.worker import seeder, ticker
 from duetime.worker.seeder import Seeder
 from duetime.worker.ticker import Ticker

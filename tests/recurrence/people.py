@@ -6,15 +6,17 @@ import asyncio
 from random import Random
 from typing import Any
 
+from duetime.api.jobs import JobClient
+from duetime.api.operation import Operation
 from duetime.config import Settings
 from duetime.errors import DuetimeError
-from duetime.events import Events
-from duetime.jobs import JobClient
+from duetime.events.bus import (
+    Events,
+)
 from duetime.model.clock import from_micros
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.tenant import ANY
-from duetime.plan import Plan
-from duetime.worker.parts import Parts
+from duetime.registry.runtime import Parts
 from recurrence.act import Act
 from recurrence.month import Month
 from recurrence.release import Chore, Release
@@ -79,10 +81,10 @@ class People:
 
     # -- their verbs -----------------------------------------------------------------
 
-    def _pause(self, name: str, by: str) -> tuple[Act, Plan[Any]]:
+    def _pause(self, name: str, by: str) -> tuple[Act, Operation[Any]]:
         return Act(verb="pause", name=name, by=by), self._client.pause(name, by=by, tenant=ANY)
 
-    def _pause_until(self, name: str, by: str) -> tuple[Act, Plan[Any]]:
+    def _pause_until(self, name: str, by: str) -> tuple[Act, Operation[Any]]:
         until = self._soon()
         plan = self._client.pause(name, by=by, until=from_micros(until), tenant=ANY)
         return Act(verb="pause", name=name, by=by, until=until), plan
@@ -92,19 +94,19 @@ class People:
         later = self._truth.now + self._dice.randint(-MINUTE, 3 * DAY)
         return later - later % (15 * MINUTE) if self._dice.random() < 0.7 else later
 
-    def _resume(self, name: str, by: str) -> tuple[Act, Plan[Any]]:
+    def _resume(self, name: str, by: str) -> tuple[Act, Operation[Any]]:
         return Act(verb="resume", name=name, by=by), self._client.resume(name, by=by, tenant=ANY)
 
-    def _trigger(self, name: str, by: str) -> tuple[Act, Plan[Any]]:
+    def _trigger(self, name: str, by: str) -> tuple[Act, Operation[Any]]:
         return Act(verb="trigger", name=name, by=by), self._client.trigger(name, by=by, tenant=ANY)
 
-    def _remove(self, name: str, by: str) -> tuple[Act, Plan[Any]]:
+    def _remove(self, name: str, by: str) -> tuple[Act, Operation[Any]]:
         return Act(verb="remove", name=name, by=by), self._client.remove(name, by=by, tenant=ANY)
 
-    def _restore(self, name: str, by: str) -> tuple[Act, Plan[Any]]:
+    def _restore(self, name: str, by: str) -> tuple[Act, Operation[Any]]:
         return Act(verb="restore", name=name, by=by), self._client.restore(name, by=by, tenant=ANY)
 
-    def _put(self, _: str, by: str) -> tuple[Act, Plan[Any]]:
+    def _put(self, _: str, by: str) -> tuple[Act, Operation[Any]]:
         dice, month = self._dice, self._month
         name = dice.choice(self._loose)
         if dice.random() < 0.7:
@@ -123,7 +125,7 @@ class People:
         )
         return Act(verb="put", name=name, by=by, spec=spec), plan
 
-    def _backfill(self, name: str, by: str) -> tuple[Act, Plan[Any]]:
+    def _backfill(self, name: str, by: str) -> tuple[Act, Operation[Any]]:
         end = self._truth.now - self._dice.randint(-MINUTE, 2 * DAY)
         start = end - self._dice.randint(MINUTE, DAY // 4)
         plan = self._client.backfill(

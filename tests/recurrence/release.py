@@ -8,11 +8,11 @@ from datetime import datetime
 from random import Random
 from types import NoneType
 
-from duetime.model.payload import Payloads
-from duetime.model.writing import written_alone
-from duetime.worker.context import Context
-from duetime.worker.declared import DeclaredJobs
-from duetime.worker.handler import Handlers
+from duetime.model.payloads.codec import written_alone
+from duetime.model.payloads.registry import Payloads
+from duetime.registry.context import Context
+from duetime.registry.handlers import Handlers
+from duetime.registry.jobs import DeclaredJobs
 from recurrence.timetable import RETRY, Spec, changed, definition_of, draw_spec
 from simulation.loop import SimLoop
 

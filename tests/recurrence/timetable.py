@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
 
-from duetime.job_arguments import JobArguments, to_definition
-from duetime.model.cron import Cron
-from duetime.model.every import Every
-from duetime.model.job import Definition, Overlap
-from duetime.model.misfire import Misfire
-from duetime.model.payload import PayloadType
-from duetime.model.recurrence import Recurrence
-from duetime.model.retry import Retry
+from duetime.api.job_arguments import JobArguments, to_definition
+from duetime.model.actions.retry import Retry
+from duetime.model.jobs.job import Definition, Overlap
+from duetime.model.jobs.misfire import Misfire
+from duetime.model.payloads.registry import PayloadType
+from duetime.model.recurrence.base import Recurrence
+from duetime.model.recurrence.cron import Cron
+from duetime.model.recurrence.every import Every
 
 ZONES = [
     "UTC",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import UUID
 
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 from duetime.model.state import State
 from simulation.life import Change, Life
 from simulation.loop import Process

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from uuid import UUID
 
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from simulation.customer import Customer

@@ -13,7 +13,7 @@ from random import Random
 from uuid import UUID
 
 from duetime.errors import StoreUnavailable
-from duetime.events import ActionEvent
+from duetime.events.types import ActionEvent
 from simulation.chaos import Chaos
 from simulation.checker import Checker
 from simulation.customer import Customer

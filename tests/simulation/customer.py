@@ -9,18 +9,20 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
-from duetime.client import Client
+from duetime.api.actions import Client
+from duetime.api.operation import Operation
 from duetime.errors import DuetimeError, StoreUnavailable
-from duetime.events import Events
-from duetime.model.action import Action
-from duetime.model.chain import On
+from duetime.events.bus import (
+    Events,
+)
+from duetime.model.actions.action import Action
+from duetime.model.actions.chain import On
+from duetime.model.actions.new_actions import IfExists
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.key import IfExists
 from duetime.model.lane import Priority
 from duetime.model.state import State
 from duetime.model.tenant import ANY
-from duetime.plan import Plan
-from duetime.worker.parts import Parts
+from duetime.registry.runtime import Parts
 from simulation.clocks import LoopClock
 from simulation.faulty import FaultyStore
 from simulation.handlers import ALL, PAYLOADS, TYPES
@@ -119,7 +121,7 @@ class Customer:
     def _at(self, seconds: float) -> datetime:
         return self._clock.now() + timedelta(seconds=seconds)
 
-    async def _insist(self, plan: Plan[Action]) -> Action | None:
+    async def _insist(self, plan: Operation[Action]) -> Action | None:
         """Perform the same flow until it was answered: the id makes that safe."""
         while True:
             try:
@@ -131,7 +133,7 @@ class Customer:
             except DuetimeError:
                 return None
 
-    async def _perform(self, plan: Plan[Any]) -> Any:
+    async def _perform(self, plan: Operation[Any]) -> Any:
         return plan.then(await self._store.perform(plan.flow))
 
     # -- meddling --------------------------------------------------------------------

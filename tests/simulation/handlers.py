@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from duetime.model.payload import Payloads
-from duetime.model.retry import Retry
-from duetime.worker.context import Context
-from duetime.worker.handler import Handlers
+from duetime.model.actions.retry import Retry
+from duetime.model.payloads.registry import Payloads
+from duetime.registry.context import Context
+from duetime.registry.handlers import Handlers
 from simulation.loop import SimLoop
 from simulation.script import TIMEOUT
 

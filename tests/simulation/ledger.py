@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from duetime.worker.context import Context
+from duetime.registry.context import Context
 from simulation.clocks import instant
 from simulation.loop import Process, SimLoop
 from simulation.trace import Trace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 
 Change = tuple[Record | None, Record]
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 from duetime.model.lane import Lane, parse_lane
 from duetime.model.state import State
 from simulation.ledger import Ledger

@@ -10,21 +10,23 @@ from typing import Any
 from uuid import UUID
 
 from duetime.errors import StoreUnavailable
-from duetime.model import chain, ending
+from duetime.model.actions import chain
+from duetime.model.actions import completion as ending
+from duetime.model.actions.completion import Again, Ending, decide_loss
 from duetime.model.clock import SECOND, to_micros
-from duetime.model.ending import Again, Ending, decide_loss
 from duetime.model.lane import parse_lane
 from duetime.model.state import FINISHED
-from duetime.store.memory import MemoryStore
-from duetime.store.memory_rows import Rows, has_expired
-from duetime.worker import cursors, sweeper
-from duetime.worker.chainer import Chainer
-from duetime.worker.claimer import Claimer, Opening
+from duetime.store.memory.store import MemoryStore
+from duetime.store.memory.tables import Rows, has_expired
+from duetime.worker import sweeper
+from duetime.worker.child_settler import Chainer
+from duetime.worker.claiming import cursors
+from duetime.worker.claiming.claimer import Claimer, Opening
+from duetime.worker.claiming.launcher import Starter
 from duetime.worker.completer import Completer
-from duetime.worker.heartbeat import Renewal
-from duetime.worker.held import Held, Holdings
-from duetime.worker.starter import Starter
-from duetime.worker.storetime import StoreTime
+from duetime.worker.leases.heartbeat import Renewal
+from duetime.worker.leases.in_flight import Held, Holdings
+from duetime.worker.leases.store_clock import StoreTime
 from duetime.worker.sweeper import Sweeper
 from duetime.worker.worker import Worker
 from planting import Patch

@@ -6,12 +6,20 @@ from collections.abc import Callable
 from random import Random
 from uuid import UUID
 
-from duetime.events import ActionCancelled, ActionEvent, ActionFailed, ActionSucceeded, Events
+from duetime.events.bus import (
+    Events,
+)
+from duetime.events.types import (
+    ActionCancelled,
+    ActionEvent,
+    ActionFailed,
+    ActionSucceeded,
+)
+from duetime.registry.runtime import Parts
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
-from duetime.worker.alarm import LoopAlarm
-from duetime.worker.heartbeat import Renewal, TaskBeat
-from duetime.worker.parts import Parts
+from duetime.worker.claiming.precise_timer import LoopAlarm
+from duetime.worker.leases.heartbeat import Renewal, TaskBeat
 from duetime.worker.ports import Ports
 from duetime.worker.worker import Worker
 from simulation.clocks import LoopClock

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeVar
 
-from duetime.worker.parts import WorkerSettings
+from duetime.worker.settings import (
+    WorkerSettings,
+)
 
 T = TypeVar("T")
 

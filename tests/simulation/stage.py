@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from duetime.errors import LeaseLost, StoreUnavailable
-from duetime.model.wish import Cancel, Fail, Snooze
-from duetime.worker.context import Context
+from duetime.model.actions.signals import Cancel, Fail, Snooze
+from duetime.registry.context import Context
 from simulation.clocks import instant
 from simulation.ledger import Ledger, Start
 from simulation.loop import Process, SimLoop, SimTask

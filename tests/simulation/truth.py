@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 from uuid import UUID
 
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 from duetime.model.lane import Lane, parse_lane
-from duetime.store.memory import MemoryStore
+from duetime.store.memory.store import MemoryStore
 from simulation.clocks import LoopClock
 from simulation.loop import SimLoop
 

@@ -12,9 +12,9 @@ from typing import Any
 from uuid import UUID
 
 from duetime.errors import DuetimeError
-from duetime.model.action import Record
-from duetime.model.claim import Claimed, Renewed
-from duetime.model.ending import Completed, Ending, Finish
+from duetime.model.actions.action import Record
+from duetime.model.actions.claim import Claimed, Renewed
+from duetime.model.actions.completion import Completed, Ending, Finish
 from duetime.model.state import Outcome, State
 from simulation.chains import Chains
 from simulation.faulty import Call

@@ -8,14 +8,14 @@ from uuid import UUID
 
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from duetime.model.action import NewAction
-from duetime.model.claim import ClaimOrder, Span
+from duetime.model.actions.action import NewAction
+from duetime.model.actions.claim import ClaimOrder, Span
+from duetime.model.actions.completion import Ending
 from duetime.model.clock import to_micros
-from duetime.model.ending import Ending
 from duetime.model.filter import Filter
 from duetime.model.tenant import ANY
 from duetime.store.base import Store
-from duetime.store.memory import MemoryStore
+from duetime.store.memory.store import MemoryStore
 from duetime.testing import FakeClock
 from store import draws
 from store.alike import heads, places

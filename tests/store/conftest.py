@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.postgres.store import PostgresStore
 
 
 @pytest_asyncio.fixture

@@ -10,9 +10,9 @@ from uuid import UUID
 
 from hypothesis import strategies as st
 
-from duetime.model.action import NewAction
-from duetime.model.claim import Span
-from duetime.model.ending import Again, Finish
+from duetime.model.actions.action import NewAction
+from duetime.model.actions.claim import Span
+from duetime.model.actions.completion import Again, Finish
 from duetime.model.filter import Filter
 from duetime.model.lane import lane_of, parking_lane
 from duetime.model.state import Outcome, State

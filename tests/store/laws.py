@@ -15,8 +15,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from duetime.model.claim import ClaimOrder
-from duetime.model.ending import Ending
+from duetime.model.actions.claim import ClaimOrder
+from duetime.model.actions.completion import Ending
 from duetime.model.state import Outcome, State
 from store.pair import Holding
 

@@ -12,15 +12,15 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from duetime.errors import DuetimeError, StoreUnavailable
-from duetime.model.action import Found
+from duetime.model.actions.action import Found
+from duetime.model.actions.claim import Claim, Claimed, Lease
+from duetime.model.actions.completion import Ending
+from duetime.model.actions.inserted import Births, Born
 from duetime.model.audit import AuditEntry
-from duetime.model.born import Births, Born
-from duetime.model.claim import Claim, Claimed, Lease
-from duetime.model.ending import Ending
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Steps
-from duetime.store.memory import MemoryStore
+from duetime.store.memory.store import MemoryStore
 from duetime.testing.conformance.probe import as_found
 
 T = TypeVar("T")

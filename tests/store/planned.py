@@ -4,16 +4,16 @@ import json
 from typing import Any
 from uuid import UUID
 
-from duetime.model.action import NewAction
-from duetime.model.claim import ClaimOrder, Lease, Presence, Span
-from duetime.model.ending import Again, Ending, Finish
+from duetime.model.actions.action import NewAction
+from duetime.model.actions.claim import ClaimOrder, Lease, Presence, Span
+from duetime.model.actions.completion import Again, Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Mode, Series, Statement, Steps
-from duetime.store.sql.postgres import PostgresStore
-from duetime.store.sql.sqlite import SqliteStore
-from duetime.store.sql.worker_flows import presence_params
+from duetime.store.sql.flows.claims import presence_params
+from duetime.store.sql.postgres.store import PostgresStore
+from duetime.store.sql.sqlite.store import SqliteStore
 
 ROWS = 50_000
 NOW = 2_000_000_000_000_000

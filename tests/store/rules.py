@@ -14,10 +14,10 @@ from hypothesis.stateful import (
     rule,
 )
 
-from duetime.model.claim import ClaimOrder, Presence, Span
-from duetime.model.ending import Ending, decide_loss
+from duetime.model.actions.claim import ClaimOrder, Presence, Span
+from duetime.model.actions.completion import Ending, decide_loss
+from duetime.model.actions.new_actions import IfExists
 from duetime.model.filter import Filter
-from duetime.model.key import IfExists
 from duetime.model.state import FINISHED, State
 from duetime.model.tenant import ANY, Scope
 from store import draws

@@ -8,16 +8,16 @@ from uuid import UUID
 
 import psycopg
 
-from duetime.model.action import NewAction
-from duetime.model.claim import Claim, ClaimOrder, Span
-from duetime.model.ending import Finish
+from duetime.model.actions.action import NewAction
+from duetime.model.actions.claim import Claim, ClaimOrder, Span
+from duetime.model.actions.completion import Finish
+from duetime.model.actions.new_actions import NewActions
 from duetime.model.filter import Filter
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import lane_of
-from duetime.model.new_actions import NewActions
 from duetime.model.state import Outcome, State
-from duetime.store.sql.pools import Connection
-from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.postgres.pools import Connection
+from duetime.store.sql.postgres.store import PostgresStore
 from servers import OwnServer
 
 LANE = lane_of("q", 1, None)

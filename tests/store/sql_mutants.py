@@ -10,7 +10,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from unittest.mock import patch
 
-from duetime.store.sql import loader
+from duetime.store.sql.statements import loader
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from pydantic_core import to_json
 
 from duetime.errors import InvalidArgument
-from duetime.store.sql.loader import Loader, spread
-from duetime.store.sql.names import Names
-from duetime.store.sql.server import taught
-from duetime.store.sql.table import Table
-from duetime.store.sql.tokens import tokenize
+from duetime.store.sql.postgres.server import taught
+from duetime.store.sql.statements.bulk_rows import Table
+from duetime.store.sql.statements.loader import Loader, spread
+from duetime.store.sql.statements.table_names import Names
+from duetime.store.sql.statements.tokenizer import tokenize
 
 COLUMNS = ("id", "after", "due_at", "delay", "version", "tenant", "payload")
 READ = f"SELECT {', '.join(f':each_{c}' for c in COLUMNS)} FROM unnest(:arrays) AS n (:columns)"

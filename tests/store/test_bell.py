@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from awaiting import until
 from duetime.store.flow import Wake
-from duetime.store.sql.bell import Bell
+from duetime.store.sql.postgres.notify import Bell
 
 WAKE = Wake("lane", 0, 0)
 

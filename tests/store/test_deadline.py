@@ -9,7 +9,7 @@ import pytest
 
 from awaiting import until
 from duetime.model.clock import monotonic
-from duetime.store.sql.deadline import LoopDeadline, ThreadDeadline
+from duetime.store.sql.postgres.deadline import LoopDeadline, ThreadDeadline
 
 SECONDS = 0.1
 

@@ -13,10 +13,10 @@ import pytest
 from awaiting import until
 from duetime import Action, Duetime, State
 from duetime.errors import DuetimeError, StoreUnavailable
-from duetime.model.action import Added
+from duetime.model.actions.action import Added
 from duetime.model.tenant import ANY
 from duetime.store.flow import Steps, continued
-from duetime.store.sql.gathering import MOST_WEIGHT
+from duetime.store.sql.postgres.batcher import MOST_WEIGHT
 from store.sql_kit import another, new, waiting
 
 EXPIRE = """

@@ -8,12 +8,12 @@ from uuid import UUID
 import pytest
 
 from duetime.errors import StoreUnavailable
-from duetime.model.claim import Claim, Lease
-from duetime.model.ending import Again
+from duetime.model.actions.claim import Claim, Lease
+from duetime.model.actions.completion import Again
 from duetime.model.state import Outcome
-from duetime.store.sql.add_flows import MANY
-from duetime.store.sql.pools import Connection
-from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.flows.add import MANY
+from duetime.store.sql.postgres.pools import Connection
+from duetime.store.sql.postgres.store import PostgresStore
 from faults.proxy import Proxy
 from store.sql_kit import add, another, claim, finish, fresh
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from duetime.store.base import Store
-from duetime.store.memory import MemoryStore
-from duetime.store.sql.postgres import PostgresStore
-from duetime.store.sql.sqlite import SqliteStore
+from duetime.store.memory.store import MemoryStore
+from duetime.store.sql.postgres.store import PostgresStore
+from duetime.store.sql.sqlite.store import SqliteStore
 from duetime.testing import FakeClock
 from store.empty import empty_postgres, empty_sqlite
 from store.machine import play_rounds

@@ -2,7 +2,7 @@
 
 import pytest
 
-from duetime.store.memory import MemoryStore
+from duetime.store.memory.store import MemoryStore
 from duetime.testing import FakeClock
 from duetime.testing.conformance import StoreConformance
 

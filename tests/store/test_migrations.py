@@ -18,11 +18,11 @@ import pytest
 
 from duetime.errors import ConfigError
 from duetime.model.filter import Filter
-from duetime.store.sql.loader import Dialect, Loader
 from duetime.store.sql.migrate import render_migrations
-from duetime.store.sql.names import Names
-from duetime.store.sql.postgres import PostgresStore
-from duetime.store.sql.sqlite import SqliteStore
+from duetime.store.sql.postgres.store import PostgresStore
+from duetime.store.sql.sqlite.store import SqliteStore
+from duetime.store.sql.statements.loader import Dialect, Loader
+from duetime.store.sql.statements.table_names import Names
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -10,8 +10,8 @@ import pytest
 
 from awaiting import until
 from duetime import Duetime
-from duetime.store.outage import Outage
-from duetime.store.sql.postgres import PostgresStore
+from duetime.store.outage_log import Outage
+from duetime.store.sql.postgres.store import PostgresStore
 from servers import OwnServer
 
 log = logging.getLogger("duetime.worker")

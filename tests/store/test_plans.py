@@ -10,11 +10,11 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 
-from duetime.model.claim import ClaimOrder, Presence, Span
+from duetime.model.actions.claim import ClaimOrder, Presence, Span
 from duetime.store.flow import Flow, Mode, Statement
-from duetime.store.sql.attempt import settings
-from duetime.store.sql.postgres import PostgresStore
-from duetime.store.sql.server import taught
+from duetime.store.sql.postgres.attempt import settings
+from duetime.store.sql.postgres.server import taught
+from duetime.store.sql.postgres.store import PostgresStore
 from servers import Server
 from store.planned import COUNTING, FILL, NAMES, ROWS, first_statement, flows
 

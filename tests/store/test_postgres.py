@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
-from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.postgres.store import PostgresStore
 from duetime.testing import FakeClock
 from duetime.testing.conformance import StoreConformance
 from servers import Server

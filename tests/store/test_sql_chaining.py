@@ -9,9 +9,9 @@ from api.apps import Note, Other
 from awaiting import until
 from duetime import Duetime, State
 from duetime.errors import InvalidArgument
-from duetime.model.action import Action
-from duetime.model.claim import ClaimOrder, Span
-from duetime.model.ending import Finish
+from duetime.model.actions.action import Action
+from duetime.model.actions.claim import ClaimOrder, Span
+from duetime.model.actions.completion import Finish
 from duetime.model.state import Outcome
 from store.sql_kit import another, lock, waiting
 from store.test_sql_resending import FINISH

@@ -11,12 +11,12 @@ import pytest
 
 from awaiting import until
 from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable
-from duetime.model.claim import Lease
+from duetime.model.actions.claim import Lease
 from duetime.model.filter import Filter
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Mode, Statement, Steps
-from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.postgres.store import PostgresStore
 from servers import OwnServer
 from store.sql_kit import (
     add,

@@ -7,16 +7,16 @@ import pytest
 import pytest_asyncio
 
 from awaiting import until
-from duetime.model.claim import Presence
+from duetime.model.actions.claim import Presence
 from duetime.model.filter import Filter
 from duetime.store.flow import Statement, Wake
-from duetime.store.sql import listener
-from duetime.store.sql.listener import PostgresListener
-from duetime.store.sql.loader import Loader
-from duetime.store.sql.names import Names
-from duetime.store.sql.notices import ping_message, wake_message
-from duetime.store.sql.pools import AsyncConnection
-from duetime.store.sql.postgres import PostgresStore
+from duetime.store.sql.postgres import listener
+from duetime.store.sql.postgres.listener import PostgresListener
+from duetime.store.sql.postgres.notify import ping_message, wake_message
+from duetime.store.sql.postgres.pools import AsyncConnection
+from duetime.store.sql.postgres.store import PostgresStore
+from duetime.store.sql.statements.loader import Loader
+from duetime.store.sql.statements.table_names import Names
 from store.sql_kit import another, end_others, new
 
 Heard = tuple[asyncio.Queue[Sequence[Wake]], PostgresStore, PostgresListener]

@@ -11,10 +11,17 @@ import pytest
 
 from duetime.errors import ConfigError
 from duetime.store.flow import Statement
-from duetime.store.sql.loader import Dialect, Loader, Style, Template, spread, template_of
-from duetime.store.sql.names import Names
-from duetime.store.sql.table import Table
-from duetime.store.sql.tokens import Token, tokenize
+from duetime.store.sql.statements.bulk_rows import Table
+from duetime.store.sql.statements.loader import (
+    Dialect,
+    Loader,
+    Style,
+    Template,
+    spread,
+    template_of,
+)
+from duetime.store.sql.statements.table_names import Names
+from duetime.store.sql.statements.tokenizer import Token, tokenize
 
 HOME = files("duetime.store.sql")
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)

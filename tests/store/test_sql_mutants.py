@@ -9,8 +9,8 @@ import pytest
 from hypothesis import Phase, settings
 
 from duetime.store.base import Store
-from duetime.store.sql.postgres import PostgresStore
-from duetime.store.sql.sqlite import SqliteStore
+from duetime.store.sql.postgres.store import PostgresStore
+from duetime.store.sql.sqlite.store import SqliteStore
 from duetime.testing import FakeClock
 from store import sql_mutants
 from store.empty import empty_postgres, empty_sqlite

@@ -10,14 +10,14 @@ import pytest
 
 from awaiting import until
 from duetime.errors import StoreUnavailable
-from duetime.model.claim import ClaimOrder, Lease, Presence, Span
+from duetime.model.actions.claim import ClaimOrder, Lease, Presence, Span
 from duetime.model.filter import Filter
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps
-from duetime.store.sql.pools import Connection
-from duetime.store.sql.postgres import PostgresStore
-from duetime.store.sql.worker_flows import FRONT
+from duetime.store.sql.flows.claims import FRONT
+from duetime.store.sql.postgres.pools import Connection
+from duetime.store.sql.postgres.store import PostgresStore
 from store.sql_kit import (
     LANE,
     WORKER,

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 import pytest
 
 from awaiting import until
-from duetime.model.action import Added, NewAction
-from duetime.model.new_actions import NewActions
+from duetime.model.actions.action import Added, NewAction
+from duetime.model.actions.new_actions import NewActions
 from duetime.model.state import State
 from duetime.store.flow import Flow
-from duetime.store.sql import rows
-from duetime.store.sql.add_flows import MANY, PART
-from duetime.store.sql.pools import Connection
-from duetime.store.sql.postgres import PostgresStore
-from duetime.store.sql.rows import new_rows
-from duetime.store.sql.table import Table
+from duetime.store.sql.flows import records as rows
+from duetime.store.sql.flows.add import MANY, PART
+from duetime.store.sql.flows.records import new_rows
+from duetime.store.sql.postgres.pools import Connection
+from duetime.store.sql.postgres.store import PostgresStore
+from duetime.store.sql.statements.bulk_rows import Table
 from store.sql_kit import another, end_others, fresh, new, waiting
 
 FINISH = """

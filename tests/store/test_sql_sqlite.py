@@ -15,13 +15,13 @@ import pytest
 import pytest_asyncio
 
 from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
-from duetime.model.claim import ClaimOrder, Span
-from duetime.model.ending import Finish
+from duetime.model.actions.claim import ClaimOrder, Span
+from duetime.model.actions.completion import Finish
 from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Statement, Steps, Wake
-from duetime.store.sql.sqlite import SqliteStore
+from duetime.store.sql.sqlite.store import SqliteStore
 from store.sql_kit import LANE, new
 
 

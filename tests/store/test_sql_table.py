@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from duetime.errors import InvalidArgument
 from duetime.store.flow import Statement
-from duetime.store.sql.loader import Loader, Template
-from duetime.store.sql.names import Names
-from duetime.store.sql.table import Table
-from duetime.store.sql.tokens import tokenize
+from duetime.store.sql.statements.bulk_rows import Table
+from duetime.store.sql.statements.loader import Loader, Template
+from duetime.store.sql.statements.table_names import Names
+from duetime.store.sql.statements.tokenizer import tokenize
 
 COLUMNS = ("id", "after", "due_at", "version", "tenant", "payload")
 READ = f"SELECT {', '.join(f':rows_{name}' for name in COLUMNS)} FROM json_each(:rows) ORDER BY key"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from duetime.store.sql.sqlite import SqliteStore
+from duetime.store.sql.sqlite.store import SqliteStore
 from duetime.testing import FakeClock
 from duetime.testing.conformance import StoreConformance
 from store.empty import empty_sqlite

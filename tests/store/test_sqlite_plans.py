@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from duetime.store.flow import Statement
-from duetime.store.sql.rows import ending_params
-from duetime.store.sql.sqlite import SqliteStore
+from duetime.store.sql.flows.records import ending_params
+from duetime.store.sql.sqlite.store import SqliteStore
 from store.planned import COUNTING, FILL, NAMES, NOW, ROWS, finishes, first_statement, flows
 
 SQLITE = {

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from duetime.errors import InvalidArgument
-from duetime.store.sql.table import Table
+from duetime.store.sql.statements.bulk_rows import Table
 
 
 def given(foreign: bool = False, **columns: Any) -> dict[str, object]:

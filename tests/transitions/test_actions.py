@@ -10,7 +10,7 @@ from sqlalchemy.pool import StaticPool
 
 from duetime import ANY, Duetime
 from duetime.errors import ConfigError
-from duetime.events import TransitionApplied
+from duetime.events.types import TransitionApplied
 from duetime.testing import FakeClock
 from duetime.transitions import transition
 from transitions.models import Base as Blog

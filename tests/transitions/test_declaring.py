@@ -28,7 +28,7 @@ from sqlalchemy.pool import StaticPool
 from duetime import Duetime
 from duetime.errors import ConfigError, InvalidArgument
 from duetime.transitions import SoftDeletable, declare, transition
-from duetime.transitions.checking import TransitionWarning
+from duetime.transitions.checks import TransitionWarning
 from transitions.models import Post
 
 engine = create_engine("sqlite://", poolclass=StaticPool)

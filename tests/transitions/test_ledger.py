@@ -11,8 +11,9 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from duetime import Duetime, Retry
 from duetime.testing import FakeClock
-from duetime.transitions import pruning, transition
-from duetime.transitions.work import Work
+from duetime.transitions import ledger_cleanup as pruning
+from duetime.transitions import transition
+from duetime.transitions.batch import Work
 from transitions.models import Post
 from transitions.places import Place
 from transitions.test_failing import Base as Drafts

@@ -8,9 +8,10 @@ from sqlalchemy import ColumnElement, false
 
 from duetime import Duetime
 from duetime.testing import FakeClock
-from duetime.transitions import changing, finding
-from duetime.transitions.finding import Finding
-from duetime.transitions.work import Row
+from duetime.transitions import apply as changing
+from duetime.transitions import selects as finding
+from duetime.transitions.batch import Row
+from duetime.transitions.selects import Finding
 from planting import Patch, planted
 from transitions import test_applying, test_races
 from transitions.models import Base

@@ -17,9 +17,10 @@ from sqlalchemy.orm import Session
 
 from duetime import Duetime
 from duetime.testing import FakeClock
-from duetime.transitions import applying, changing
+from duetime.transitions import apply as applying
+from duetime.transitions import apply as changing
+from duetime.transitions.locking import begin_writing
 from duetime.transitions.target import Target
-from duetime.transitions.transacting import begin_writing
 from planting import planted
 from transitions import chronicle
 from transitions.chronicle import Article, History, repeated

@@ -13,9 +13,10 @@ from sqlalchemy.orm import Session
 
 from duetime import Duetime, Outcome
 from duetime.errors import ConfigError, SweepFailed
-from duetime.events import TransitionApplied
+from duetime.events.types import TransitionApplied
 from duetime.testing import FakeClock
-from duetime.transitions import applying, sweeper
+from duetime.transitions import apply as applying
+from duetime.transitions import sweeper
 from planting import planted
 from transitions.models import Base, Post
 from transitions.places import KINDS, Place

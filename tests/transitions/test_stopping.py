@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from duetime import Duetime, State
-from duetime.events import TransitionApplied
+from duetime.events.types import TransitionApplied
 from duetime.testing import FakeClock
 from transitions.models import Base, Post
 from transitions.places import Place

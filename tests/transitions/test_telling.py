@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, async_sessionmaker
 from sqlalchemy.orm import Session, sessionmaker
 
 from duetime import Duetime
-from duetime.events import TransitionApplied
+from duetime.events.types import TransitionApplied
 from duetime.testing import FakeClock
 from transitions.models import Base, Post
 from transitions.places import ON_POSTGRES, Place, driven

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from duetime.worker.alarm import Alarm, LoopAlarm, alarm
+from duetime.worker.claiming.precise_timer import Alarm, LoopAlarm, alarm
 
 LINUX = sys.platform == "linux"
 linux = pytest.mark.skipif(not LINUX, reason="only Linux lends such timers")

@@ -7,11 +7,11 @@ from typing import Any, cast
 from uuid import UUID
 
 from duetime import Context, Duetime
-from duetime.model.claim import Claim
+from duetime.model.actions.claim import Claim
 from duetime.model.lane import lane_of, parse_lane
-from duetime.worker.aside import AT_LEAST_EVERY, SHARE, Aside, few, shared
-from duetime.worker.held import Held
-from duetime.worker.slots import Pool
+from duetime.worker.claiming.fairness import AT_LEAST_EVERY, SHARE, Aside, few, shared
+from duetime.worker.claiming.slots import Pool
+from duetime.worker.leases.in_flight import Held
 
 CROWD = 3000
 

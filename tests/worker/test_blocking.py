@@ -10,8 +10,8 @@ import pytest
 
 from api.apps import Note
 from duetime import Duetime
-from duetime.worker import loop_watch
-from duetime.worker.loop_watch import LoopGone, LoopWatch
+from duetime.worker.leases import loop_monitor as loop_watch
+from duetime.worker.leases.loop_monitor import LoopGone, LoopWatch
 
 
 def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -7,9 +7,9 @@ from uuid import UUID
 from api.apps import Note, Other
 from duetime import Duetime, Fail, State
 from duetime.errors import StoreUnavailable
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 from duetime.store.flow import Flow, Steps
-from duetime.store.memory import MemoryStore
+from duetime.store.memory.store import MemoryStore
 
 
 class Settling(MemoryStore):

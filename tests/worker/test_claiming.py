@@ -11,17 +11,17 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from awaiting import until
-from duetime.model.action import NewAction
-from duetime.model.claim import Claimed, Swept
+from duetime.model.actions.action import NewAction
+from duetime.model.actions.claim import Claimed, Swept
 from duetime.model.clock import SECOND, SystemClock, to_micros
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import lane_of
 from duetime.store.flow import Flow
-from duetime.store.memory import MemoryStore
-from duetime.worker.claimer import Claimer
-from duetime.worker.held import Held, Holdings
-from duetime.worker.slots import Pool
-from duetime.worker.storetime import StoreTime
+from duetime.store.memory.store import MemoryStore
+from duetime.worker.claiming.claimer import Claimer
+from duetime.worker.claiming.slots import Pool
+from duetime.worker.leases.in_flight import Held, Holdings
+from duetime.worker.leases.store_clock import StoreTime
 
 T = TypeVar("T")
 

@@ -13,15 +13,15 @@ from api.apps import Note
 from awaiting import until
 from duetime import Duetime, Outcome, State
 from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable
-from duetime.model.claim import Claim, ClaimOrder, Span
-from duetime.model.ending import Completed, Ending, Finish
+from duetime.model.actions.claim import Claim, ClaimOrder, Span
+from duetime.model.actions.completion import Completed, Ending, Finish
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow
-from duetime.store.memory import MemoryStore
+from duetime.store.memory.store import MemoryStore
+from duetime.worker.claiming.slots import Pool
 from duetime.worker.completer import Completer
-from duetime.worker.held import Held, Holdings
+from duetime.worker.leases.in_flight import Held, Holdings
 from duetime.worker.service import NO_HURRY
-from duetime.worker.slots import Pool
 from store.sql_kit import LANE
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ import psycopg
 
 from duetime import Duetime, Every, JobFailing, JobRecovered, Retry, State
 from duetime.errors import StoreUnavailable
-from duetime.model.ending import Completed, Ending
+from duetime.model.actions.completion import Completed, Ending
 from duetime.store.flow import Flow
-from duetime.store.memory import MemoryStore
+from duetime.store.memory.store import MemoryStore
 
 T = TypeVar("T")
 

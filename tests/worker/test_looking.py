@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from duetime.model.claim import Presence, Swept
+from duetime.model.actions.claim import Presence, Swept
 from duetime.model.clock import SystemClock
 from duetime.store.flow import Flow
-from duetime.store.memory import MemoryStore
-from duetime.worker.held import Holdings
-from duetime.worker.storetime import StoreTime
+from duetime.store.memory.store import MemoryStore
+from duetime.worker.leases.in_flight import Holdings
+from duetime.worker.leases.store_clock import StoreTime
 from duetime.worker.sweeper import Sweeper
 
 T = TypeVar("T")

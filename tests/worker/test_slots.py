@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from duetime.worker.slots import Pool
+from duetime.worker.claiming.slots import Pool
 
 
 def pool(slots: int) -> Pool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duetime.model.clock import SECOND, SystemClock
-from duetime.worker.storetime import StoreTime
+from duetime.worker.leases.store_clock import StoreTime
 
 NOON = 12 * 3600 * SECOND
 

@@ -12,7 +12,7 @@ import pytest
 
 from api.apps import Note, Other
 from duetime import Duetime, State
-from duetime.model.claim import ClaimOrder
+from duetime.model.actions.claim import ClaimOrder
 from store.sql_kit import another, lock
 
 SUSPECT = "UPDATE duetime_actions SET losses = 2, lane = 's.' || lane WHERE id = %s"

@@ -14,11 +14,11 @@ from duetime import Duetime
 from duetime.errors import StoreUnavailable
 from duetime.model.clock import SystemClock, to_micros
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.job import JobRecord
-from duetime.model.job_change import Change, Changed, Decide, Edited, Found
+from duetime.model.jobs.change import Change, Changed, Decide, Edited, Found
+from duetime.model.jobs.job import JobRecord
 from duetime.model.lane import job_lane
 from duetime.store.flow import Wake
-from duetime.worker.storetime import StoreTime
+from duetime.worker.leases.store_clock import StoreTime
 from duetime.worker.ticker import Ticker
 
 NAME = "market-open"

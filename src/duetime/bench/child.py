@@ -13,7 +13,7 @@ import sys
 import threading
 
 from duetime.bench.work import make
-from duetime.loop import run_loop
+from duetime.worker.event_loop import run_loop
 
 READY = "ready"
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from itertools import islice
 
 from duetime.app import Duetime
-from duetime.bench.crew import crew
-from duetime.bench.ending import until_finished
-from duetime.bench.place import Place
+from duetime.bench.processes import crew
+from duetime.bench.scratch_store import Place
+from duetime.bench.wait import until_finished
 from duetime.bench.work import Noop, make
 
 BATCH = 1_000

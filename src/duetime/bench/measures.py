@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from duetime.bench.draining import drain, single
 from duetime.bench.figures import Figure, Taken, figures
-from duetime.bench.place import Place, fresh_place
+from duetime.bench.scratch_store import Place, fresh_place
 from duetime.bench.timing import burst, lateness, wake
 from duetime.bench.work import Blocking, Transactional
-from duetime.loop import run_loop
+from duetime.worker.event_loop import run_loop
 
 Take = Callable[[Place, int], Awaitable[Taken]]
 Tell = Callable[[str], None]

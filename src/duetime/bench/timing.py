@@ -7,10 +7,10 @@ import random
 from datetime import datetime, timedelta
 
 from duetime.app import Duetime
-from duetime.bench.crew import crew
-from duetime.bench.ending import results, until_at_work, until_finished
 from duetime.bench.figures import lateness_figures
-from duetime.bench.place import Place
+from duetime.bench.processes import crew
+from duetime.bench.scratch_store import Place
+from duetime.bench.wait import results, until_at_work, until_finished
 from duetime.bench.work import Timed, make
 
 # Before the first is due: long enough to schedule so many in a second.

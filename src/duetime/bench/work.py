@@ -11,8 +11,8 @@ from typing import Any
 
 from duetime.app import Duetime
 from duetime.bench.figures import lateness_figures
-from duetime.model.retry import Retry
-from duetime.worker.context import Context
+from duetime.model.actions.retry import Retry
+from duetime.registry.context import Context
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from duetime.app import Duetime
 from duetime.cli import tables
 from duetime.cli.documents import action_document, emit, page_document, payload_data
 from duetime.cli.failures import Mistake
-from duetime.cli.opening import opened
+from duetime.cli.open_store import opened
 from duetime.cli.options import (
     After,
     AnyTenant,
@@ -29,7 +29,7 @@ from duetime.cli.options import (
     scope,
 )
 from duetime.cli.times import now
-from duetime.model.action import Action
+from duetime.model.actions.action import Action
 from duetime.model.filter import MOST
 from duetime.model.lane import Priority
 from duetime.model.state import State

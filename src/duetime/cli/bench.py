@@ -14,11 +14,11 @@ from duetime.app import Duetime
 from duetime.bench.figures import Figure, shown
 from duetime.bench.measures import MEASURES, measure
 from duetime.cli.documents import emit
-from duetime.cli.opening import refuse_memory
+from duetime.cli.open_store import refuse_memory
 from duetime.cli.options import Json
 from duetime.cli.tables import make_console
 from duetime.errors import did_you_mean
-from duetime.store.sql.remedy import masked
+from duetime.store.sql.migrate_hint import masked
 
 Figures = Mapping[str, Sequence[Figure]]
 

@@ -20,12 +20,12 @@ import sys
 from duetime.app import Duetime
 from duetime.cli.failures import advice, plainly, say
 from duetime.cli.loading import load_app
-from duetime.cli.opening import migrating, tables_needed
-from duetime.cli.order import Order
+from duetime.cli.open_store import migrating, tables_needed
 from duetime.cli.worker import announce, log_to_stderr
+from duetime.cli.worker_spec import Order
 from duetime.errors import StoreUnavailable
-from duetime.loop import run_loop
-from duetime.worker.memory import quieten
+from duetime.worker.event_loop import run_loop
+from duetime.worker.gc_tuning import quieten
 
 READY = b"ready\n"
 # It may work later: the supervisor tries again.

@@ -12,7 +12,7 @@ from duetime.cli.documents import emit
 from duetime.cli.options import Json
 from duetime.cli.ticks import tick_items, tick_lines
 from duetime.cli.times import now, parse_instant
-from duetime.model.cron import Cron
+from duetime.model.recurrence.cron import Cron
 
 
 def cron(

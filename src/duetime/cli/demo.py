@@ -16,13 +16,13 @@ from uuid import uuid4
 import typer
 
 from duetime.app import Duetime
+from duetime.cli.argv import program
 from duetime.cli.demo_screen import Face, Lines, Screen, captured_logs, runs_line, totals
 from duetime.cli.demo_shop import QUEUE, JobNames, Visitors, job_names, make_shop, open_hours
 from duetime.cli.demo_tally import Tally
-from duetime.cli.program import program
 from duetime.cli.tables import make_console
-from duetime.store.memory import MemoryStore
-from duetime.store.sql.remedy import masked
+from duetime.store.memory.store import MemoryStore
+from duetime.store.sql.migrate_hint import masked
 
 LOOK_EVERY = 0.1
 SLOTS = 20

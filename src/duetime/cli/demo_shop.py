@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from duetime.app import Duetime
 from duetime.errors import IllegalState
-from duetime.model.action import Action
+from duetime.model.actions.action import Action
+from duetime.model.actions.retry import Retry
+from duetime.model.actions.signals import Fail, Snooze
 from duetime.model.clock import Clock
-from duetime.model.every import Every
-from duetime.model.retry import Retry
-from duetime.model.wish import Fail, Snooze
-from duetime.worker.context import Context
+from duetime.model.recurrence.every import Every
+from duetime.registry.context import Context
 
 # A queue of its own: on a real store the demo neither runs nor parks anyone else's work.
 QUEUE = "duetime-demo"

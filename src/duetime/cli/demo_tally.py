@@ -11,8 +11,8 @@ from uuid import UUID
 
 from duetime.app import Duetime
 from duetime.errors import JobNotFound
-from duetime.model.action import Action, Run
-from duetime.model.job_view import Job
+from duetime.model.actions.action import Action, Run
+from duetime.model.jobs.view import Job
 from duetime.model.state import Outcome, State
 
 NEWEST = 100

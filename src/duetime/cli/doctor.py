@@ -13,13 +13,13 @@ from duetime.app import Duetime
 from duetime.cli.documents import emit
 from duetime.cli.failures import one_line
 from duetime.cli.loading import load_app
-from duetime.cli.opening import migrating, refuse_memory
+from duetime.cli.open_store import migrating, refuse_memory
 from duetime.cli.options import Json, Url
 from duetime.errors import DuetimeError
-from duetime.model.health import Finding, Level, Runs, is_usable, judge_database, judge_work
-from duetime.model.stats import Stats
+from duetime.model.health.checks import Finding, Level, Runs, is_usable, judge_database, judge_work
+from duetime.model.health.stats import Stats
 from duetime.model.tenant import ANY
-from duetime.store.sql.remedy import masked
+from duetime.store.sql.migrate_hint import masked
 
 COLORS = {Level.ok: "green", Level.warning: "yellow", Level.failure: "red"}
 

@@ -12,9 +12,9 @@ from pydantic_core import to_jsonable_python
 
 from duetime.app import Duetime
 from duetime.errors import UnknownKind
-from duetime.model.action import Action, Page, Run
-from duetime.model.job_view import Job
-from duetime.model.occurrence import Occurrence
+from duetime.model.actions.action import Action, Page, Run
+from duetime.model.jobs.occurrence import Occurrence
+from duetime.model.jobs.view import Job
 
 
 def emit(document: object) -> None:

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from duetime.cli.times import parse_delay
-from duetime.model.every import Every
-from duetime.model.job import Overlap as Overlaps
+from duetime.model.jobs.job import Overlap as Overlaps
+from duetime.model.jobs.misfire import Misfire, MisfirePolicy
 from duetime.model.lane import Priority as Priorities
-from duetime.model.misfire import Misfire, MisfirePolicy
+from duetime.model.recurrence.every import Every
 
 DAY = 86_400.0
 

@@ -14,12 +14,12 @@ from rich.text import Text
 from duetime.cli.tables import COLORS, OUTCOMES, WIDE, cut, either, value_table
 from duetime.cli.times import milliseconds, shown
 from duetime.errors import DuetimeError
-from duetime.model.duration import amount
-from duetime.model.job_view import Job, JobState
-from duetime.model.occurrence import Occurrence
-from duetime.model.recurrence import Recurrence
-from duetime.model.recurrence_text import from_text
+from duetime.model.jobs.occurrence import Occurrence
+from duetime.model.jobs.view import Job, JobState
+from duetime.model.recurrence.base import Recurrence
+from duetime.model.recurrence.serialize import from_text
 from duetime.model.state import Outcome
+from duetime.model.validation import amount
 
 STATES = {
     JobState.scheduled: "cyan",

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from duetime.api.job_arguments import ALERT_AFTER
+from duetime.api.jobs import MOST_PREVIEW, MOST_RUNS
 from duetime.app import Duetime
 from duetime.cli import job_options as given
 from duetime.cli import job_tables, tables
@@ -20,27 +22,15 @@ from duetime.cli.documents import (
     payload_data,
 )
 from duetime.cli.failures import Mistake
-from duetime.cli.opening import opened
-from duetime.cli.options import (
-    AnyTenant,
-    App,
-    By,
-    Json,
-    Name,
-    Tenant,
-    Url,
-    os_user,
-    scope,
-)
+from duetime.cli.open_store import opened
+from duetime.cli.options import AnyTenant, App, By, Json, Name, Tenant, Url, os_user, scope
 from duetime.cli.ticks import tick_items, tick_lines
 from duetime.cli.times import now, parse_instant
-from duetime.job_arguments import ALERT_AFTER
-from duetime.jobs import MOST_PREVIEW, MOST_RUNS
 from duetime.model.filter import MOST
-from duetime.model.job import Overlap
-from duetime.model.job_view import Job
+from duetime.model.jobs.job import Overlap
+from duetime.model.jobs.misfire import MisfirePolicy
+from duetime.model.jobs.view import Job
 from duetime.model.lane import Priority
-from duetime.model.misfire import MisfirePolicy
 
 cli = typer.Typer(no_args_is_help=True, help="Look at recurring jobs and change them.")
 

@@ -10,11 +10,11 @@ import typer
 from duetime.app import Duetime
 from duetime.cli.failures import Mistake
 from duetime.cli.loading import load_app
-from duetime.cli.opening import migrating, refuse_memory, refuse_missing_file
+from duetime.cli.open_store import migrating, refuse_memory, refuse_missing_file
 from duetime.cli.options import App, Url
-from duetime.store.sql.loader import Dialect, Migration
 from duetime.store.sql.migrate import render_migrations
-from duetime.store.sql.remedy import masked
+from duetime.store.sql.migrate_hint import masked
+from duetime.store.sql.statements.loader import Dialect, Migration
 
 
 @runtime_checkable

@@ -16,10 +16,10 @@ from asyncio.subprocess import Process
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from duetime.cli.argv import is_run_as_module
 from duetime.cli.child import READY, SIGNALS, UNAVAILABLE
 from duetime.cli.failures import Mistake
-from duetime.cli.order import Order
-from duetime.cli.program import is_run_as_module
+from duetime.cli.worker_spec import Order
 from duetime.model.clock import monotonic
 
 log = logging.getLogger("duetime.supervisor")

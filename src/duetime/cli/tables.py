@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from duetime.cli.times import milliseconds, shown
-from duetime.model.action import Action, Page, Run
+from duetime.model.actions.action import Action, Page, Run
 from duetime.model.state import Outcome, State
 
 T = TypeVar("T")

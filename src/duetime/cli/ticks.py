@@ -8,9 +8,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from duetime.cli.times import iso
-from duetime.model.clock_note import clock_note
-from duetime.model.cron import Cron
-from duetime.model.recurrence import Recurrence
+from duetime.model.recurrence.base import Recurrence
+from duetime.model.recurrence.cron import Cron
+from duetime.model.recurrence.dst_note import clock_note
 
 
 def tick_lines(rule: Recurrence, ticks: Sequence[datetime]) -> Iterator[str]:

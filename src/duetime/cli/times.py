@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import typer
 
 from duetime.model.clock import SystemClock
-from duetime.model.duration import amount
+from duetime.model.validation import amount
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")

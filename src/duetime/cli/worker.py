@@ -12,12 +12,12 @@ import typer
 
 from duetime.app import Duetime
 from duetime.cli.loading import load_app, module_and_path
-from duetime.cli.opening import migrating, tables_needed
-from duetime.cli.order import Order
-from duetime.loop import run_loop
-from duetime.store.memory import MemoryStore
-from duetime.store.sql.remedy import masked
-from duetime.worker.slots import Queues
+from duetime.cli.open_store import migrating, tables_needed
+from duetime.cli.worker_spec import Order
+from duetime.store.memory.store import MemoryStore
+from duetime.store.sql.migrate_hint import masked
+from duetime.worker.claiming.slots import Queues
+from duetime.worker.event_loop import run_loop
 
 
 class LogLevel(StrEnum):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from duetime.errors import InvalidArgument
-from duetime.model.count import check_count
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
+from duetime.model.validation import check_count
 
 MOST = 200
 

@@ -10,7 +10,7 @@ from inspect import iscoroutinefunction
 from typing import Any, Final
 
 from duetime.errors import SweepFailed, shown
-from duetime.model.retry import Retry
+from duetime.model.actions.retry import Retry
 
 
 class _Unset(Enum):

@@ -29,17 +29,17 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from duetime.errors import ConfigError, shown
-from duetime.model.action import Added, NewAction, Record, StoredRun
+from duetime.model.actions.action import Added, NewAction, Record, StoredRun
+from duetime.model.actions.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
+from duetime.model.actions.completion import Completed, Ending
+from duetime.model.actions.new_actions import IfExists
 from duetime.model.audit import AuditEntry
-from duetime.model.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
-from duetime.model.diagnosis import Diagnosis
-from duetime.model.ending import Completed, Ending
 from duetime.model.filter import Filter
-from duetime.model.job_change import Decide, Edited
-from duetime.model.job_filter import JobFilter, Which
-from duetime.model.job_view import JobView
-from duetime.model.key import IfExists
-from duetime.model.stats import Counted
+from duetime.model.health.diagnosis import Diagnosis
+from duetime.model.health.stats import Counted
+from duetime.model.jobs.change import Decide, Edited
+from duetime.model.jobs.selectors import JobFilter, Which
+from duetime.model.jobs.view import JobView
 from duetime.model.tenant import Scope
 from duetime.store.flow import Flow, Wake
 from duetime.store.transaction import Joined, Opener

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from duetime.errors import ConfigError
-from duetime.model.ending import Ending
+from duetime.model.actions.completion import Ending
 from duetime.store.flow import Flow
 
 T = TypeVar("T")

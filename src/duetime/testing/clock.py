@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from duetime.model.duration import instant
+from duetime.model.validation import instant
 
 
 class FakeClock:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from duetime.errors import InvalidArgument
-from duetime.model.job_name import check_job_name
+from duetime.model.jobs.name import check_job_name
 
 if TYPE_CHECKING:
     from duetime.app import Duetime

@@ -9,28 +9,28 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError
-from duetime.model.action import Action
-from duetime.model.claim import Claimed, ClaimOrder, LaneHead, Span
+from duetime.model.actions.action import Action
+from duetime.model.actions.claim import Claimed, ClaimOrder, LaneHead, Span
+from duetime.model.actions.completion import Ending
 from duetime.model.clock import from_micros, micros_of, monotonic, to_micros
-from duetime.model.duration import instant
-from duetime.model.ending import Ending
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.job_change import Changed, JobEnd
-from duetime.model.job_filter import JobFilter
+from duetime.model.jobs.change import Changed, JobEnd
+from duetime.model.jobs.selectors import JobFilter
 from duetime.model.lane import readable_lane
 from duetime.model.state import State
 from duetime.model.tenant import ANY
+from duetime.model.validation import instant
 from duetime.testing.clock import FakeClock
-from duetime.worker.chainer import Chainer
-from duetime.worker.held import Held
+from duetime.worker.child_settler import Chainer
+from duetime.worker.claiming.slots import Pool
+from duetime.worker.leases.in_flight import Held
+from duetime.worker.leases.store_clock import StoreTime
 from duetime.worker.reporter import Reporter
-from duetime.worker.runner import Runner
+from duetime.worker.running.runner import Runner
+from duetime.worker.running.threads import Threads
+from duetime.worker.running.transactional import Recorded
 from duetime.worker.seeder import Seeder
-from duetime.worker.slots import Pool
-from duetime.worker.storetime import StoreTime
-from duetime.worker.threads import Threads
 from duetime.worker.ticker import Ticker
-from duetime.worker.transacting import Recorded
 
 if TYPE_CHECKING:
     from duetime.app import Duetime

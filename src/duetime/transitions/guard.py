@@ -10,7 +10,7 @@ from sqlalchemy.orm import Mapper
 from sqlalchemy.sql import visitors
 
 from duetime.model.transition import UNSET, Declaration, Effect
-from duetime.transitions.softly import not_deleted
+from duetime.transitions.soft_delete import not_deleted
 from duetime.transitions.values import fitted
 
 Terms = list[ColumnElement[bool]]

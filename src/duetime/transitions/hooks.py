@@ -9,10 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from duetime.events import is_cancelled
+from duetime.events.bus import (
+    is_cancelled,
+)
 from duetime.model.transition import Effect
+from duetime.transitions.batch import Row
 from duetime.transitions.target import Target
-from duetime.transitions.work import Row
 
 Hook = Callable[..., Any]
 

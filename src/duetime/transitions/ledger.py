@@ -17,7 +17,7 @@ from sqlalchemy import (
     Text,
 )
 
-from duetime.transitions.instant import Instant
+from duetime.transitions.timestamps import Instant
 
 LEDGER = "duetime_transitions"
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Table
 
+from duetime.model.actions.retry import Retry
 from duetime.model.clock import Clock
-from duetime.model.retry import Retry
-from duetime.transitions.bind import Bind
 from duetime.transitions.hooks import Hooks
-from duetime.transitions.statements import Statements
+from duetime.transitions.sessions import Bind
 from duetime.transitions.target import Target
+from duetime.transitions.writes import Statements
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

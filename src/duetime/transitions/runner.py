@@ -10,9 +10,9 @@ from types import TracebackType
 from duetime.errors import ConfigError
 from duetime.model.clock import SettableClock, monotonic
 from duetime.model.transition import Report
+from duetime.transitions.commit_watch import Watch
 from duetime.transitions.sweeper import Progress, Sweeper
-from duetime.transitions.watching import Watch
-from duetime.worker.held_up import HeldUp
+from duetime.worker.backoff import HeldUp
 from duetime.worker.service import Service
 
 # However often somebody commits: a look that this asks for comes so long after the last one, and

@@ -12,20 +12,26 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from duetime.errors import ConfigError
-from duetime.events import Events, TransitionApplied, is_cancelled
+from duetime.events.bus import (
+    Events,
+    is_cancelled,
+)
+from duetime.events.types import (
+    TransitionApplied,
+)
 from duetime.model.clock import monotonic
 from duetime.model.transition import Pending, Report, RowError
 from duetime.telemetry.meters import Meters
 from duetime.telemetry.spans import span
-from duetime.transitions.applying import apply_due
-from duetime.transitions.faults import reason
-from duetime.transitions.forgetting import forget_deleted
-from duetime.transitions.looking import pending
-from duetime.transitions.preparing import prepare
-from duetime.transitions.pruning import prune
+from duetime.transitions.apply import apply_due
+from duetime.transitions.batch import Batch, Work, WriteAlong
+from duetime.transitions.errors import reason
+from duetime.transitions.ledger_cleanup import prune
+from duetime.transitions.ledger_setup import prepare
+from duetime.transitions.probe import pending
 from duetime.transitions.registration import Registration
+from duetime.transitions.row_deletion import forget_deleted
 from duetime.transitions.target import Target
-from duetime.transitions.work import Batch, Work, WriteAlong
 
 # How many lines of the ledger, in chunks, a drain looks through: its process may end then.
 CHUNKS = 10

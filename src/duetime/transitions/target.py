@@ -12,8 +12,8 @@ from sqlalchemy.orm import Mapper
 from duetime.model.transition import UNSET, Declaration, Effect, TransitionView
 from duetime.transitions.guard import Terms, beyond, field_column, guard_of
 from duetime.transitions.ledger import ledger_in
-from duetime.transitions.mapping import index_of
-from duetime.transitions.softly import deleted_values
+from duetime.transitions.metadata import index_of
+from duetime.transitions.soft_delete import deleted_values
 from duetime.transitions.values import fitted
 
 

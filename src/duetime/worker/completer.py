@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from duetime.errors import InvalidArgument, InvalidPayload, LeaseLost
-from duetime.model.ending import Completed, Ending, Finish
-from duetime.model.outcome import cut
+from duetime.events.outbox_store import Telling
+from duetime.model.actions.completion import Completed, Ending, Finish
+from duetime.model.actions.outcome import cut
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
-from duetime.worker.held import Held, Holdings
-from duetime.worker.held_up import HeldUp
+from duetime.worker.backoff import HeldUp
+from duetime.worker.leases.in_flight import Held, Holdings
 from duetime.worker.service import NO_HURRY, Service
-from duetime.worker.telling import Telling
 
 log = logging.getLogger("duetime.worker")
 

@@ -12,8 +12,8 @@ from uuid import uuid4
 from duetime.model.clock import monotonic
 from duetime.model.ids import NewId, TimeOrderedIds
 from duetime.store.base import Store
-from duetime.worker.alarm import Alarm, alarm
-from duetime.worker.heartbeat import Heartbeat, Renewal, ThreadBeat
+from duetime.worker.claiming.precise_timer import Alarm, alarm
+from duetime.worker.leases.heartbeat import Heartbeat, Renewal, ThreadBeat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from duetime.model.clock import micros_of
 from duetime.store.base import Store
-from duetime.worker.parts import WorkerSettings
 from duetime.worker.service import Service
+from duetime.worker.settings import (
+    WorkerSettings,
+)
 
 INTERVAL = 60.0
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from duetime.events import (
+from duetime.events.types import (
     ENDINGS,
     ActionCancelled,
     cancellations,
@@ -15,14 +15,14 @@ from duetime.events import (
     of_claim,
     of_record,
 )
-from duetime.model.action import Record
-from duetime.model.claim import Claim
-from duetime.model.ending import Ending, Finish
-from duetime.model.job_change import JobEnd
+from duetime.model.actions.action import Record
+from duetime.model.actions.claim import Claim
+from duetime.model.actions.completion import Ending, Finish
+from duetime.model.jobs.change import JobEnd
 from duetime.model.state import State
 from duetime.model.tenant import ANY
-from duetime.worker.held import Held
-from duetime.worker.parts import Parts
+from duetime.registry.runtime import Parts
+from duetime.worker.leases.in_flight import Held
 
 
 class Reporter:

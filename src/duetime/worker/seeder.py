@@ -8,20 +8,22 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 
 from duetime.errors import DuetimeError, InvalidArgument
-from duetime.model.claim import alive_for
+from duetime.events.outbox_store import Telling
+from duetime.model.actions.claim import alive_for
 from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
-from duetime.model.job_change import Change, Decide, Edited, Found
-from duetime.model.job_edit import ASTRAY, realigned, retired, seeded
-from duetime.model.job_filter import Ahead, Orphaned, Returned, Seeding, Which
-from duetime.model.tick import ticked
+from duetime.model.jobs.change import Change, Decide, Edited, Found
+from duetime.model.jobs.edit import ASTRAY, realigned, retired, seeded
+from duetime.model.jobs.selectors import Ahead, Orphaned, Returned, Seeding, Which
+from duetime.model.jobs.ticks import ticked
+from duetime.registry.jobs import DeclaredJobs
 from duetime.store.base import Store
-from duetime.worker.declared import DeclaredJobs
-from duetime.worker.held_up import LONGEST, HeldUp
-from duetime.worker.parts import WorkerSettings
+from duetime.worker.backoff import LONGEST, HeldUp
+from duetime.worker.leases.store_clock import StoreTime
 from duetime.worker.service import NO_HURRY, Service
-from duetime.worker.storetime import StoreTime
-from duetime.worker.telling import Telling
+from duetime.worker.settings import (
+    WorkerSettings,
+)
 
 log = logging.getLogger("duetime.worker")
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from duetime.errors import StoreUnavailable
-from duetime.store.outage import Outage
+from duetime.store.outage_log import Outage
 
 log = logging.getLogger("duetime.worker")
 

@@ -8,18 +8,20 @@ from dataclasses import replace
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, InvalidPayload, StoreUnavailable
-from duetime.model.claim import Expired, Presence, Swept
+from duetime.events.outbox_store import Telling
+from duetime.model.actions.claim import Expired, Presence, Swept
+from duetime.model.actions.completion import Completed, Ending, decide_loss
 from duetime.model.clock import micros_of
-from duetime.model.ending import Completed, Ending, decide_loss
 from duetime.store.base import Listener, Store
 from duetime.store.flow import Flow
-from duetime.worker.claimer import Claimer
-from duetime.worker.heartbeat import BEATS_IN_A_LEASE
-from duetime.worker.held import Holdings
-from duetime.worker.parts import WorkerSettings
+from duetime.worker.claiming.claimer import Claimer
+from duetime.worker.leases.heartbeat import BEATS_IN_A_LEASE
+from duetime.worker.leases.in_flight import Holdings
+from duetime.worker.leases.store_clock import StoreTime
 from duetime.worker.service import Service
-from duetime.worker.storetime import StoreTime
-from duetime.worker.telling import Telling
+from duetime.worker.settings import (
+    WorkerSettings,
+)
 
 log = logging.getLogger("duetime.worker")
 

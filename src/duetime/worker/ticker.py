@@ -6,20 +6,22 @@ import logging
 from collections.abc import Callable, Sequence
 
 from duetime.errors import StoreUnavailable
+from duetime.events.outbox_store import Telling
 from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
-from duetime.model.job import JobRecord
-from duetime.model.job_change import Change, Changed, Edited, Found
-from duetime.model.job_filter import Due
+from duetime.model.jobs.change import Change, Changed, Edited, Found
+from duetime.model.jobs.job import JobRecord
+from duetime.model.jobs.selectors import Due
+from duetime.model.jobs.ticks import ticked
 from duetime.model.lane import job_lane
-from duetime.model.tick import ticked
 from duetime.store.base import Store
 from duetime.store.flow import Wake
-from duetime.worker.held_up import HeldUp
-from duetime.worker.parts import WorkerSettings
+from duetime.worker.backoff import HeldUp
+from duetime.worker.leases.store_clock import StoreTime
 from duetime.worker.service import NO_HURRY, Service
-from duetime.worker.storetime import StoreTime
-from duetime.worker.telling import Telling
+from duetime.worker.settings import (
+    WorkerSettings,
+)
 
 log = logging.getLogger("duetime.worker")
 

@@ -11,35 +11,41 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 
 from duetime.errors import ConfigError, DuetimeError, LeaseLost
-from duetime.model.claim import Presence, Swept, alive_for
+from duetime.model.actions.claim import Presence, Swept, alive_for
+from duetime.model.actions.completion import Completed, Ending
+from duetime.model.actions.outcome import Released, decide
+from duetime.model.actions.retry import Retry
 from duetime.model.clock import SettableClock, micros_of
-from duetime.model.ending import Completed, Ending
-from duetime.model.job_change import Changed, JobEnd
-from duetime.model.outcome import Released, decide
-from duetime.model.retry import Retry
+from duetime.model.jobs.change import Changed, JobEnd
+from duetime.registry.runtime import (
+    Companion,
+    Parts,
+)
 from duetime.store.flow import Wake
-from duetime.store.outage import Outage
-from duetime.worker.chainer import Chainer
-from duetime.worker.claimer import Claimer
+from duetime.store.outage_log import Outage
+from duetime.worker.backoff import FIRST
+from duetime.worker.child_settler import Chainer
+from duetime.worker.claiming.claimer import Claimer
+from duetime.worker.claiming.launcher import Starter
+from duetime.worker.claiming.slots import pools_of
 from duetime.worker.completer import Completer
-from duetime.worker.heartbeat import Renewal, leases_of
-from duetime.worker.held import Held, Holdings
-from duetime.worker.held_up import FIRST
-from duetime.worker.loop_watch import LoopGone
-from duetime.worker.parts import Companion, Parts, WorkerSettings
+from duetime.worker.leases.heartbeat import Renewal, leases_of
+from duetime.worker.leases.in_flight import Held, Holdings
+from duetime.worker.leases.loop_monitor import LoopGone
+from duetime.worker.leases.store_clock import StoreTime
 from duetime.worker.ports import Ports
 from duetime.worker.pruner import Pruner
 from duetime.worker.reporter import Reporter
-from duetime.worker.runner import Runner
+from duetime.worker.running.runner import Runner
+from duetime.worker.running.threads import Threads
+from duetime.worker.running.transactional import Recorded
 from duetime.worker.seeder import Seeder
 from duetime.worker.service import Service
-from duetime.worker.slots import pools_of
-from duetime.worker.starter import Starter
-from duetime.worker.storetime import StoreTime
+from duetime.worker.settings import (
+    WorkerSettings,
+)
 from duetime.worker.sweeper import Sweeper
-from duetime.worker.threads import Threads
 from duetime.worker.ticker import Ticker
-from duetime.worker.transacting import Recorded
 
 log = logging.getLogger("duetime.worker")
 

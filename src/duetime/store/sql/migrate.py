@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from duetime.errors import ConfigError
-from duetime.model.diagnosis import Schema
+from duetime.model.health.diagnosis import Schema
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps
-from duetime.store.sql.loader import Dialect, Loader, Migration
-from duetime.store.sql.names import WRITTEN, Names
-from duetime.store.sql.remedy import migrate_command
+from duetime.store.sql.migrate_hint import migrate_command
+from duetime.store.sql.statements.loader import Dialect, Loader, Migration
+from duetime.store.sql.statements.table_names import WRITTEN, Names
 
 
 class TablesMissing(ConfigError):

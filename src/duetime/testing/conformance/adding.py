@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from duetime.errors import DuplicateKey
-from duetime.model.action import NewAction, Record
+from duetime.model.actions.action import NewAction, Record
 from duetime.model.clock import from_micros
 from duetime.model.lane import lane_of
 from duetime.model.state import State

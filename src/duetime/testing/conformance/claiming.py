@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duetime.model.claim import Claim, Claimed, Span
+from duetime.model.actions.claim import Claim, Claimed, Span
 from duetime.model.lane import lane_of
 from duetime.model.state import FINISHED, State
 from duetime.store.flow import Flow

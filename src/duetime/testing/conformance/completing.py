@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from duetime.model.action import StoredRun
-from duetime.model.ending import Ending
+from duetime.model.actions.action import StoredRun
+from duetime.model.actions.completion import Ending
 from duetime.model.lane import lane_of
 from duetime.model.state import FINISHED, Outcome, State
 from duetime.testing.conformance.probe import LEASE, SECOND, Probe, again, finish, stale

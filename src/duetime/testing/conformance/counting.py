@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from duetime.model.job_stats import JobStats
+from duetime.model.health.stats import Counted, LaneCount, Stats, stats_of
+from duetime.model.jobs.stats import JobStats
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
-from duetime.model.stats import Counted, LaneCount, Stats, stats_of
 from duetime.model.tenant import ANY, Scope
 from duetime.testing.conformance.probe import (
     LANE,

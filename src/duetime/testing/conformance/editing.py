@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from duetime.errors import IllegalState
-from duetime.model.claim import Presence
-from duetime.model.job import JobRecord, Overlap
-from duetime.model.job_change import Change, Found
-from duetime.model.job_filter import Ahead, Due, Orphaned, Returned, Seeding, Which
+from duetime.model.actions.claim import Presence
+from duetime.model.jobs.change import Change, Found
+from duetime.model.jobs.job import JobRecord, Overlap
+from duetime.model.jobs.selectors import Ahead, Due, Orphaned, Returned, Seeding, Which
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.testing.conformance.probe import LATER, SECOND, WORKER, Probe, finish

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.testing.conformance.probe import SECOND, Probe, finish

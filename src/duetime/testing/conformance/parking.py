@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from duetime.model.action import Record
+from duetime.model.actions.action import Record
 from duetime.model.lane import lane_of, parking_lane
 from duetime.model.state import Outcome, State
 from duetime.testing.conformance.probe import LANE, PARKED, SECOND, Probe, again, finish

@@ -11,22 +11,14 @@ from uuid import UUID
 import pytest
 
 from duetime.errors import ActionNotFound, DuetimeError, DuplicateKey
-from duetime.model.action import Record
-from duetime.model.claim import Lease
+from duetime.model.actions.action import Record
+from duetime.model.actions.claim import Lease
 from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Steps
 from duetime.testing.conformance.broken import Broken, broken
-from duetime.testing.conformance.probe import (
-    PARKED,
-    SECOND,
-    WORKER,
-    Probe,
-    again,
-    as_found,
-    finish,
-)
+from duetime.testing.conformance.probe import PARKED, SECOND, WORKER, Probe, again, as_found, finish
 from duetime.testing.conformance.race import race
 from duetime.testing.conformance.suite import Suite
 

@@ -8,20 +8,20 @@ from dataclasses import fields
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from duetime.model.action import Added, Found, NewAction, Record, StoredRun
+from duetime.model.actions.action import Added, Found, NewAction, Record, StoredRun
+from duetime.model.actions.claim import Claim, ClaimOrder, Lease, Presence, Renewed, Span, Swept
+from duetime.model.actions.completion import Again, Completed, Ending, Finish
+from duetime.model.actions.new_actions import IfExists
 from duetime.model.audit import AuditEntry
-from duetime.model.claim import Claim, ClaimOrder, Lease, Presence, Renewed, Span, Swept
 from duetime.model.clock import to_micros
-from duetime.model.ending import Again, Completed, Ending, Finish
 from duetime.model.filter import Filter
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.job import Definition, JobRecord, Overlap
-from duetime.model.job_change import Change, Decide, Edited, NewOccurrence
-from duetime.model.job_filter import Due, JobFilter, Named
-from duetime.model.job_view import JobView
-from duetime.model.key import IfExists
+from duetime.model.jobs.change import Change, Decide, Edited, NewOccurrence
+from duetime.model.jobs.job import Definition, JobRecord, Overlap
+from duetime.model.jobs.occurrence import happened, occurrence
+from duetime.model.jobs.selectors import Due, JobFilter, Named
+from duetime.model.jobs.view import JobView
 from duetime.model.lane import lane_of, parking_lane
-from duetime.model.occurrence import happened, occurrence
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY, Scope
 from duetime.store.base import Store

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from duetime.errors import ActionNotFound
-from duetime.model.action import StoredRun
+from duetime.model.actions.action import StoredRun
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY, Scope
 from duetime.testing.conformance.probe import LEASE, SECOND, Probe, again, finish

@@ -5,8 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from duetime.errors import DuetimeError
-from duetime.model.claim import FATAL_LOSSES, SUSPECT_LOSSES, Claim, Expired
-from duetime.model.ending import Completed, Ending, decide_loss
+from duetime.model.actions.claim import FATAL_LOSSES, SUSPECT_LOSSES, Claim, Expired
+from duetime.model.actions.completion import Completed, Ending, decide_loss
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.testing.conformance.probe import LEASE, SECOND, Probe, finish, stale

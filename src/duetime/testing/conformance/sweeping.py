@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from duetime.model.claim import Expired
+from duetime.model.actions.claim import Expired
 from duetime.model.lane import lane_of
 from duetime.model.state import FINISHED, Outcome, State
 from duetime.testing.conformance.probe import (

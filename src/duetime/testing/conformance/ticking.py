@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from duetime.model.job import Overlap
-from duetime.model.job_change import Change
+from duetime.model.jobs.change import Change
+from duetime.model.jobs.job import Overlap
 from duetime.model.state import Outcome, State
 from duetime.testing.conformance.probe import LANE, LATER, SECOND, Probe, finish
 from duetime.testing.conformance.suite import Suite

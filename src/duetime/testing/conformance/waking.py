@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from duetime.errors import DuplicateKey
-from duetime.model.action import Record
-from duetime.model.job_change import Change
+from duetime.model.actions.action import Record
+from duetime.model.jobs.change import Change
 from duetime.model.lane import job_lane
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY

@@ -1,0 +1,42 @@
+"""A tree under measure: the `src` folder of a commit or of the working tree."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZipFile
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPILED = shutil.ignore_patterns("__pycache__")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    name: str
+    src: Path
+
+
+def commit_tree(commit: str, folder: Path) -> Tree:
+    """Extract a commit, without a change to the index or the working tree."""
+    name = _git("rev-parse", "--short", "--verify", f"{commit}^{{commit}}").decode().strip()
+    with ZipFile(BytesIO(_git("archive", "--format=zip", name, "src"))) as archive:
+        archive.extractall(folder)
+    return Tree(name, folder / "src")
+
+
+def working_tree(folder: Path) -> Tree:
+    """Copy the working tree: edits during a comparison must not affect it."""
+    shutil.copytree(ROOT / "src", folder / "src", ignore=COMPILED)
+    return Tree("working tree", folder / "src")
+
+
+def _git(*words: str) -> bytes:
+    # safe.directory: the clone of another user is fine to read.
+    command = ["git", "-c", "safe.directory=*", "-C", str(ROOT), *words]
+    done = subprocess.run(command, capture_output=True)  # noqa: S603
+    if done.returncode:
+        raise SystemExit(done.stderr.decode().strip())
+    return done.stdout

@@ -1,0 +1,139 @@
+"""`app.jobs` in two halves, for code that is to be given no more than it needs."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from duetime.api.arguments import TenantArgument
+from duetime.api.job_arguments import ALERT_AFTER, RecurrenceArgument
+from duetime.model.actions.action import Action, Page
+from duetime.model.jobs.job import Overlap
+from duetime.model.jobs.misfire import Misfire
+from duetime.model.jobs.occurrence import Occurrence
+from duetime.model.jobs.view import Job
+from duetime.model.lane import Priority
+from duetime.model.tenant import AMBIENT, Ambient
+
+
+class JobReader(Protocol):
+    """What is known of jobs; it changes nothing."""
+
+    async def get(
+        self, name: str, *, tenant: TenantArgument = AMBIENT, connection: object = None
+    ) -> Job: ...
+
+    async def list(
+        self,
+        *,
+        removed: bool = False,
+        limit: int = 50,
+        cursor: str | None = None,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> Page[Job]: ...
+
+    async def runs(
+        self,
+        name: str,
+        *,
+        limit: int = 20,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> Occurrences: ...
+
+    async def preview(
+        self,
+        name: str,
+        count: int = 5,
+        *,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> Instants: ...
+
+
+class JobWriter(Protocol):
+    """What people do to jobs; each act is audited with its actor."""
+
+    async def put(
+        self,
+        name: str,
+        recurrence: RecurrenceArgument,
+        *,
+        payload: object,
+        tz: str | None = None,
+        misfire: str | Misfire = "once",
+        overlap: Overlap | str = Overlap.skip,
+        jitter: float | timedelta = 0,
+        alert_after: int = ALERT_AFTER,
+        priority: Priority | str = Priority.normal,
+        queue: str | None = None,
+        tenant: str | Ambient | None = AMBIENT,
+        by: str | None = None,
+        version: int | None = None,
+        connection: object = None,
+    ) -> Job: ...
+
+    async def pause(
+        self,
+        name: str,
+        *,
+        by: str | None = None,
+        note: str | None = None,
+        until: datetime | None = None,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> Job: ...
+
+    async def resume(
+        self,
+        name: str,
+        *,
+        by: str | None = None,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> Job: ...
+
+    async def trigger(
+        self,
+        name: str,
+        *,
+        by: str | None = None,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> Action: ...
+
+    async def remove(
+        self,
+        name: str,
+        *,
+        by: str | None = None,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> None: ...
+
+    async def restore(
+        self,
+        name: str,
+        *,
+        by: str | None = None,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> Job: ...
+
+    async def backfill(
+        self,
+        name: str,
+        start: datetime,
+        end: datetime,
+        *,
+        dry_run: bool = True,
+        by: str | None = None,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> Instants: ...
+
+
+# `list` is a verb in there.
+Occurrences = list[Occurrence]
+Instants = list[datetime]

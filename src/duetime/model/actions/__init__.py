@@ -1,0 +1,1 @@
+"""Actions: their records, claims, completions, outcomes and retries."""

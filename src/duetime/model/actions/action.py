@@ -1,0 +1,276 @@
+"""An action as users see it, and as a store keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Generic, NamedTuple, Protocol, TypeVar
+from uuid import UUID
+
+from duetime.model.clock import maybe_from_micros
+from duetime.model.fast_dataclass import maker
+from duetime.model.lane import Priority
+from duetime.model.state import Outcome, State
+
+T = TypeVar("T")
+
+
+class NewAction(NamedTuple):
+    """What `schedule` asks a store to keep. Exactly one of `due_at` and `delay` is given: for a
+    child, one with `after`, they say when it is due once that parent has ended as `on` says."""
+
+    id: UUID
+    kind: str
+    version: int
+    payload: str
+    queue: str
+    priority: int
+    tenant: str | None
+    correlation_id: str | None
+    key: str | None
+    lane: str
+    due_at: int | None
+    delay: int | None
+    by: str
+    after: UUID | None = None
+    on: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An action as stored: instants in microseconds, data as JSON text."""
+
+    id: UUID
+    kind: str
+    version: int
+    payload: str
+    state: State
+    queue: str
+    priority: int
+    tenant: str | None
+    correlation_id: str | None
+    key: str | None
+    due_at: int | None
+    attempt: int
+    base_attempt: int
+    losses: int
+    token: UUID | None
+    worker: str | None
+    lease_until: int | None
+    started_at: int | None
+    progress: str | None
+    result: str | None
+    error: str | None
+    outcome: Outcome | None
+    job: str | None
+    tick: int | None
+    triggered_by: str | None
+    after: UUID | None
+    after_on: str | None
+    after_at: int | None
+    after_delay: int | None
+    created_at: int
+    created_by: str
+    modified_at: int | None
+    modified_by: str | None
+    cancelled_by: str | None
+    finished_at: int | None
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is a child whose parent has not ended yet, as far as it was told."""
+        return self.state is State.scheduled and self.due_at is None
+
+
+# Of all fields of a record, in their order.
+to_record = maker(Record)
+
+
+class Added(Protocol):
+    """What became of one NewAction: stored, or an unfinished one of its key found."""
+
+    @property
+    def record(self) -> Record: ...
+
+    @property
+    def created(self) -> bool: ...
+
+
+class Found(NamedTuple):
+    """The same as a store that looks for the record tells it."""
+
+    record: Record
+    created: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One thing to do once, at `due_at`."""
+
+    id: UUID
+    kind: str
+    payload: object
+    state: State
+    due_at: datetime | None
+    attempt: int
+    losses: int
+    queue: str
+    priority: Priority
+    correlation_id: str | None
+    key: str | None
+    tenant: str | None
+    after: UUID | None
+    on: str | None
+    job: str | None
+    tick: datetime | None
+    progress: object
+    result: object
+    error: str | None
+    worker: str | None
+    lease_expires_at: datetime | None
+    created_at: datetime
+    created_by: str
+    modified_at: datetime | None
+    modified_by: str | None
+    cancelled_by: str | None
+    finished_at: datetime | None
+    created: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for the end of its parent, and so is not due at any time yet."""
+        return self.state is State.scheduled and self.due_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run as stored."""
+
+    id: UUID
+    action_id: UUID
+    attempt: int
+    worker: str | None
+    due_at: int | None
+    started_at: int | None
+    finished_at: int | None
+    lease_until: int | None
+    outcome: Outcome | None
+    result: str | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One try of an action. `finished_at` and `outcome` are None while it runs."""
+
+    id: UUID
+    action_id: UUID
+    attempt: int
+    worker: str | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    lease_expires_at: datetime | None
+    outcome: Outcome | None
+    result: object
+    error: str | None
+    late_by: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some items and the way to the next ones; iterates over its items."""
+
+    items: Sequence[T]
+    next_cursor: str | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def current_run(record: Record) -> StoredRun | None:
+    """The run that an action's own row tells: the one going on, or the one that ended it.
+
+    Keeping it there saves a second write for every action that needs one run only.
+    """
+    if record.token is None:
+        return None
+    return StoredRun(
+        id=record.token,
+        action_id=record.id,
+        attempt=record.attempt,
+        worker=record.worker,
+        due_at=record.due_at,
+        started_at=record.started_at,
+        finished_at=record.finished_at,
+        lease_until=record.lease_until,
+        outcome=record.outcome,
+        result=record.result,
+        error=record.error if record.finished_at is not None else None,
+    )
+
+
+def as_run(stored: StoredRun, result: object) -> Run:
+    late = (
+        None
+        if stored.started_at is None or stored.due_at is None
+        else timedelta(microseconds=stored.started_at - stored.due_at)
+    )
+    return Run(
+        id=stored.id,
+        action_id=stored.action_id,
+        attempt=stored.attempt,
+        worker=stored.worker,
+        started_at=maybe_from_micros(stored.started_at),
+        finished_at=maybe_from_micros(stored.finished_at),
+        lease_expires_at=maybe_from_micros(stored.lease_until),
+        outcome=stored.outcome,
+        result=result,
+        error=stored.error,
+        late_by=late,
+    )
+
+
+def as_action(
+    record: Record, payload: object, result: object, progress: object, *, created: bool = False
+) -> Action:
+    return to_action(
+        record.id,
+        record.kind,
+        payload,
+        record.state,
+        shown_instant(record.due_at),
+        record.attempt,
+        record.losses,
+        record.queue,
+        Priority.of_rank(record.priority),
+        record.correlation_id,
+        record.key,
+        record.tenant,
+        record.after,
+        record.after_on,
+        record.job,
+        shown_instant(record.tick),
+        progress,
+        result,
+        record.error,
+        record.worker,
+        shown_instant(record.lease_until),
+        shown_instant(record.created_at),
+        record.created_by,
+        shown_instant(record.modified_at),
+        record.modified_by,
+        record.cancelled_by,
+        shown_instant(record.finished_at),
+        created,
+    )
+
+
+# Of all fields of an action, in their order.
+to_action = maker(Action)
+# Of many actions that are made at once, most have the same instants.
+shown_instant = lru_cache(maxsize=64)(maybe_from_micros)

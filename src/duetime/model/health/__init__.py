@@ -1,0 +1,1 @@
+"""Health: what is measured, what a diagnosis finds, and how it is judged."""

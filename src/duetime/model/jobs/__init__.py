@@ -1,0 +1,1 @@
+"""Jobs: definitions, edits, ticks, misfires and occurrences."""

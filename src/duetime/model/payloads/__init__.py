@@ -1,0 +1,1 @@
+"""Payloads: kinds and their types, the JSON codec, and the errors of both."""

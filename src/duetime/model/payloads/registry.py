@@ -1,0 +1,325 @@
+"""Kinds: the allowlist between wire names and payload types, and their JSON codec.
+
+Only a registered type is ever built from stored data, and only from data that pydantic
+validated. Nothing is imported by a name that was read from a store.
+
+Pydantic is imported with the first type that is registered, not before: that takes as long as
+to import all the rest of duetime.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+from duetime.errors import ConfigError, InvalidPayload, UnknownKind
+from duetime.model.actions.action import Action, Record, as_action
+from duetime.model.columns import Repeated, is_alike
+from duetime.model.payloads.codec import written_alone, written_many
+from duetime.model.payloads.errors import mending, reason
+from duetime.model.validation import check_name
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class PayloadType:
+    """A payload type and how its stored versions become it."""
+
+    kind: str
+    type: type[Any]
+    version: int
+    aliases: tuple[str, ...]
+    upgrades: Mapping[int, Upgrade]
+    queue: str
+    adapter: TypeAdapter[Any] = field(repr=False)
+
+
+class Payloads:
+    """The registry of one app."""
+
+    def __init__(self) -> None:
+        self._by_kind: dict[str, PayloadType] = {}
+        self._by_type: dict[type[Any], PayloadType] = {}
+        self._of_many: dict[type[Any], TypeAdapter[Any]] = {}
+
+    def add(
+        self,
+        type_: type[Any],
+        *,
+        kind: str | None = None,
+        aliases: Iterable[str] = (),
+        version: int | None = None,
+        upgrades: Mapping[int, Upgrade] | None = None,
+        queue: str | None = None,
+    ) -> PayloadType:
+        """Register a type, or add to its registration what is given now."""
+        entry = self.check(
+            type_, kind=kind, aliases=aliases, version=version, upgrades=upgrades, queue=queue
+        )
+        self.keep(entry)
+        return entry
+
+    def check(
+        self,
+        type_: type[Any],
+        *,
+        kind: str | None,
+        aliases: Iterable[str],
+        version: int | None,
+        upgrades: Mapping[int, Upgrade] | None,
+        queue: str | None,
+    ) -> PayloadType:
+        """What `add` would register, or why it cannot."""
+        known = self._by_type.get(type_)
+        if kind is None and known is None:
+            raise ConfigError(
+                f"{getattr(type_, '__qualname__', type_)} has no kind: give kind=..., the name "
+                "it keeps in the store whatever becomes of its class"
+            )
+        if queue is None:
+            queue = known.queue if known else "default"
+        if version is None:
+            version = known.version if known else 1
+        entry = PayloadType(
+            kind=check_name("kind", known.kind if kind is None and known else kind, 200),
+            type=_payload_class(type_),
+            version=version,
+            aliases=_aliases(aliases, known),
+            upgrades=dict(upgrades or (known.upgrades if known else {})),
+            queue=check_name("queue", queue, 200),
+            adapter=_adapter(type_),
+        )
+        _check_upgrades(entry)
+        self._refuse_clash(entry)
+        return entry
+
+    def check_job(self, name: str, type_: type[Any], queue: str | None) -> PayloadType:
+        """The kind of one job: its name. Several jobs may take the same type, or none."""
+        other = self._by_kind.get(name)
+        if other is not None:
+            raise ConfigError(f"{name!r} is the kind of {other.type.__qualname__} already")
+        return PayloadType(
+            kind=check_name("name", name, 200),
+            type=type_ if type_ is NoneType else _payload_class(type_),
+            version=1,
+            aliases=(),
+            upgrades={},
+            queue=check_name("queue", "default" if queue is None else queue, 200),
+            adapter=_adapter(type_),
+        )
+
+    def keep_job(self, entry: PayloadType) -> None:
+        self._by_kind[entry.kind] = entry
+
+    def keep(self, entry: PayloadType) -> None:
+        for name in (entry.kind, *entry.aliases):
+            self._by_kind[name] = entry
+        self._by_type[entry.type] = entry
+
+    def _refuse_clash(self, entry: PayloadType) -> None:
+        for name in (entry.kind, *entry.aliases):
+            other = self._by_kind.get(name)
+            if other is not None and other.type is not entry.type:
+                raise ConfigError(_clash(name, other.type, entry.type))
+        known = self._by_type.get(entry.type)
+        if known is not None and known.kind != entry.kind:
+            raise ConfigError(
+                f"{entry.type.__qualname__} is already registered as kind {known.kind!r}; "
+                f"use that one, or list {entry.kind!r} among its aliases"
+            )
+
+    def kinds(self) -> list[str]:
+        """Every wire name this app can decode, aliases included."""
+        return sorted(self._by_kind)
+
+    def find(self, kind: str) -> PayloadType | None:
+        """What a name means today, be it an alias."""
+        return self._by_kind.get(kind)
+
+    def knows(self, kind: str, version: int) -> bool:
+        entry = self._by_kind.get(kind)
+        return entry is not None and entry.version >= version
+
+    def wire_name(self, kind: str) -> str:
+        """The kind that a name means today: itself, unless it is an alias."""
+        entry = self._by_kind.get(kind)
+        return kind if entry is None else entry.kind
+
+    def named(self, kind: str) -> PayloadType:
+        entry = self._by_kind.get(kind)
+        if entry is None:
+            raise UnknownKind(kind, self._by_kind)
+        return entry
+
+    def of(self, payload: object) -> PayloadType:
+        entry = self._by_type.get(type(payload))
+        if entry is None:
+            known = [t.__qualname__ for t in self._by_type]
+            raise UnknownKind(type(payload).__qualname__, known, _mistake(payload))
+        return entry
+
+    def encode_many(
+        self, payloads: Sequence[object], limit: int
+    ) -> tuple[Sequence[PayloadType], Sequence[str]]:
+        """Validate and write payloads. What cannot be read back is refused here, not at T."""
+        types = [*map(type, payloads)]
+        if is_alike(types):
+            # As most are: to part them by type, and put them in order again, would take a tenth.
+            entry = self.of(payloads[0])
+            return Repeated(entry, len(payloads)), self._written(entry, payloads, limit)
+        samples = dict(zip(types, payloads, strict=True))
+        known = {type_: self.of(payload) for type_, payload in samples.items()}
+        entries = [known[type_] for type_ in types]
+        texts = {
+            type_: iter(self._written(entry, [x for x in payloads if type(x) is type_], limit))
+            for type_, entry in known.items()
+        }
+        return entries, [next(texts[type_]) for type_ in types]
+
+    def _written(self, entry: PayloadType, payloads: Sequence[object], limit: int) -> list[str]:
+        if entry.type not in self._of_many:
+            self._of_many[entry.type] = _adapter(list[entry.type])  # type: ignore[name-defined]
+        return written_many(entry, self._of_many[entry.type], payloads, limit)
+
+    def encode(self, payload: object, limit: int) -> tuple[PayloadType, str]:
+        entry = self.of(payload)
+        return entry, written_alone(entry, payload, limit)
+
+    def decode(self, kind: str, version: int, text: str) -> Any:
+        """The typed payload of stored data, upgraded from the version it was written in."""
+        entry = self.named(kind)
+        try:
+            if version == entry.version:
+                return entry.adapter.validator.validate_json(text)
+            return entry.adapter.validate_python(_upgraded(entry, version, json.loads(text)))
+        except Exception as error:
+            why = error.reason if isinstance(error, InvalidPayload) else reason(error)
+            raise InvalidPayload(kind, f"{why}; {self._mending(entry, version)}") from error
+
+    def parse(self, kind: str, text: str) -> Any:
+        """The typed payload of JSON that somebody gives us now."""
+        entry = self.named(kind)
+        try:
+            return entry.adapter.validator.validate_json(text)
+        except Exception as error:
+            raise InvalidPayload(kind, reason(error)) from error
+
+    def _mending(self, entry: PayloadType, stored: int) -> str:
+        # The kind of a job or a subscriber is not found by its type.
+        versioned = self._by_type.get(entry.type) is entry
+        return mending(entry.type.__qualname__, stored, entry.version, versioned=versioned)
+
+    def shown(self, kind: str, version: int, text: str) -> object:
+        """The typed payload, or the plain data where this process cannot build it."""
+        if not self.knows(kind, version):
+            return from_json(text)
+        try:
+            return self.decode(kind, version, text)
+        except InvalidPayload:
+            return from_json(text)
+
+    def action(self, record: Record) -> Action:
+        """An action as users see it."""
+        payload = self.shown(record.kind, record.version, record.payload)
+        return as_action(record, payload, maybe_json(record.result), maybe_json(record.progress))
+
+
+def from_json(text: str) -> object:
+    """Stored data; one text that is no JSON must not spoil a page of others."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def maybe_json(text: str | None) -> object:
+    return None if text is None else from_json(text)
+
+
+def _aliases(given: Iterable[str], known: PayloadType | None) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise ConfigError(f"aliases={given!r} is a string; write aliases=[{given!r}]")
+    names = dict.fromkeys(known.aliases if known else ())
+    return tuple(names | dict.fromkeys(check_name("aliases", a, 200) for a in given))
+
+
+def _payload_class(type_: type[Any]) -> type[Any]:
+    if is_data(type_):
+        return type_
+    raise ConfigError(
+        f"{type_!r} cannot be a payload: use a dataclass or a pydantic model, "
+        "so that its data is validated when it is scheduled"
+    )
+
+
+def is_data(type_: Any) -> bool:
+    """Whether it is a dataclass or a pydantic model."""
+    from pydantic import BaseModel
+
+    return isinstance(type_, type) and (is_dataclass(type_) or issubclass(type_, BaseModel))
+
+
+def _clash(kind: str, first: type[Any], second: type[Any]) -> str:
+    if first.__qualname__ == second.__qualname__:
+        return (
+            f"kind {kind!r} already means another class named {first.__qualname__}: it was "
+            "defined anew (a module or a cell that ran twice); make a new app with it"
+        )
+    return (
+        f"kind {kind!r} already means {first.__qualname__}; give {second.__qualname__} another kind"
+    )
+
+
+def _mistake(payload: object) -> str | None:
+    """What to say of things that could never be a payload."""
+    if isinstance(payload, type):
+        return f"you passed the class {payload.__qualname__}: pass an instance of it"
+    if callable(payload) and not is_dataclass(payload):
+        return "you passed a function: pass the payload of its first parameter"
+    if type(payload).__module__ == "builtins":
+        return "pass an instance of a dataclass or pydantic model that a handler takes"
+    return None
+
+
+def _adapter(type_: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import PydanticUserError, TypeAdapter
+
+    try:
+        return TypeAdapter(type_)
+    except PydanticUserError as error:
+        raise ConfigError(
+            f"{type_.__qualname__} cannot be a payload: {str(error).splitlines()[0]}"
+        ) from error
+
+
+def _check_upgrades(entry: PayloadType) -> None:
+    if entry.version < 1:
+        raise ConfigError(f"version of kind {entry.kind!r} is {entry.version}; versions start at 1")
+    wrong = [v for v in entry.upgrades if not 1 <= v < entry.version]
+    if wrong:
+        raise ConfigError(
+            f"upgrades of kind {entry.kind!r} name version {wrong[0]}, but it is at version "
+            f"{entry.version}: upgrades={{1: f}} makes version 2 from version 1"
+        )
+
+
+def _upgraded(entry: PayloadType, version: int, data: Any) -> Any:
+    """A step without an upgrade function means that validation alone bridges it."""
+    for step in range(version, entry.version):
+        upgrade = entry.upgrades.get(step)
+        if upgrade is None:
+            continue
+        try:
+            data = upgrade(data)
+        except Exception as error:
+            raise InvalidPayload(
+                entry.kind, f"upgrade from version {step} failed: {error!r}"
+            ) from error
+    return data

@@ -1,0 +1,1 @@
+"""Recurrences: cron rules, intervals and lists of instants, in time zones."""

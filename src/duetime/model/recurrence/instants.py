@@ -1,0 +1,50 @@
+"""Instants: a rule that is a list."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from duetime.errors import InvalidRecurrence
+from duetime.model.recurrence.base import Recurrence
+from duetime.model.validation import instant
+
+MOST = 10_000
+NAMED = 5
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Instants(Recurrence):
+    """`Instants([first, second])`: these and no others, in order, each once."""
+
+    ticks: tuple[datetime, ...]
+
+    def __init__(self, ticks: Iterable[datetime]) -> None:
+        if isinstance(ticks, str) or not isinstance(ticks, Iterable):
+            raise InvalidRecurrence("recurrence", ticks, "give a list of aware datetimes")
+        found = sorted({instant("recurrence", tick) for tick in ticks})
+        if not found:
+            raise InvalidRecurrence("recurrence", [], "it would never fire: the list is empty")
+        if len(found) > MOST:
+            raise InvalidRecurrence("recurrence", len(found), f"give at most {MOST} instants")
+        object.__setattr__(self, "ticks", tuple(found))
+
+    def next(self, after: datetime) -> datetime | None:
+        later = bisect_right(self.ticks, instant("after", after))
+        return self.ticks[later] if later < len(self.ticks) else None
+
+    def latest(self, after: datetime, until: datetime) -> datetime | None:
+        later = bisect_right(self.ticks, instant("until", until))
+        tick = self.ticks[later - 1] if later else None
+        return tick if tick is not None and tick > instant("after", after) else None
+
+    def describe(self) -> str:
+        named = ", ".join(tick.isoformat() for tick in self.ticks[:NAMED])
+        more = len(self.ticks) - NAMED
+        return f"at {named}{f' and {more} more' if more > 0 else ''}"
+
+    @property
+    def zones(self) -> frozenset[str]:
+        return frozenset()

@@ -1,0 +1,1 @@
+"""What an app declares (handlers, jobs, dependencies), and the runtime of verbs and workers."""

@@ -1,1 +1,0 @@
-"""Connections that callers bring, each library in a file of its own."""

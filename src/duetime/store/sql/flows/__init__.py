@@ -1,0 +1,1 @@
+"""Every store verb once, as a flow over the SQL files."""

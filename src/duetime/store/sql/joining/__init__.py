@@ -1,0 +1,1 @@
+"""Flows inside a transaction of the caller's, for each database library."""

@@ -1,0 +1,1 @@
+"""The PostgreSQL store: connections, pools, prepared statements and NOTIFY."""

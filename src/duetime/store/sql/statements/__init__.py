@@ -1,0 +1,1 @@
+"""SQL files compiled for a dialect, and parameters that hold many rows."""

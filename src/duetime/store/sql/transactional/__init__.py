@@ -1,0 +1,1 @@
+"""Transactions lent to handlers, for each database library."""

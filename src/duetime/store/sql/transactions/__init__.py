@@ -1,1 +1,0 @@
-"""Transactions for handlers, each library in a file of its own."""

@@ -1,0 +1,1 @@
+"""From a look-ahead to a started run: claims, slots, fairness and timers."""

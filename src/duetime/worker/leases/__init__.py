@@ -1,0 +1,1 @@
+"""Runs in flight: leases renewed by a heartbeat, on the store's clock."""

@@ -1,0 +1,1 @@
+"""One run: its handler, its transaction, its timeout and its thread."""
