@@ -11,11 +11,18 @@ UV := .uv/bin/uv
 PRIVATE_UV := $(UV)
 endif
 
+# Behind a company's TLS proxy the system knows certificates that uv's own list does not.
+export UV_SYSTEM_CERTS ?= 1
+
 # Tests start hundreds of processes: without bytecode each of them would compile everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint check soak faults bench lock clean
+PYTEST := .venv/bin/pytest
+# One more process than cores, since many tests wait for a lease to expire.
+PROCESSES = -n $$($(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)") --dist loadfile --no-loadscope-reorder
+
+.PHONY: help run test quick lint check soak faults bench lock clean
 
 help: ## show this table
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,11 +30,18 @@ help: ## show this table
 run: $(STAMP) ## run the demo
 	.venv/bin/duetime demo
 
-# On all cores, file by file, and one more, since many tests wait for a lease to run out; what a
-# test of SystemExit would end runs by itself.
+# Tests of SystemExit would end a process of several, so their file runs by itself. Tests that are
+# marked `soak` are left to `make soak`.
 test: $(STAMP) ## run the tests
-	.venv/bin/pytest -n $$($(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)") --dist loadfile --no-loadscope-reorder --ignore tests/worker/test_handlers.py
-	.venv/bin/pytest tests/worker/test_handlers.py
+	$(PYTEST) $(PROCESSES) --ignore tests/worker/test_handlers.py
+	$(PYTEST) tests/worker/test_handlers.py
+
+QUICK := tests/model tests/store/test_memory.py tests/store/test_sqlite.py tests/test_hygiene.py
+CHANGED = $$(git diff --name-only --diff-filter=d HEAD -- '*.py' 2>/dev/null; git ls-files --others --exclude-standard -- '*.py' 2>/dev/null)
+
+quick: $(STAMP) ## in under a minute: lint of what changed, units, conformance on memory and SQLite
+	@files="$(CHANGED)"; [ -z "$$files" ] || { .venv/bin/ruff format --check $$files && .venv/bin/ruff check $$files; }
+	$(PYTEST) $(PROCESSES) $(QUICK)
 
 lint: $(STAMP) ## format, lint, types, layers
 	.venv/bin/ruff format --check .
@@ -37,11 +51,12 @@ lint: $(STAMP) ## format, lint, types, layers
 
 check: lint test ## all that must pass: lint and tests
 
-soak: $(STAMP) ## run the long tests with faults: simulated, then real
+soak: $(STAMP) ## run the long tests, then faults for hours: simulated, then real
+	$(PYTEST) $(PROCESSES) -m soak
 	.venv/bin/python tests/soak.py
 	cd tests && ../.venv/bin/python -m faults
 
-# tests/faults/rows.py has the rows: kill, halt, lost-reply, restart, network and others.
+# tests/faults/catalog.py names the campaigns (ROW): kill, halt, lost-reply, restart, network and others.
 faults: $(STAMP) ## deal faults to real processes: ROW=kill COUNT=30
 	cd tests && ../.venv/bin/python -m faults $(ROW) $(COUNT) $(STORE)
 
@@ -60,12 +75,14 @@ lock: $(PRIVATE_UV) ## renew the locked versions
 clean: ## remove all that make has made
 	rm -rf .venv .uv .bench dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
+NO_INDEX := Packages could not be installed. If the package index cannot be reached, set UV_DEFAULT_INDEX and PIP_INDEX_URL to a mirror; behind a TLS proxy, set SSL_CERT_FILE and PIP_CERT to the proxy's certificate.
+
 $(STAMP): pyproject.toml $(LOCK) $(PRIVATE_UV)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
-	$(UV) pip sync --quiet --python .venv/bin/python --require-hashes $(LOCK)
+	$(UV) pip sync --quiet --python .venv/bin/python --require-hashes $(LOCK) || { echo "$(NO_INDEX)"; exit 1; }
 	$(UV) pip install --quiet --python .venv/bin/python --no-deps -e .
 	@touch $@
 
 .uv/bin/uv:
 	$(PYTHON) -m venv .uv
-	.uv/bin/pip install --quiet uv
+	.uv/bin/pip install --quiet uv || { echo "$(NO_INDEX)"; rm -rf .uv; exit 1; }

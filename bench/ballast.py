@@ -12,46 +12,48 @@ from psycopg import sql
 from trial import Goal, Spot, Trial
 
 from duetime.app import Duetime
-from duetime.bench.figures import Taken
-from duetime.bench.work import Noop, make
+from duetime.bench.figures import RoundFigures
+from duetime.bench.work import Noop, make_app
 from duetime.config import Settings
-from duetime.model.actions.claim import ClaimOrder, Span
+from duetime.model.actions.claim import ClaimOrder, LaneSpan
 from duetime.model.actions.completion import Finish
 from duetime.model.lane import Priority, lane_of
 from duetime.model.state import Outcome, State
 
 BATCH = Settings().batch
 LEASE = 60_000_000
-# The first few are planned anew each time, and tell nothing of those after them.
+# The first few statements are planned each time, and are not measured.
 TIMES, WARM = 40, 8
 CHUNK = 500_000
 
 
-async def among_future(spot: Spot) -> Taken:
-    """500 due, and so many others that are scheduled for later on the same lane."""
+async def among_future(spot: Spot) -> RoundFigures:
+    """Measure 500 due actions beside many future actions on the same lane."""
     async with stores(spot) as (light, heavy):
         for app in (light, heavy):
             await app.schedule(Noop(0), delay=30 * 86_400)
         return await compared(spot, light, heavy, "duetime_actions", spot.count(10_000_000))
 
 
-async def among_finished(spot: Spot) -> Taken:
+async def among_finished(spot: Spot) -> RoundFigures:
     async with stores(spot) as (light, heavy):
         return await compared(spot, light, heavy, "duetime_history", spot.count(1_000_000))
 
 
 @asynccontextmanager
 async def stores(spot: Spot) -> AsyncIterator[tuple[Duetime, Duetime]]:
-    """Two in one database, so that what disturbs the one disturbs the other."""
+    """Open two stores in one database, so that disturbances affect both."""
     async with (
-        make(**spot.server_place, schema="light") as light,
-        make(**spot.server_place, schema="heavy") as heavy,
+        make_app(**spot.server_place, schema="light") as light,
+        make_app(**spot.server_place, schema="heavy") as heavy,
     ):
         yield light, heavy
 
 
-async def compared(spot: Spot, light: Duetime, heavy: Duetime, table: str, count: int) -> Taken:
-    """Without and with so many rows, in turn, each with fresh statistics."""
+async def compared(
+    spot: Spot, light: Duetime, heavy: Duetime, table: str, count: int
+) -> RoundFigures:
+    """Measure without and with `count` other rows, in turn, with fresh statistics."""
     apps, times = {"without": light, "with": heavy}, max(5, spot.count(TIMES))
     for app in apps.values():
         await timed(app)
@@ -63,9 +65,9 @@ async def compared(spot: Spot, light: Duetime, heavy: Duetime, table: str, count
         for name, app in apps.items():
             taken[name].append(await timed(app))
     figures: dict[str, float] = {}
-    for place, verb in enumerate(("claim", "complete")):
+    for index, verb in enumerate(("claim", "complete")):
         median = {
-            name: statistics.median(one[place] for one in taken[name][WARM:]) for name in taken
+            name: statistics.median(pair[index] for pair in taken[name][WARM:]) for name in taken
         }
         figures |= {f"{verb} {name} ms": 1000 * took for name, took in median.items()}
         figures[f"{verb} x"] = median["with"] / median["without"]
@@ -73,25 +75,25 @@ async def compared(spot: Spot, light: Duetime, heavy: Duetime, table: str, count
 
 
 async def timed(app: Duetime) -> tuple[float, float]:
-    """How long it takes to claim a batch, and to complete it, as a worker asks for both."""
-    span = Span(lane_of("default", Priority.normal.rank, None), 0, 0)
+    """Return the seconds to claim a batch and to complete it, as a worker does."""
+    span = LaneSpan(lane_of("default", Priority.normal.rank, None), 0, 0)
     await app.schedule_many(app.request(Noop(n)) for n in range(BATCH))
     began = time.perf_counter()
     order = ClaimOrder("bench", [span], BATCH, LEASE)
     claimed = await app.store.perform(app.store.claim(order))
     claiming = time.perf_counter() - began
     assert len(claimed.claims) == BATCH
-    ends = [
-        Finish(id=one.id, token=one.token, state=State.succeeded, outcome=Outcome.succeeded)
-        for one in claimed.claims
+    completions = [
+        Finish(id=claim.id, token=claim.token, state=State.succeeded, outcome=Outcome.succeeded)
+        for claim in claimed.claims
     ]
     began = time.perf_counter()
-    await app.store.perform(app.store.complete(ends))
+    await app.store.perform(app.store.complete(completions))
     return claiming, time.perf_counter() - began
 
 
 def fill(url: str, schema: str, table: str, count: int) -> None:
-    """Copies of one row, with ids and times of their own."""
+    """Insert copies of a row, each with its own id and time."""
     with connected(url, schema) as connection:
         names = columns(connection, table)
         values: list[sql.Composable] = [
@@ -126,11 +128,11 @@ def connected(url: str, schema: str) -> psycopg.Connection:
 
 
 def columns(connection: psycopg.Connection, table: str) -> list[str]:
-    asked = (
+    query = (
         "SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() "
         "AND table_name = %s AND is_identity = 'NO' ORDER BY ordinal_position"
     )
-    return [name for (name,) in connection.execute(asked, (table,))]
+    return [name for (name,) in connection.execute(query, (table,))]
 
 
 FUTURE = Trial(

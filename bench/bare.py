@@ -1,4 +1,4 @@
-"""Baselines: what the same drivers do when nobody is in between."""
+"""Baselines: the throughput of the same drivers without duetime."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import psycopg
 from trial import Spot
 
 from duetime.bench.draining import CLIENTS
-from duetime.bench.figures import Taken
+from duetime.bench.figures import RoundFigures
 from duetime.config import Settings
 
 BATCH = Settings().batch
@@ -29,9 +29,9 @@ CREATE TABLE bare (
 INSERT = "INSERT INTO bare VALUES (%s, %s, %s, %s, %s, %s, %s)"
 
 
-async def inserts(spot: Spot, full: int) -> Taken:
-    """A prepared INSERT, each in a transaction of its own: as many clients as duetime is given,
-    on as many connections as it opens."""
+async def inserts(spot: Spot, full: int) -> RoundFigures:
+    """Insert rows by a prepared INSERT, each in its own transaction, with the clients and the
+    connections of the same measure of duetime."""
     numbers = iter(range(spot.count(full)))
     idle: asyncio.Queue[psycopg.AsyncConnection] = asyncio.Queue()
     opened = [await _connect(spot.url) for _ in range(CONNECTIONS)]
@@ -64,22 +64,22 @@ def _row() -> tuple[object, ...]:
     return uuid4(), "noop", "1.0.default", now, now, "scheduled", PAYLOAD
 
 
-async def updates(spot: Spot, full: int, connections: int = 1) -> Taken:
-    """BEGIN, UPDATE, COMMIT of one row after another, in as many loops as connections."""
+async def updates(spot: Spot, full: int, connections: int = 1) -> RoundFigures:
+    """BEGIN, UPDATE, COMMIT row after row, with one loop for each connection."""
     count = spot.count(full)
     ids = [uuid4() for _ in range(count)]
     async with await _connect(spot.url) as making:
         await making.execute(TABLE)
         async with making.cursor() as cursor:
-            await cursor.executemany(INSERT, [(one, *_row()[1:]) for one in ids])
+            await cursor.executemany(INSERT, [(id_, *_row()[1:]) for id_ in ids])
     left = iter(ids)
 
     async def loop() -> None:
         async with await _connect(spot.url) as connection:
-            for one in left:
+            for id_ in left:
                 await connection.execute("BEGIN")
                 await connection.execute(
-                    "UPDATE bare SET state = 'succeeded' WHERE id = %s", (one,), prepare=True
+                    "UPDATE bare SET state = 'succeeded' WHERE id = %s", (id_,), prepare=True
                 )
                 await connection.execute("COMMIT")
 
@@ -123,9 +123,9 @@ WHERE rowid IN (SELECT value FROM json_each(:ids))
 DELETE = "DELETE FROM actions WHERE rowid IN (SELECT value FROM json_each(:ids))"
 
 
-async def file_loop(spot: Spot, full: int) -> Taken:
-    """sqlite3 alone, synchronous FULL: insert by the thousand; then claim a batch, commit, move
-    it to history, commit."""
+async def file_loop(spot: Spot, full: int) -> RoundFigures:
+    """Use sqlite3 alone, synchronous FULL: insert in batches of 1,000; then claim a batch, commit,
+    move the batch to history, commit."""
     count = spot.count(full)
     connection = sqlite3.connect(spot.file.removeprefix("sqlite:///"), isolation_level=None)
     connection.executescript(FILE_TABLES)
@@ -151,13 +151,13 @@ async def file_loop(spot: Spot, full: int) -> Taken:
 
 
 def _file_batch(connection: sqlite3.Connection) -> int:
-    given = {"now": time.time_ns() // 1000, "token": os.urandom(16), "batch": BATCH}
+    claim = {"now": time.time_ns() // 1000, "token": os.urandom(16), "batch": BATCH}
     connection.execute("BEGIN IMMEDIATE")
-    claimed = connection.execute(CLAIM, given).fetchall()
+    claimed = connection.execute(CLAIM, claim).fetchall()
     connection.execute("COMMIT")
-    ended = {"now": time.time_ns() // 1000, "ids": json.dumps([row[0] for row in claimed])}
+    finish = {"now": time.time_ns() // 1000, "ids": json.dumps([row[0] for row in claimed])}
     connection.execute("BEGIN IMMEDIATE")
-    connection.execute(FINISH, ended)
-    connection.execute(DELETE, ended)
+    connection.execute(FINISH, finish)
+    connection.execute(DELETE, finish)
     connection.execute("COMMIT")
     return len(claimed)

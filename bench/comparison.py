@@ -75,7 +75,7 @@ def per_action(usage: Usage, count: int) -> Figures:
 
 
 def comparisons(pairs: Sequence[Pair]) -> list[Comparison]:
-    """One for each figure."""
+    """Return a comparison of each figure."""
     return [
         Comparison(name, [pair.old[name] for pair in pairs], [pair.new[name] for pair in pairs])
         for name in pairs[0].old

@@ -1,4 +1,4 @@
-"""Trials of what duetime costs those who wait: statements, memory, the time to import it."""
+"""Trials of overhead: statements of an idle worker, memory, and import time."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tempfile import TemporaryDirectory
 
 from trial import Goal, Missing, Spot, Trial
 
-from duetime.bench.draining import bulk
-from duetime.bench.figures import Taken
-from duetime.bench.processes import crew
-from duetime.bench.wait import until_at_work, until_finished
-from duetime.bench.work import Noop, make
+from duetime.bench.draining import schedule_in_bulk
+from duetime.bench.figures import RoundFigures
+from duetime.bench.processes import worker_processes
+from duetime.bench.wait import until_finished, until_working
+from duetime.bench.work import Noop, make_app
 from faults.proxy import Proxy
 
-# Until a worker that has just started is as idle as it gets.
-SETTLED = 12.0
-# What an import is to do without.
+# Seconds until a worker that has just started is idle.
+SETTLING_SECONDS = 12.0
+# Modules that `import duetime` must not load.
 HEAVY = ["psycopg", "sqlalchemy", "asyncpg", "fastapi", "starlette", "django", "flask", "typer"]
-# `import duetime` brings a name when it is asked for: so what the app itself brings counts, too.
+# `import duetime` loads names lazily: modules loaded by `Duetime` itself count too.
 IMPORT = f"""
 import json, sys, time
 began = time.process_time()
@@ -33,61 +33,61 @@ import duetime
 imported = time.process_time()
 duetime.Duetime
 done = time.process_time()
-found = [one for one in {HEAVY} if one in sys.modules]
+found = [name for name in {HEAVY} if name in sys.modules]
 print(json.dumps([imported - began, done - began, found]))
 """
 
 
-async def idle(spot: Spot) -> Taken:
-    """What a worker with nothing to do asks of PostgreSQL."""
-    async with make(**spot.server_place) as app:
-        with closing(Proxy(spot.url)) as between, crew({"url": between.url}) as workers:
-            await until_at_work(app, workers)
+async def idle(spot: Spot) -> RoundFigures:
+    """Count the statements of an idle worker."""
+    async with make_app(**spot.server_place) as app:
+        with closing(Proxy(spot.url)) as between, worker_processes({"url": between.url}) as workers:
+            await until_working(app, workers)
             return await statements(between, spot)
 
 
-async def statements(between: Proxy, spot: Spot) -> Taken:
-    """Of whoever is at work beyond it, once it has settled. The server's own count has those of
-    autovacuum in it."""
-    await asyncio.sleep(spot.seconds(SETTLED))
+async def statements(between: Proxy, spot: Spot) -> RoundFigures:
+    """Count the statements that pass the proxy, once the worker is idle. The server's own count
+    would include autovacuum."""
+    await asyncio.sleep(spot.seconds(SETTLING_SECONDS))
     before, seconds = executed(between), spot.seconds(60)
     await asyncio.sleep(seconds)
     return {"statements /min": (executed(between) - before) * 60 / seconds}
 
 
 def executed(between: Proxy) -> int:
-    """How many statements were sent, with parameters and without."""
+    """Return how many statements were sent, with and without parameters."""
     return between.seen["E"] + between.seen["Q"]
 
 
-async def memory(spot: Spot) -> Taken:
-    """How far a worker grows while 100,000 come due at one instant."""
-    app = make(**spot.server_place)
+async def memory(spot: Spot) -> RoundFigures:
+    """Measure a worker's growth while 100,000 actions come due at one instant."""
+    app = make_app(**spot.server_place)
     async with app:
-        with crew(spot.server_place) as workers:
-            await until_at_work(app, workers)
+        with worker_processes(spot.server_place) as workers:
+            await until_working(app, workers)
             [pid] = workers.pids
             before = megabytes(pid, "VmRSS")
             # Later than it takes to schedule them all.
             due = app.clock.now() + timedelta(seconds=spot.seconds(25))
-            await bulk(app, (Noop(n) for n in range(spot.count(100_000))), at=due)
+            await schedule_in_bulk(app, (Noop(n) for n in range(spot.count(100_000))), at=due)
             await until_finished(app, workers)
             return {"growth MB": megabytes(pid, "VmHWM") - before}
 
 
 def megabytes(pid: int, name: str) -> float:
-    """Of a process: VmRSS is what it has now, VmHWM the most it ever had."""
+    """Return a process's memory: VmRSS is its current size, VmHWM its peak."""
     path = Path(f"/proc/{pid}/status")
     if not path.exists():
-        raise Missing("only Linux tells how much memory another process has")
+        raise Missing("the memory of another process can only be read on Linux")
     found = dict(line.split(":", 1) for line in path.read_text().splitlines())
     return int(found[name].split()[0]) / 1024
 
 
-async def importing(spot: Spot) -> Taken:
-    """The CPU time of `import duetime`, and of `from duetime import Duetime`, in a process that
-    has imported nothing else. The first of two compiles; the second finds that done, as all do
-    but the very first, whatever PYTHONDONTWRITEBYTECODE says here."""
+async def importing(spot: Spot) -> RoundFigures:
+    """Measure the CPU time of `import duetime`, and of `from duetime import Duetime`, in a fresh
+    process. The first of two runs compiles the modules; the second, which is measured, loads
+    bytecode, whatever PYTHONDONTWRITEBYTECODE is here."""
     with TemporaryDirectory(prefix="duetime-bench-") as compiled:
         kept = {"PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
         for _ in range(2):

@@ -1,8 +1,8 @@
-"""A wire that is longer than it is: `python bench/delay.py HOST PORT MILLISECONDS` prints the port
-at which it listens, and carries every byte so much later, each way.
+"""A proxy that adds latency: `python bench/delay.py HOST PORT MILLISECONDS` prints the port that it
+listens on, and forwards every byte that much later, each way.
 
-The proxy of tests/faults holds up message after message; a network holds up none of them behind
-another, and neither does this.
+The proxy of tests/faults delays one message after another. This proxy delays messages in parallel,
+as a network does.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CHUNK = 1 << 20
 
 @contextmanager
 def delayed(url: str, milliseconds: float) -> Iterator[str]:
-    """The URL of the same database, further away."""
+    """Yield the URL of the same database behind the proxy."""
     parts = urlsplit(url)
     target = [parts.hostname or "127.0.0.1", str(parts.port or 5432), str(milliseconds)]
     command = [sys.executable, __file__, *target]
@@ -43,13 +43,13 @@ def serve(host: str, port: int, seconds: float) -> None:
     while True:
         near, _ = listening.accept()
         far = socket.create_connection((host, port))
-        for one, other in ((near, far), (far, near)):
-            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            Thread(target=carry, args=(one, other, seconds), daemon=True).start()
+        for source, target in ((near, far), (far, near)):
+            source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            Thread(target=carry, args=(source, target, seconds), daemon=True).start()
 
 
 def carry(source: socket.socket, target: socket.socket, seconds: float) -> None:
-    """Threads, since an event loop counts in whole milliseconds."""
+    """Forward data in threads, since an event loop's timer has whole milliseconds."""
     under_way: SimpleQueue[tuple[float, bytes]] = SimpleQueue()
     Thread(target=deliver, args=(under_way, target), daemon=True).start()
     data = b"-"

@@ -1,4 +1,4 @@
-"""Peers: other libraries that do such work, installed into .bench and driven by bench/peers."""
+"""Peers: comparable libraries, installed into .bench and driven by bench/peers."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from urllib.parse import urlsplit
 
 from trial import Missing, Spot, Take
 
-from duetime.bench.figures import Taken, lateness_figures
+from duetime.bench.figures import RoundFigures, lateness_figures
 
 ROOT = Path(__file__).resolve().parent.parent
 DRIVERS = ROOT / "bench" / "peers"
 HOME = ROOT / ".bench"
 REDIS = "BENCH_REDIS"
-# No peer takes longer at the sizes it is given, unless it is stuck.
-LIMIT = 180.0
+# No peer takes longer at its sizes, unless it hangs.
+TIMEOUT_SECONDS = 180.0
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A peer, its driver and, for those that take minutes otherwise, the most jobs it is given."""
+    """A peer, its driver and the most jobs it is given, so that a slow peer takes seconds."""
 
     driver: str
     drains: int = 100_000
@@ -53,7 +53,7 @@ PEERS: Mapping[str, Peer] = {
 
 
 def draining(full: int) -> dict[str, Take]:
-    """The peers that can be drained of so many jobs, or of as many as they do in seconds."""
+    """Return a measurement for each peer: draining `full` jobs, or fewer for a slow peer."""
     return {name: _drain(name, min(full, peer.drains)) for name, peer in PEERS.items()}
 
 
@@ -62,7 +62,7 @@ def spreading(full: int, seconds: float) -> dict[str, Take]:
 
 
 def _drain(name: str, full: int) -> Take:
-    async def take(spot: Spot) -> Taken:
+    async def take(spot: Spot) -> RoundFigures:
         rates: dict[str, float] = await _driven(name, spot, "drain", str(spot.count(full)))
         return rates
 
@@ -70,7 +70,7 @@ def _drain(name: str, full: int) -> Take:
 
 
 def _spread(name: str, full: int, seconds: float) -> Take:
-    async def take(spot: Spot) -> Taken:
+    async def take(spot: Spot) -> RoundFigures:
         words = ["lateness", str(spot.count(full)), str(spot.seconds(seconds))]
         return lateness_figures((await _driven(name, spot, *words))["late"])
 
@@ -92,11 +92,11 @@ async def _driven(name: str, spot: Spot, *words: str) -> Any:
         env={**os.environ, "BENCH_URL": address},
     )
     try:
-        out, err = await asyncio.wait_for(process.communicate(), LIMIT)
+        out, err = await asyncio.wait_for(process.communicate(), TIMEOUT_SECONDS)
     except TimeoutError:
         process.terminate()
         await process.wait()
-        raise Missing(f"it was not done in {LIMIT:.0f} s") from None
+        raise Missing(f"not finished in {TIMEOUT_SECONDS:.0f} s") from None
     lines = out.decode().strip().splitlines()
     if not lines or not lines[-1].startswith("{"):
         raise Missing(f"its driver failed: {err.decode()[-400:].strip()}")
@@ -104,12 +104,12 @@ async def _driven(name: str, spot: Spot, *words: str) -> Any:
 
 
 def missing(name: str) -> str | None:
-    """Why a peer cannot be measured here."""
+    """Return why a peer cannot be measured here, if so."""
     if "Redis" in name and not _answers(redis_url()):
-        return f"no Redis answers at {redis_url()} ({REDIS} names another one)"
+        return f"no Redis answers at {redis_url()} (set {REDIS} to use another)"
     if PEERS[name].is_node:
         if not _node():
-            return "there is no node on this machine"
+            return "node is not installed"
         return None if (HOME / "node" / "node_modules").is_dir() else "npm did not install it"
     return None if Path(_python()).exists() else "it is not installed"
 
@@ -139,7 +139,7 @@ def _python() -> str:
 
 
 def install() -> list[str]:
-    """Install what is not there yet, at the versions pinned in bench/peers; return what failed."""
+    """Install missing peers at the versions pinned in bench/peers; return the failures."""
     HOME.mkdir(exist_ok=True)
     failed = []
     for folder, make in (("venv", _install_python), ("node", _install_node)):
@@ -150,8 +150,8 @@ def install() -> list[str]:
             make(HOME / folder)
             stamp.write_text(_pins())
         except (OSError, subprocess.CalledProcessError) as error:
-            told = getattr(error, "stderr", None) or str(error)
-            failed.append(f"peers in .bench/{folder}: {told.strip()[-300:]}")
+            output = getattr(error, "stderr", None) or str(error)
+            failed.append(f"peers in .bench/{folder}: {output.strip()[-300:]}")
     return failed
 
 

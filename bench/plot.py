@@ -1,4 +1,4 @@
-"""A picture of the figures: `python bench/plot.py [FIGURES.json [PICTURE.svg]]`."""
+"""Draw the figures: `python bench/plot.py [FIGURES.json [PICTURE.svg]]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from duetime.bench.figures import shown
+from duetime.bench.figures import format_figure
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / ".bench" / "bench.json"
@@ -23,7 +23,7 @@ OURS, THEIRS, INK, PAPER = "#0b7285", "#adb5bd", "#212529", "#ffffff"
 
 @dataclass(frozen=True)
 class Panel:
-    """Bars of one figure of a trial; on a scale of powers of ten where they differ that much."""
+    """Bars of a trial's figure, on a logarithmic scale if `powers`."""
 
     trial: str
     figure: str
@@ -57,15 +57,15 @@ def main() -> None:
 
 
 def draw(document: dict[str, Any]) -> str:
-    """All panels whose trials were measured, one below the other."""
+    """Draw all panels whose trials were measured, from top to bottom."""
     trials = {trial["name"]: trial for trial in document["trials"]}
     parts: list[str] = []
     top = 10.0
     for panel in PANELS:
         found = [
-            one
-            for one in trials.get(panel.trial, {"figures": []})["figures"]
-            if one["figure"] == panel.figure
+            item
+            for item in trials.get(panel.trial, {"figures": []})["figures"]
+            if item["figure"] == panel.figure
         ]
         if found:
             parts += bars(panel, found, top)
@@ -82,8 +82,8 @@ def draw(document: dict[str, Any]) -> str:
 
 
 def bars(panel: Panel, found: Sequence[dict[str, Any]], top: float) -> Iterator[str]:
-    most = max(one["high"] for one in found)
-    least = min((one["low"] for one in found if one["low"] > 0), default=most) / 2
+    most = max(item["high"] for item in found)
+    least = min((item["low"] for item in found if item["low"] > 0), default=most) / 2
 
     def reach(value: float) -> float:
         if panel.powers and most > least:
@@ -93,20 +93,20 @@ def bars(panel: Panel, found: Sequence[dict[str, Any]], top: float) -> Iterator[
         return share * (WIDTH - LEFT - RIGHT)
 
     yield text(LEFT, top + 26, panel.title, "start", 14)
-    for row, one in enumerate(sorted(found, key=lambda one: -one["median"] * sign(panel))):
+    for row, item in enumerate(sorted(found, key=lambda item: -item["median"] * sign(panel))):
         y = top + TITLE - 6 + row * (BAR + GAP)
-        ours = one["contender"].startswith("duetime")
-        color, end = OURS if ours else THEIRS, LEFT + reach(one["high"])
-        low, high = LEFT + reach(one["low"]), end
-        yield text(LEFT - 8, y + 15, one["contender"], "end", 13)
-        size = f'width="{reach(one["median"]):.1f}" height="{BAR}"'
+        ours = item["contender"].startswith("duetime")
+        color, end = OURS if ours else THEIRS, LEFT + reach(item["high"])
+        low, high = LEFT + reach(item["low"]), end
+        yield text(LEFT - 8, y + 15, item["contender"], "end", 13)
+        size = f'width="{reach(item["median"]):.1f}" height="{BAR}"'
         yield f'<rect x="{LEFT}" y="{y}" {size} fill="{color}"/>'
         yield (f'<path d="M{low:.1f} {y + BAR / 2}H{high:.1f}" stroke="{INK}" stroke-width="1.5"/>')
-        yield text(end + 8, y + 15, f"{shown(one['median'])} {one['unit']}", "start", 12)
+        yield text(end + 8, y + 15, f"{format_figure(item['median'])} {item['unit']}", "start", 12)
 
 
 def sign(panel: Panel) -> int:
-    """The best stands first."""
+    """Return the sign that sorts the best first."""
     return -1 if panel.powers else 1
 
 
@@ -119,7 +119,7 @@ def text(x: float, y: float, words: str, anchor: str, size: int) -> str:
 
 def about(document: dict[str, Any]) -> str:
     server = document.get("postgresql", {}).get("server_version", "none")
-    scales = {one["scale"] for one in document["trials"]}
+    scales = {trial["scale"] for trial in document["trials"]}
     size = "" if scales == {1.0} else "; SMALL SIZES, for a look only"
     return (
         f"Medians, and the spread of all rounds. Python {document['python']}, PostgreSQL {server}, "

@@ -9,80 +9,82 @@ import peer
 from trial import Goal, Spot, Take, Trial
 
 from duetime.app import Duetime
-from duetime.bench.draining import work_off
-from duetime.bench.figures import Taken
-from duetime.bench.processes import crew
-from duetime.bench.scratch_store import Place
+from duetime.bench.draining import run_all
+from duetime.bench.figures import RoundFigures
+from duetime.bench.processes import worker_processes
+from duetime.bench.scratch_store import StoreArguments
 from duetime.bench.timing import burst, lateness, wake
-from duetime.bench.wait import until_at_work
-from duetime.bench.work import Slow, Timed, make
+from duetime.bench.wait import until_working
+from duetime.bench.work import Slow, Timed, make_app
 from duetime.errors import WaitTimeout
 from duetime.model.lane import lane_of
 
 P50, P99, LEAST = "p50 ms", "p99 ms", "least ms"
 PEER = "APScheduler"
-PATIENCE = 60.0
+WAIT_TIMEOUT_SECONDS = 60.0
 
 
-async def spread(spot: Spot) -> Taken:
+async def spread(spot: Spot) -> RoundFigures:
     return await lateness(spot.server_place, spot.count(1_000), spot.seconds(10))
 
 
-async def at_one_instant(spot: Spot) -> Taken:
+async def at_one_instant(spot: Spot) -> RoundFigures:
     return await burst(spot.server_place, spot.count(5_000))
 
 
-def waking(place: Callable[[Spot], Place]) -> Take:
-    async def take(spot: Spot) -> Taken:
-        return await wake(place(spot), spot.count(200), spot.seconds(10))
+def waking(store: Callable[[Spot], StoreArguments]) -> Take:
+    async def take(spot: Spot) -> RoundFigures:
+        return await wake(store(spot), spot.count(200), spot.seconds(10))
 
     return take
 
 
-async def sharing(spot: Spot) -> Taken:
-    """Two workers of 100 slots, 1,000 handlers that sleep: none may sit on what the other could
-    run."""
+async def sharing(spot: Spot) -> RoundFigures:
+    """Run 1,000 handlers that sleep on two workers of 100 slots: neither may hold claims that the
+    other could run."""
     slots, sleep = spot.count(100), spot.seconds(1.0, least=0.1)
-    app = make(**spot.server_place)
+    app = make_app(**spot.server_place)
     async with app:
         now = app.clock.now()
         await app.schedule_many(app.request(Slow(sleep, now)) for _ in range(10 * slots))
-        took = await work_off(app, {**spot.server_place, "concurrency": slots}, workers=2)
+        took = await run_all(app, {**spot.server_place, "concurrency": slots}, workers=2)
     return {"took s": took, "of the ideal x": took / (5 * sleep)}
 
 
-async def neighbours(spot: Spot) -> Taken:
-    """A tenant has 100,000 due, of handlers that sleep for 100 ms; others come with one each."""
-    app = make(**spot.server_place)
+async def neighbours(spot: Spot) -> RoundFigures:
+    """Measure when one action of another tenant starts, while a tenant has 100,000 due actions
+    whose handlers sleep for 100 ms."""
+    app = make_app(**spot.server_place)
     big, same, other = "big", tenant_beside("big", True), tenant_beside("big", False)
     late: dict[str, float] = {}
     async with app:
         for _ in range(spot.count(100)):
             now = app.clock.now()
-            ones = (app.request(Slow(0.1, now), tenant=big) for _ in range(1000))
-            await app.schedule_many(ones)
-        with crew(spot.server_place) as workers:
-            await until_at_work(app, workers)
+            requests = (app.request(Slow(0.1, now), tenant=big) for _ in range(1000))
+            await app.schedule_many(requests)
+        with worker_processes(spot.server_place) as workers:
+            await until_working(app, workers)
             for label, tenant in (("other shard s", other), ("same shard s", same)):
                 late[label] = await start_of_one(app, tenant)
     return late
 
 
 async def start_of_one(app: Duetime, tenant: str) -> float:
-    """After how many seconds it started; that long at least, if we gave up."""
+    """Return the seconds until an action started, or the timeout."""
     began = app.clock.now()
     action = await app.schedule(Timed(began), tenant=tenant)
     try:
-        found = await app.wait(action.id, timeout=PATIENCE, tenant=tenant)
+        finished = await app.wait(action.id, timeout=WAIT_TIMEOUT_SECONDS, tenant=tenant)
     except WaitTimeout:
-        return PATIENCE
-    return cast("float", found.result)
+        return WAIT_TIMEOUT_SECONDS
+    return cast("float", finished.result)
 
 
 def tenant_beside(name: str, same: bool) -> str:
-    """A tenant that falls into the same share of the tenants, or into another."""
+    """Return a tenant of the same shard as `name`, or of another shard."""
     others = (f"small-{n}" for n in range(1000))
-    return next(one for one in others if (lane_of("q", 1, one) == lane_of("q", 1, name)) is same)
+    lane = lane_of("q", 1, name)
+    return next(other for other in others if (lane_of("q", 1, other) == lane) is same)
 
 
 LATENESS = Trial(

@@ -1,4 +1,4 @@
-"""What was measured: lines for people, a document for machines."""
+"""Reports of measurements: lines for people, JSON for machines."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Any
 
 from trial import Found, Judged, Trial
 
-from duetime.bench.figures import Figure, shown
+from duetime.bench.figures import Figure, format_figure
 
 MARKS = {True: "reached", False: "SHORT OF IT", None: "not measured"}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A trial after its rounds. `skipped` are contenders that could not be had, and why."""
+    """A trial after its rounds. `skipped` names contenders that were not available, and why."""
 
     trial: Trial
     found: Found
@@ -36,12 +36,12 @@ class Measured:
 
 
 def lines(measured: Measured) -> Iterator[str]:
-    """A table: medians, with the lowest and the highest of all rounds, then the goals."""
+    """Yield a table: medians with the lowest and highest of all rounds, then the goals."""
     trial = measured.trial
     size = "" if measured.scale == 1 else f" (scale {measured.scale:g})"
     yield f"{trial.name}: {trial.words}{size}; median of {measured.rounds}"
-    for (contender, _), one in measured.found.items():
-        yield f"  {contender:<24} {one.name:<22} {_figure(one)}"
+    for (contender, _), figure in measured.found.items():
+        yield f"  {contender:<24} {figure.name:<22} {_figure(figure)}"
     for contender, reason in measured.skipped.items():
         yield f"  {contender:<24} SKIPPED: {reason}"
     for judged in measured.judged:
@@ -49,8 +49,8 @@ def lines(measured: Measured) -> Iterator[str]:
 
 
 def summary(done: Sequence[Measured]) -> Iterator[str]:
-    """How many goals were reached, and which were not."""
-    judged = [(one.trial.name, goal) for one in done for goal in one.judged]
+    """Yield how many goals were reached, and which were not."""
+    judged = [(measured.trial.name, goal) for measured in done for goal in measured.judged]
     counts = Counter(MARKS[goal.met] for _, goal in judged)
     yield "goals: " + ", ".join(f"{number} {word}" for word, number in counts.items())
     for name, goal in judged:
@@ -58,15 +58,17 @@ def summary(done: Sequence[Measured]) -> Iterator[str]:
             yield f"  {name}: {goal.goal.words}: {_value(goal)}"
 
 
-def _figure(one: Figure) -> str:
-    spread = f"({shown(one.low)} to {shown(one.high)})" if len(one.values) > 1 else ""
-    return f"{shown(one.median):>9} {one.unit:<6} {spread}"
+def _figure(figure: Figure) -> str:
+    spread = ""
+    if len(figure.values) > 1:
+        spread = f"({format_figure(figure.low)} to {format_figure(figure.high)})"
+    return f"{format_figure(figure.median):>9} {figure.unit:<6} {spread}"
 
 
 def _value(judged: Judged) -> str:
     if judged.value is None:
         return "-"
-    return f"{judged.value:.2f} x" if judged.goal.to is not None else shown(judged.value)
+    return f"{judged.value:.2f} x" if judged.goal.to is not None else format_figure(judged.value)
 
 
 def document(measured: Measured) -> dict[str, Any]:
@@ -77,18 +79,18 @@ def document(measured: Measured) -> dict[str, Any]:
         "rounds": measured.rounds,
         "scale": measured.scale,
         "figures": [
-            {"contender": contender, **one.document()}
-            for (contender, _), one in measured.found.items()
+            {"contender": contender, **figure.document()}
+            for (contender, _), figure in measured.found.items()
         ],
-        "goals": [one.document() for one in measured.judged],
+        "goals": [judged.document() for judged in measured.judged],
         "skipped": dict(measured.skipped),
     }
 
 
 def keep(path: Path, measured: Measured, about: Mapping[str, Any]) -> None:
-    """Write it to the file at once. Other trials that stand there stay: each has its own time."""
-    held = json.loads(path.read_text()) if path.exists() else {"trials": []}
-    trials = {one["name"]: one for one in held["trials"]} | {
+    """Write the trial to the file. Other trials in the file stay, each with its own time."""
+    stored = json.loads(path.read_text()) if path.exists() else {"trials": []}
+    trials = {trial["name"]: trial for trial in stored["trials"]} | {
         measured.trial.name: document(measured)
     }
     whole = {**about, "trials": list(trials.values())}

@@ -1,4 +1,4 @@
-"""Rounds: the contenders of a trial in turn, so that what disturbs one disturbs the others."""
+"""Rounds: measure the contenders of a trial in turn, so that disturbances affect all."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from report import Measured
 from trial import Missing, Take, Trial, spot
 
-from duetime.bench.figures import Taken, figures
+from duetime.bench.figures import RoundFigures, figures
 from duetime.errors import DuetimeError
 from duetime.worker.event_loop import run_loop
 from servers import Server
 
-Tell = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 def measure(
@@ -22,27 +22,27 @@ def measure(
     *,
     rounds: int,
     scale: float,
-    tell: Tell,
+    progress: Progress,
 ) -> Measured:
-    """Every round begins with another contender."""
+    """Measure each contender once per round; every round begins with another contender."""
     rounds = min(rounds, trial.rounds or rounds)
-    taken: dict[str, list[Taken]] = {name: [] for name in contenders}
+    taken: dict[str, list[RoundFigures]] = {name: [] for name in contenders}
     skipped: dict[str, str] = {}
     for number in range(rounds):
         for name in turned(list(contenders), number):
             if name in skipped:
                 continue
-            tell(f"{trial.name}, round {number + 1} of {rounds}: {name}")
+            progress(f"{trial.name}, round {number + 1} of {rounds}: {name}")
             try:
                 taken[name].append(take(contenders[name], server, scale))
             except (Missing, DuetimeError) as error:
-                # The others, and what comes after, are still worth measuring.
+                # Other contenders and trials are still measured.
                 skipped[name] = f"{type(error).__name__}: {error}"
-                tell(f"{trial.name}: {name} SKIPPED, {skipped[name]}")
+                progress(f"{trial.name}: {name} SKIPPED, {skipped[name]}")
     found = {
-        (name, f"{one.name} {one.unit}"): one
-        for name, ones in taken.items()
-        for one in figures(ones)
+        (name, f"{figure.name} {figure.unit}"): figure
+        for name, results in taken.items()
+        for figure in figures(results)
     }
     return Measured(trial, found, rounds, scale, skipped)
 
@@ -52,9 +52,9 @@ def turned(names: list[str], by: int) -> list[str]:
     return [*names[first:], *names[:first]]
 
 
-def take(one: Take, server: Server | None, scale: float) -> Taken:
-    async def work() -> Taken:
-        return await one(place)
+def take(contender: Take, server: Server | None, scale: float) -> RoundFigures:
+    async def work() -> RoundFigures:
+        return await contender(place)
 
     with spot(server, scale) as place:
         return run_loop(work())

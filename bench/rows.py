@@ -1,5 +1,5 @@
-"""Trials of row transitions, in a table of two million rows, a million of them long past and
-applied. They are compared with what one would write by hand, on the same rows."""
+"""Trials of row transitions, in a table of two million rows, half of them applied long ago,
+compared with hand-written code on the same rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from trial import Goal, Spot, Take, Trial
 
 from duetime.app import Duetime
-from duetime.bench.figures import Taken, lateness_figures
+from duetime.bench.figures import RoundFigures, lateness_figures
 from duetime.transitions import transition
 
 ROWS, DUE = 2_000_000, 100_000
 BATCH = 500
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 HAND_WRITTEN = text(
     "UPDATE posts SET status = 'published' WHERE id IN (SELECT id FROM posts WHERE publish_at <= "
     "now() AND status = 'draft' ORDER BY publish_at LIMIT :batch FOR UPDATE SKIP LOCKED)"
@@ -53,7 +53,7 @@ def filled(spot: Spot) -> Iterator[Engine]:
 
 
 def fill(engine: Engine, rows: int) -> None:
-    """Half of them are past and applied, the others are drafts for next year."""
+    """Insert rows: half are past and applied, the others are drafts for next year."""
     Base.metadata.create_all(engine)
     with engine.begin() as connection:
         connection.execute(
@@ -76,7 +76,7 @@ def fill(engine: Engine, rows: int) -> None:
 
 
 def arm(engine: Engine, rows: int, due: int) -> None:
-    """Make so many of them due, with a value of their own each."""
+    """Make `due` rows due, each with its own value."""
     change = text(
         "UPDATE posts SET status = 'draft', publish_at = clock_timestamp() - "
         "(:rows - id) * interval '1 microsecond' WHERE id > :rows - :due"
@@ -125,8 +125,8 @@ def by_hand_with_the_orm(engine: Engine) -> int:
 # -- how many a second ---------------------------------------------------------------
 
 
-async def rates(spot: Spot) -> Taken:
-    """Many due at once: by us, and by hand, which knows no ledger, hook or bad row."""
+async def rates(spot: Spot) -> RoundFigures:
+    """Apply many due rows by duetime, and by hand without ledger, hooks or care for bad rows."""
     found: dict[str, float] = {}
     with filled(spot) as engine:
         for name, (ours, hand) in WAYS.items():
@@ -155,7 +155,7 @@ def by_us(bulk: bool) -> Work:
 
 
 def by_hand(work: Callable[[Engine], int]) -> Work:
-    """In a thread, as we work on a blocking engine, too."""
+    """Run in a thread, as duetime does with a blocking engine."""
     return lambda engine: asyncio.to_thread(work, engine)
 
 
@@ -168,8 +168,8 @@ WAYS: Mapping[str, tuple[Work, Work]] = {
 # -- nothing due ---------------------------------------------------------------------
 
 
-async def idle(spot: Spot) -> Taken:
-    """One sweep: the time in the database, and in all."""
+async def idle(spot: Spot) -> RoundFigures:
+    """Measure a sweep: its time in the database, and its whole time."""
     times = max(5, spot.count(200))
     with filled(spot) as engine:
         async with Duetime("memory://") as app:
@@ -193,7 +193,7 @@ async def swept(app: Duetime, spent: list[float]) -> tuple[float, float]:
 
 @contextmanager
 def timed(engine: Engine) -> Iterator[list[float]]:
-    """How long each statement takes."""
+    """Record the seconds of each statement."""
     spent: list[float] = []
 
     def before(connection: Any, *_: object) -> None:
@@ -216,10 +216,10 @@ def timed(engine: Engine) -> Iterator[list[float]]:
 
 
 def lateness(known: bool) -> Take:
-    """Values spread over ten seconds, known at the last sweep or committed one by one while the
-    runner runs: how long until the change is committed."""
+    """Measure how late changes are committed. Values are spread over ten seconds: known at the last
+    sweep, or committed one by one while the runner runs."""
 
-    async def take(spot: Spot) -> Taken:
+    async def take(spot: Spot) -> RoundFigures:
         with filled(spot) as engine:
             return lateness_figures(await late(engine, spot, known))
 
@@ -238,7 +238,7 @@ async def late(engine: Engine, spot: Spot, known: bool) -> list[float]:
         if len(found) == count:
             done.set()
 
-    def wish(id: int, after: float) -> None:
+    def set_due(id: int, after: float) -> None:
         at = datetime.now(UTC) + timedelta(seconds=after)
         dues[id] = at.timestamp()
         with engine.begin() as connection:
@@ -247,12 +247,12 @@ async def late(engine: Engine, spot: Spot, known: bool) -> list[float]:
 
     if known:
         for id in range(1, count + 1):
-            wish(id, 2 + gap * id)
+            set_due(id, 2 + gap * id)
     async with Duetime("memory://") as app:
         app.transitions.register(Base, engine, on_set_field=published)
-        async with app.transitions.runner(), asyncio.timeout(PATIENCE):
+        async with app.transitions.runner(), asyncio.timeout(TIMEOUT_SECONDS):
             for id in range(1, 0 if known else count + 1):
-                await asyncio.to_thread(wish, id, 0.5)
+                await asyncio.to_thread(set_due, id, 0.5)
                 await asyncio.sleep(gap)
             await done.wait()
     return found

@@ -1,4 +1,4 @@
-"""How fast rules find ticks: `python bench/rules.py`. One process, rules parsed beforehand."""
+"""Speed of recurrence rules: `python bench/rules.py`. One process, rules parsed beforehand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RULES: dict[str, Recurrence] = {
 
 
 def walk(rule: Recurrence) -> float:
-    """Ticks a second, from one to the next, starting over every ten years."""
+    """Return ticks per second, from tick to tick, starting over every ten years."""
     tick: datetime | None = START
     end = START + timedelta(days=3650)
     began = time.perf_counter()
@@ -30,7 +30,7 @@ def walk(rule: Recurrence) -> float:
 
 
 def look_back(rule: Recurrence) -> float:
-    """Newest ticks of a year, a second."""
+    """Return how many searches per second find the newest tick of a year."""
     began = time.perf_counter()
     for number in range(COUNT):
         until = START + timedelta(seconds=number * 3607)

@@ -1,7 +1,7 @@
-"""duetime beside its peers: `make bench`, or `python bench/run.py --help`.
+"""Measure duetime beside its peers: `make bench`, or `python bench/run.py --help`.
 
-Every trial runs its contenders in turn, for several rounds, each time in a database of its own on
-the same server. A clock stops when the store shows that all work is finished.
+Every trial runs its contenders in turn, for several rounds, each in its own database on the same
+server. A measurement stops when the store shows that all work is finished.
 """
 
 from __future__ import annotations
@@ -38,19 +38,25 @@ TRIALS: Mapping[str, Trial] = {
     for module in (throughput, precision, steady, ballast, costs, ticks, rows)
     for trial in module.TRIALS
 }
-# As a server with a little memory is run: every commit on the disk, no checkpoint in between.
+# Settings of a small production server: every commit on disk, no checkpoint during a trial.
 SERVER = {
     "fsync": "on",
     "full_page_writes": "on",
     "shared_buffers": "512MB",
     "max_wal_size": "8GB",
 }
-SHOWN = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers")
+REPORTED_SETTINGS = (
+    "server_version",
+    "fsync",
+    "synchronous_commit",
+    "full_page_writes",
+    "shared_buffers",
+)
 
 
 def main() -> None:
     options = parse()
-    # As Ctrl-C does: the server and all workers are stopped.
+    # Stop the server and all workers, as Ctrl-C does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     logging.disable(logging.CRITICAL)
     if options.list:
@@ -65,18 +71,24 @@ def main() -> None:
     with opened(options.url) as server:
         about = {**machine(), **server_facts(server), "peers": peer.versions()}
         done = [run(TRIALS[name], server, options, about) for name in names]
-    print("\n".join(summary([one for one in done if one is not None])))
+    print("\n".join(summary([measured for measured in done if measured is not None])))
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", action="append", choices=[*TRIALS], metavar="NAME")
-    parser.add_argument("--list", action="store_true", help="name the trials, and end")
-    parser.add_argument("--rounds", type=int, default=3, help="of each trial, at most; default: 3")
-    parser.add_argument("--scale", type=float, default=1.0, help="0.05 for a quick look")
-    parser.add_argument("--url", help="a server in which databases are made and dropped")
+    parser.add_argument("--list", action="store_true", help="list the trials and exit")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="rounds of each trial, at most; default: 3"
+    )
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="factor for all sizes; 0.05 for a quick run"
+    )
+    parser.add_argument("--url", help="a server on which databases are created and dropped")
     parser.add_argument("--json", type=Path, default=ROOT / ".bench" / "bench.json")
-    parser.add_argument("--no-peers", dest="peers", action="store_false", help="duetime alone")
+    parser.add_argument(
+        "--no-peers", dest="peers", action="store_false", help="measure duetime alone"
+    )
     return parser.parse_args()
 
 
@@ -84,7 +96,7 @@ def run(
     trial: Trial, server: Server | None, options: argparse.Namespace, about: Mapping[str, Any]
 ) -> Measured | None:
     if server is None and trial.needs_server:
-        say(f"{trial.name}: SKIPPED, there is no PostgreSQL")
+        say(f"{trial.name}: SKIPPED, no PostgreSQL")
         return None
     began = time.monotonic()
     measured = measure(
@@ -93,7 +105,7 @@ def run(
         server,
         rounds=options.rounds,
         scale=options.scale,
-        tell=say,
+        progress=say,
     )
     keep(options.json, measured, about)
     print("\n".join(lines(measured)), f"\n  ({time.monotonic() - began:.0f} s)\n", flush=True)
@@ -108,7 +120,7 @@ def contenders(trial: Trial, peers: bool) -> dict[str, Take]:
 
 @contextmanager
 def opened(url: str | None) -> Iterator[Server | None]:
-    """The server of all contenders; None where none can be had."""
+    """Yield the server of all contenders; None if there is none."""
     try:
         server = GivenServer(url) if url else open_own_server(**SERVER)
     except NoServer as missing:
@@ -127,7 +139,7 @@ def server_facts(server: Server | None) -> dict[str, Any]:
     with psycopg.connect(server.url) as connection:
         rows = connection.execute(
             "SELECT name, setting || coalesce(unit, '') FROM pg_settings WHERE name = ANY(%s)",
-            (list(SHOWN),),
+            (list(REPORTED_SETTINGS),),
         ).fetchall()
     return {"postgresql": dict(rows)}
 

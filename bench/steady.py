@@ -1,4 +1,4 @@
-"""Trials of a load that goes on and on: ten minutes, and beside an old transaction."""
+"""Trials of a steady load: for ten minutes, and beside an old transaction."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from datetime import timedelta
 import psycopg
 from trial import Goal, Spot, Trial
 
-from duetime.api.arguments import Request
+from duetime.api.requests import Request
 from duetime.app import Duetime
-from duetime.bench.draining import bulk, work_off
-from duetime.bench.figures import Taken
-from duetime.bench.processes import Crew, crew
-from duetime.bench.scratch_store import Place
-from duetime.bench.wait import until_at_work
-from duetime.bench.work import Counted, Noop, Report, make
+from duetime.bench.draining import run_all, schedule_in_bulk
+from duetime.bench.figures import RoundFigures
+from duetime.bench.processes import WorkerProcesses, worker_processes
+from duetime.bench.scratch_store import StoreArguments
+from duetime.bench.wait import until_working
+from duetime.bench.work import CountedRun, LatenessReport, Noop, make_app
 
 RATE = 5_000
 STEP = 0.02
-# Of all that comes: due within a minute, and failing once; the rest is due now.
+# Shares of actions that are due within a minute, and that fail once; the rest is due now.
 LATER, FLAKY = 0.15, 0.05
 PERIODS = 10
 
 
 @dataclass
 class Load:
-    """Actions at a steady rate, and what the worker tells of each period."""
+    """Actions at a steady rate, and the worker's lateness report of each period."""
 
     app: Duetime
     rate: int
     dice: random.Random = field(default_factory=lambda: random.Random(3))  # noqa: S311
     scheduled: int = 0
 
-    async def run(self, seconds: float, workers: Crew) -> list[dict[str, float]]:
-        told = []
+    async def run(self, seconds: float, workers: WorkerProcesses) -> list[dict[str, float]]:
+        reports = []
         began = time.monotonic()
         for period in range(PERIODS):
             await self._period(began + seconds * period / PERIODS, seconds / PERIODS)
             workers.check()
-            told.append(await self._report())
-        return told
+            reports.append(await self._report())
+        return reports
 
     async def _period(self, start: float, seconds: float) -> None:
-        """Batch after batch, each at its time; a batch that was held up is not made up for by
-        the next, but by all that follow at once."""
+        """Schedule batch after batch, each at its time. After a delay, all overdue batches follow
+        without a pause."""
         for step in range(max(1, round(seconds / STEP))):
             await asyncio.sleep(max(0.0, start + step * STEP - time.monotonic()))
             batch = [self._request() for _ in range(max(1, round(self.rate * STEP)))]
@@ -61,76 +61,82 @@ class Load:
         now, chance = self.app.clock.now(), self.dice.random()
         if chance < LATER:
             due = now + timedelta(seconds=60 * self.dice.random())
-            return self.app.request(Counted(due), at=due)
-        return self.app.request(Counted(now, flaky=chance < LATER + FLAKY))
+            return self.app.request(CountedRun(due), at=due)
+        return self.app.request(CountedRun(now, flaky=chance < LATER + FLAKY))
 
     async def _report(self) -> dict[str, float]:
-        action = await self.app.schedule(Report(), priority="critical")
+        action = await self.app.schedule(LatenessReport(), priority="critical")
         result = (await self.app.wait(action.id, timeout=timedelta(minutes=2))).result
         assert isinstance(result, dict)
         return result
 
 
-async def steadily(place: Place, rate: int, seconds: float) -> tuple[list[dict[str, float]], float]:
-    """What each tenth of the time came to, and the rate that was held."""
-    app = make(**place)
+async def steadily(
+    store: StoreArguments, rate: int, seconds: float
+) -> tuple[list[dict[str, float]], float]:
+    """Return the lateness report of each tenth of the time, and the rate achieved."""
+    app = make_app(**store)
     async with app:
-        with crew(place) as workers:
-            await until_at_work(app, workers)
+        with worker_processes(store) as workers:
+            await until_working(app, workers)
             load = Load(app, rate)
             began = time.monotonic()
-            told = await load.run(seconds, workers)
-            held = load.scheduled / (time.monotonic() - began)
-    return [one for one in told if one["count"]], held
+            reports = await load.run(seconds, workers)
+            achieved = load.scheduled / (time.monotonic() - began)
+    return [report for report in reports if report["count"]], achieved
 
 
-async def ten_minutes(spot: Spot) -> Taken:
-    told, held = await steadily(spot.server_place, spot.count(RATE), spot.seconds(600, least=2))
-    periods = {f"p99 of tenth {n} ms": one["p99 ms"] for n, one in enumerate(told, start=1)}
+async def ten_minutes(spot: Spot) -> RoundFigures:
+    seconds = spot.seconds(600, least=2)
+    reports, achieved = await steadily(spot.server_place, spot.count(RATE), seconds)
+    periods = {
+        f"p99 of tenth {n} ms": report["p99 ms"] for n, report in enumerate(reports, start=1)
+    }
     p99s = list(periods.values())
     third = len(p99s) // 3 or 1
     return {
-        "rate /s": held,
+        "rate /s": achieved,
         "first p99 ms": max(p99s[:third]),
         "last p99 ms": max(p99s[-third:]),
         "middle p99 ms": statistics.median(p99s),
         "worst p99 ms": max(p99s),
-        "least ms": min(one["least ms"] for one in told),
+        "least ms": min(report["least ms"] for report in reports),
         **periods,
     }
 
 
-async def minute(spot: Spot) -> Taken:
-    told, held = await steadily(spot.server_place, spot.count(RATE), spot.seconds(60, least=2))
-    half = told[len(told) // 2 :]
-    return {"p99 ms": max(one["p99 ms"] for one in half), "rate /s": held}
+async def minute(spot: Spot) -> RoundFigures:
+    seconds = spot.seconds(60, least=2)
+    reports, achieved = await steadily(spot.server_place, spot.count(RATE), seconds)
+    half = reports[len(reports) // 2 :]
+    return {"p99 ms": max(report["p99 ms"] for report in half), "rate /s": achieved}
 
 
-async def minute_beside_old(spot: Spot) -> Taken:
+async def minute_beside_old(spot: Spot) -> RoundFigures:
     with old_transaction(spot.url):
         return await minute(spot)
 
 
-async def drain_one_instant(spot: Spot) -> Taken:
+async def drain_one_instant(spot: Spot) -> RoundFigures:
     count = spot.count(100_000)
-    async with make(**spot.server_place) as app:
-        await bulk(app, (Noop(n) for n in range(count)), at=app.clock.now())
-        return {"drain /s": count / await work_off(app, spot.server_place)}
+    async with make_app(**spot.server_place) as app:
+        await schedule_in_bulk(app, (Noop(n) for n in range(count)), at=app.clock.now())
+        return {"drain /s": count / await run_all(app, spot.server_place)}
 
 
-async def drain_beside_old(spot: Spot) -> Taken:
+async def drain_beside_old(spot: Spot) -> RoundFigures:
     with old_transaction(spot.url):
         return await drain_one_instant(spot)
 
 
 @contextmanager
 def old_transaction(url: str) -> Iterator[None]:
-    """Somebody who looked, and went to lunch: no row that dies meanwhile can be cleared away."""
-    with psycopg.connect(url) as lunch:
-        lunch.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        lunch.execute("SELECT pg_current_xact_id(), count(*) FROM pg_class")
+    """Hold a snapshot open: rows that die meanwhile cannot be vacuumed."""
+    with psycopg.connect(url) as connection:
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.execute("SELECT pg_current_xact_id(), count(*) FROM pg_class")
         yield
-        lunch.rollback()
+        connection.rollback()
 
 
 OLD = Trial(

@@ -1,4 +1,4 @@
-"""Every goal beside its figure, as a table of Markdown: `python bench/table.py [FIGURES.json]`."""
+"""Print every goal with its figure as a Markdown table: `python bench/table.py [FIGURES.json]`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from peer import HOME
 from report import MARKS
 
-from duetime.bench.figures import shown
+from duetime.bench.figures import format_figure
 
 FIGURES = HOME / "bench.json"
 
@@ -26,7 +26,8 @@ def lines(document: dict[str, Any]) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for trial in document["trials"]:
         figures = {
-            (one["contender"], f"{one['figure']} {one['unit']}"): one for one in trial["figures"]
+            (item["contender"], f"{item['figure']} {item['unit']}"): item
+            for item in trial["figures"]
         }
         for row, goal in enumerate(trial["goals"]):
             cells = [
@@ -42,18 +43,18 @@ def lines(document: dict[str, Any]) -> Iterator[str]:
 def reached(goal: dict[str, Any]) -> str:
     if goal["value"] is None:
         return "-"
-    return f"{goal['value']:.2f} x" if goal["to"] else shown(goal["value"])
+    return f"{goal['value']:.2f} x" if goal["to"] else format_figure(goal["value"])
 
 
 def figure(figures: dict[tuple[str, str], dict[str, Any]], key: list[str]) -> str:
     contender, label = key
-    one = figures.get((contender, label))
-    if one is None:
+    item = figures.get((contender, label))
+    if item is None:
         return f"{contender}: -"
     spread = ""
-    if len(one["values"]) > 1:
-        spread = f" ({shown(one['low'])} to {shown(one['high'])})"
-    return f"{contender} {shown(one['median'])} {one['unit']}{spread}"
+    if len(item["values"]) > 1:
+        spread = f" ({format_figure(item['low'])} to {format_figure(item['high'])})"
+    return f"{contender} {format_figure(item['median'])} {item['unit']}{spread}"
 
 
 if __name__ == "__main__":

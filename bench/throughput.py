@@ -1,4 +1,4 @@
-"""Trials of how much is done in a second."""
+"""Trials of throughput."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ import peer
 from delay import delayed
 from trial import Goal, Spot, Take, Trial
 
-from duetime.bench.draining import MakePayload, bulk, drain, single, work_off
-from duetime.bench.figures import Taken
-from duetime.bench.processes import crew
-from duetime.bench.scratch_store import Place
-from duetime.bench.wait import until_at_work
-from duetime.bench.work import Blocking, Large, Noop, Transactional, make
+from duetime.bench.draining import (
+    MakePayload,
+    drain,
+    run_all,
+    schedule_in_bulk,
+    schedule_one_by_one,
+)
+from duetime.bench.figures import RoundFigures
+from duetime.bench.processes import worker_processes
+from duetime.bench.scratch_store import StoreArguments
+from duetime.bench.wait import until_working
+from duetime.bench.work import Blocking, Large, Noop, Transactional, make_app
 from duetime.model.state import State
 
 GRAPHILE, PGQUEUER = "Graphile Worker", "PgQueuer"
@@ -29,63 +35,63 @@ def draining(
     *,
     payload: MakePayload = Noop,
     workers: int = 1,
-    place: Callable[[Spot], Place] = lambda spot: spot.server_place,
+    store: Callable[[Spot], StoreArguments] = lambda spot: spot.server_place,
 ) -> Take:
-    async def take(spot: Spot) -> Taken:
+    async def take(spot: Spot) -> RoundFigures:
         count = spot.count(full)
-        return await drain(place(spot), count, payload=payload, workers=workers)
+        return await drain(store(spot), count, payload=payload, workers=workers)
 
     return take
 
 
-async def two_processes(spot: Spot) -> Taken:
-    """They change nothing about how it was scheduled."""
+async def two_processes(spot: Spot) -> RoundFigures:
+    """Measure the drain alone: scheduling is the same as with one process."""
     taken = await drain(spot.server_place, spot.count(100_000), workers=2)
     return {DRAIN: taken[DRAIN]}
 
 
-async def far_away(spot: Spot) -> Taken:
-    """Scheduled from here, drained by a worker that has a millisecond to the server, each way."""
+async def far_away(spot: Spot) -> RoundFigures:
+    """Drain by a worker that is one millisecond away from the server, each way."""
     count = spot.count(50_000)
-    async with make(**spot.server_place) as app:
-        await bulk(app, (Noop(n) for n in range(count)))
+    async with make_app(**spot.server_place) as app:
+        await schedule_in_bulk(app, (Noop(n) for n in range(count)))
         with delayed(spot.url, 1.0) as url:
-            took = await work_off(app, {"url": url})
+            took = await run_all(app, {"url": url})
     return {DRAIN: count / took}
 
 
-async def schedule_singly(spot: Spot) -> Taken:
-    return await single(spot.server_place, spot.count(20_000))
+async def schedule_singly(spot: Spot) -> RoundFigures:
+    return await schedule_one_by_one(spot.server_place, spot.count(20_000))
 
 
-async def insert_singly(spot: Spot) -> Taken:
+async def insert_singly(spot: Spot) -> RoundFigures:
     return await bare.inserts(spot, 20_000)
 
 
-async def update_in_a_loop(spot: Spot) -> Taken:
+async def update_in_a_loop(spot: Spot) -> RoundFigures:
     return await bare.updates(spot, 10_000)
 
 
-async def update_in_ten_loops(spot: Spot) -> Taken:
+async def update_in_ten_loops(spot: Spot) -> RoundFigures:
     return await bare.updates(spot, 10_000, bare.CONNECTIONS)
 
 
-async def loop_on_a_file(spot: Spot) -> Taken:
+async def loop_on_a_file(spot: Spot) -> RoundFigures:
     return await bare.file_loop(spot, 50_000)
 
 
-async def beside_a_slow_one(spot: Spot) -> Taken:
-    """A plain function that sleeps, and others after it: how long do these take?"""
-    app = make(**spot.server_place)
+async def beside_a_slow_one(spot: Spot) -> RoundFigures:
+    """Measure the time of quick plain functions behind one that sleeps."""
+    app = make_app(**spot.server_place)
     async with app:
-        with crew(spot.server_place) as workers:
-            await until_at_work(app, workers)
+        with worker_processes(spot.server_place) as workers:
+            await until_working(app, workers)
             slow = await app.schedule(Blocking(SLOW))
             while (await app.get(slow.id)).state is not State.running:
                 pass
             began = time.perf_counter()
             soon = (Blocking() for _ in range(spot.count(1_000)))
-            others = await app.schedule_many(app.request(one) for one in soon)
+            others = await app.schedule_many(app.request(payload) for payload in soon)
             await app.wait(others[-1].id, timeout=timedelta(minutes=1))
             took = time.perf_counter() - began
     return {"others s": took}
@@ -161,7 +167,7 @@ SQLITE = Trial(
     "sqlite",
     "drain 50,000 due actions of a SQLite file",
     {
-        "duetime": draining(50_000, place=lambda spot: spot.file_place),
+        "duetime": draining(50_000, store=lambda spot: spot.file_place),
         "bare sqlite3": loop_on_a_file,
     },
     [Goal("0.5 x a bare sqlite3 loop", ("duetime", DRAIN), 0.5, ("bare sqlite3", DRAIN))],

@@ -12,25 +12,25 @@ from costs import statements
 from trial import Goal, Spot, Take, Trial
 
 from duetime import Context, Duetime, Instants
-from duetime.bench.figures import Taken
+from duetime.bench.figures import RoundFigures
 from faults.proxy import Proxy
 
-# Workers that come up and seed so many jobs need so many seconds for each ten thousand.
-SEEDING = 20
+# Seconds that a starting worker needs to seed ten thousand jobs.
+SEEDING_SECONDS = 20
 
 
 def ticks(workers: int) -> Take:
-    """10,000 jobs due at one instant: how long until the last of their ticks has started? Each
-    must start once, however many workers there are."""
+    """Measure when the last tick of 10,000 jobs, all due at one instant, has started. Each tick
+    must start once, with any number of workers."""
 
-    async def take(spot: Spot) -> Taken:
+    async def take(spot: Spot) -> RoundFigures:
         return await _ticks(spot.url, spot.count(10_000), workers)
 
     return take
 
 
-async def _ticks(url: str, count: int, workers: int) -> Taken:
-    ahead = 3 + (10 + SEEDING * workers) * count / 10_000
+async def _ticks(url: str, count: int, workers: int) -> RoundFigures:
+    ahead = 3 + (10 + SEEDING_SECONDS * workers) * count / 10_000
     due = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=ahead)
     seen: Counter[str | None] = Counter()
     late: list[float] = []
@@ -64,9 +64,9 @@ async def _ticks(url: str, count: int, workers: int) -> Taken:
 
 
 def idle(count: int) -> Take:
-    """What a worker with so many jobs, of which none is due for long, asks of PostgreSQL."""
+    """Count the statements of a worker with `count` jobs, none of which is due soon."""
 
-    async def take(spot: Spot) -> Taken:
+    async def take(spot: Spot) -> RoundFigures:
         with closing(Proxy(spot.url)) as between:
             app = Duetime(between.url)
             for number in range(count):

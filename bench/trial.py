@@ -1,4 +1,4 @@
-"""Trials: what is measured side by side, and what the figures are to reach."""
+"""Trials: contenders that are measured side by side, and the goals of their figures."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from duetime.bench.figures import Figure, Taken
-from duetime.bench.scratch_store import Place
+from duetime.bench.figures import Figure, RoundFigures
+from duetime.bench.scratch_store import StoreArguments
 
 if TYPE_CHECKING:
     from servers import Server
 
 
 class Missing(Exception):
-    """A contender that cannot be had here; the message says why."""
+    """A contender is not available here; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where one contender is measured once: an empty database and an empty file of its own.
-    `scale` is 1 for the sizes that the goals speak of."""
+    """The place of one measurement: an empty database and an empty file. `scale` is 1 for the sizes
+    in the goals."""
 
     url: str
     file: str
@@ -35,15 +35,15 @@ class Spot:
         return max(least, full * self.scale)
 
     @property
-    def server_place(self) -> Place:
+    def server_place(self) -> StoreArguments:
         return {"url": self.url}
 
     @property
-    def file_place(self) -> Place:
+    def file_place(self) -> StoreArguments:
         return {"url": self.file}
 
 
-Take = Callable[[Spot], Awaitable[Taken]]
+Take = Callable[[Spot], Awaitable[RoundFigures]]
 # A contender and one of its figures.
 Key = tuple[str, str]
 # Every figure of a trial.
@@ -52,7 +52,7 @@ Found = Mapping[Key, Figure]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a median is to reach: at least (or at most) so much, or so many times another."""
+    """The bound of a median: at least (or at most) `reach`, or `reach` times another median."""
 
     words: str
     of: Key
@@ -71,7 +71,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A goal and what was measured, if it was."""
+    """A goal and the measured value, if any."""
 
     goal: Goal
     value: float | None
@@ -98,8 +98,8 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Contenders that are measured in turn, round after round. One that takes minutes has its own
-    number of `rounds`; one that is `apart` is only run when it is asked for by name."""
+    """Contenders that are measured in turn, round after round. A trial that takes minutes has its
+    own number of `rounds`; a trial that is `apart` is only run by name."""
 
     name: str
     words: str
@@ -112,7 +112,7 @@ class Trial:
 
 @contextmanager
 def spot(server: Server | None, scale: float) -> Iterator[Spot]:
-    """Made for one contender and one round, and gone after it."""
+    """Create the place of one contender's round, and remove it afterwards."""
     with tempfile.TemporaryDirectory(prefix="duetime-bench-") as folder:
         file = f"sqlite:///{folder}/bench.db"
         if server is None:

@@ -48,7 +48,7 @@ class Walk:
 
     def observe(self, frame: FrameType, event: str, _: Any) -> None:
         if self.recording and event == "call":
-            module = frame.f_globals.get("__name__", "")
+            module = str(frame.f_globals.get("__name__"))
             if module.partition(".")[0] == "duetime":
                 self.modules.append(module)
 

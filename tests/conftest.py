@@ -1,4 +1,18 @@
-"""Fixtures that every test may use."""
+"""Fixtures that every test may use.
+
+Folders, each with a map in its `__init__`:
+    model, store, worker, api, cli   tests of the package, from the inside out
+    joining, transitions             callers' transactions; row transitions
+    simulation, job_simulation       simulated clusters in virtual time
+    faults                           faults in real processes
+    docs                             documentation against the code
+
+Helpers in this folder:
+    servers, databases   PostgreSQL servers and databases for the tests
+    polling, patching    wait for a condition; replace code by a mutant
+    run_page             runs the examples of a documentation page
+    soak                 the soak test, `make soak`
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,7 +32,7 @@ def sqlite_path(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[Server]:
-    """The server of this test run; tests take `postgres_url`, a database of their own in it."""
+    """The server of this test run; tests use `postgres_url`, a database of their own in it."""
     try:
         server = open_server()
     except NoServer as reason:
@@ -34,22 +48,22 @@ def databases(postgres_server: Server) -> Databases:
 
 @pytest.fixture
 def empty_postgres_url(postgres_server: Server, databases: Databases) -> Iterator[str]:
-    """The URL of a database in which there is nothing."""
+    """The URL of an empty database."""
     name = databases.take_empty()
     yield postgres_server.database_url(name)
     databases.give_back(name)
 
 
-# Where tests look at an app, not at what a database without our tables makes of it.
-READY = {"api", "joining", "transitions", "worker"}
+# Folders whose tests need a database with our tables.
+FOLDERS_WITH_TABLES = {"api", "joining", "transitions", "worker"}
 
 
 @pytest.fixture
 def postgres_url(
     request: pytest.FixtureRequest, postgres_server: Server, databases: Databases
 ) -> Iterator[str]:
-    """The URL of a database in which there is nothing; in some folders, nothing but our tables."""
-    if request.path.parent.name not in READY:
+    """The URL of an empty database; in some folders, of one with our empty tables."""
+    if request.path.parent.name not in FOLDERS_WITH_TABLES:
         yield request.getfixturevalue("empty_postgres_url")
         return
     name = databases.take_ready()
@@ -61,7 +75,7 @@ def postgres_url(
 def private_postgres() -> Iterator[Callable[..., OwnServer]]:
     """Start servers that a test may stop, restart and kill: `private_postgres(work_mem="8MB")`.
 
-    One takes about a second to make, so this is for tests of faults and settings only.
+    Starting a server takes about a second, so use this for faults and settings only.
     """
     servers: list[OwnServer] = []
 
@@ -78,7 +92,7 @@ def private_postgres() -> Iterator[Callable[..., OwnServer]]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say by name what did not run: a skip that nobody sees looks like a pass."""
+    """List skipped tests by name: an unnoticed skip looks like a pass."""
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
     for reason, count in reasons.items():

@@ -1,5 +1,8 @@
-"""Databases for tests, used one after the other: to clear one takes a fifth of the time that it
-takes to make one, and to make our tables takes as long again."""
+"""A pool of databases for tests.
+
+Clearing a database takes a fifth of the time of creating one, and creating our tables takes as
+long again.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from servers import Server
 
 OURS = "nspname <> 'information_schema' AND nspname NOT LIKE 'pg\\_%'"
 SCHEMAS = f"SELECT nspname FROM pg_namespace WHERE {OURS}"
-# As a server makes it in a new database.
+# The schema as a server creates it in a new database.
 PUBLIC = (
     "CREATE SCHEMA public AUTHORIZATION pg_database_owner; GRANT USAGE ON SCHEMA public TO PUBLIC"
 )
@@ -22,7 +25,7 @@ END_OTHERS = (
     "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
     "WHERE datname = current_database() AND pid <> pg_backend_pid()"
 )
-# All that tests could leave behind, row by row.
+# Everything that tests could leave behind.
 OBJECTS = f"""
     SELECT nspname, relkind, relname, attname, atttypid::text FROM pg_namespace
     JOIN pg_class ON relnamespace = pg_namespace.oid
@@ -33,13 +36,12 @@ OBJECTS = f"""
     UNION ALL SELECT '', 'trigger', tgname, '', '' FROM pg_trigger WHERE NOT tgisinternal
     UNION ALL SELECT '', 'setting', setconfig::text, '', '' FROM pg_db_role_setting
 """
-# What says that the tables are there stays.
-KEPT = {"duetime_migrations", "duetime_store"}
+# Tables whose rows say that the schema exists.
+KEPT_TABLES = {"duetime_migrations", "duetime_store"}
 
 
 class Databases:
-    """Those of one server. Whoever takes one finds it empty, or with our tables and nothing in
-    them."""
+    """The databases of one server, handed out empty or with our empty tables."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -63,7 +65,7 @@ class Databases:
         return name
 
     def give_back(self, name: str) -> None:
-        """What cannot be cleared is thrown away."""
+        """Clear a database for reuse; drop it if that fails."""
         try:
             with self._connect(name) as connection:
                 connection.execute(END_OTHERS)
@@ -94,7 +96,7 @@ def _versions(connection: psycopg.Connection) -> set[Any]:
 
 
 def _drop_tables(connection: psycopg.Connection, objects: set[Any]) -> None:
-    """Those that tests have added, which makes the rest as it was."""
+    """Drop the tables that tests have added."""
     tables = {(schema, name) for schema, kind, name, *_ in objects if kind == "r"}
     for table in tables:
         connection.execute(
@@ -104,15 +106,15 @@ def _drop_tables(connection: psycopg.Connection, objects: set[Any]) -> None:
 
 def _delete_all(connection: psycopg.Connection) -> None:
     tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-    names = [sql.Identifier(name) for (name,) in tables if name not in KEPT]
+    names = [sql.Identifier(name) for (name,) in tables if name not in KEPT_TABLES]
     connection.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(names)))
 
 
 def _drop_all(connection: psycopg.Connection) -> None:
     schemas = [sql.Identifier(schema) for (schema,) in connection.execute(SCHEMAS)]
-    here = sql.Identifier(connection.info.dbname)
+    database = sql.Identifier(connection.info.dbname)
     with connection.transaction():
-        connection.execute(sql.SQL("ALTER DATABASE {} RESET ALL").format(here))
+        connection.execute(sql.SQL("ALTER DATABASE {} RESET ALL").format(database))
         for schema in schemas:
             connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(schema))
         connection.execute(PUBLIC)

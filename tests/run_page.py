@@ -152,7 +152,8 @@ def is_not_for_a_page(command: str, where: str) -> bool:
     """Commands that build or install duetime itself are checked by name instead of run."""
     if command.startswith("make "):
         targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-        if unknown := set(command.split()[1:]) - set(targets):
+        words = [word for word in command.split()[1:] if "=" not in word]
+        if unknown := set(words) - set(targets):
             raise PageError(f"{where}\nthe Makefile has no target {sorted(unknown)}")
         return True
     if re.match(r"(uv )?(pip install|add|sync)\b", command):
@@ -213,12 +214,14 @@ def run_apart(
     postgres_url: str | None = None,
     python: str = sys.executable,
     timeout: float = 120.0,
+    *,
+    again: bool = False,
 ) -> str:
-    """Run a page in a process that ends with all it started; return what it printed. One that
-    leaves a database behind is run again, where it was: so do its readers."""
+    """Run a page in a process of its own and return what the page printed. With `again`, a page
+    that leaves a database behind runs a second time on that database, as its readers do."""
     with tempfile.TemporaryDirectory() as directory:
         output = run_once(page, postgres_url, python, timeout, directory)
-        if postgres_url or any(Path(directory).rglob("*.db")):
+        if again and (postgres_url or any(Path(directory).rglob("*.db"))):
             try:
                 output += run_once(page, postgres_url, python, timeout, directory)
             except PageError as error:

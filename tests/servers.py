@@ -1,7 +1,7 @@
-"""PostgreSQL servers for the tests: one that is given, or one of our own from a wheel.
+"""PostgreSQL servers for the tests: a given one, or a private one from a wheel.
 
 The wheel's binaries are called directly. Its Python helper, when run as root, adds a user to the
-machine and opens up every parent directory; a test run must leave the machine as it found it.
+machine and opens up every parent directory; a test run must leave the machine unchanged.
 """
 
 import importlib.util
@@ -34,11 +34,11 @@ DEFAULTS = {
 
 
 class NoServer(Exception):
-    """No PostgreSQL can be had here; the message says why."""
+    """PostgreSQL is not available; the message says why."""
 
 
 class Server:
-    """A running server, reached at the URL of a database from which others are made."""
+    """A running server, with the URL of a database from which others are created."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -49,9 +49,9 @@ class Server:
         return f"{parts.scheme}://{parts.netloc}/{name}{query}"
 
     def create_database(self) -> str:
-        """Make an empty database with a name of its own, and return the name."""
+        """Create an empty database with a unique name, and return the name."""
         name = f"duetime_test_{secrets.token_hex(6)}"
-        # template0: unlike template1, nobody can be connected to it and so block the copy.
+        # template0 allows no connections, which could block the copy.
         self._admin("CREATE DATABASE {} TEMPLATE template0", name)
         return name
 
@@ -59,7 +59,7 @@ class Server:
         self._admin("DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
 
     def close(self) -> None:
-        """Undo what the test run did to the server."""
+        """Remove what the test run created on the server."""
 
     def _admin(self, statement: str, name: str) -> None:
         with closing(psycopg.connect(self.url, autocommit=True, connect_timeout=10)) as connection:
@@ -67,24 +67,24 @@ class Server:
 
 
 class GivenServer(Server):
-    """A server that is not ours: we work in a database of our own and never stop it."""
+    """A server that the environment names: used through a private database, never stopped."""
 
     def __init__(self, url: str) -> None:
-        self._theirs = Server(url)
-        # If this fails, so do the tests: a server that was asked for by name is not optional.
-        self._name = self._theirs.create_database()
-        super().__init__(self._theirs.database_url(self._name))
+        self._given_server = Server(url)
+        # If this fails, the tests fail: a server given by name is not optional.
+        self._name = self._given_server.create_database()
+        super().__init__(self._given_server.database_url(self._name))
 
     def close(self) -> None:
-        self._theirs.drop_database(self._name)
+        self._given_server.drop_database(self._name)
 
 
 class OwnServer(Server):
-    """A server of our own in a temporary directory, on a free port of the loopback interface."""
+    """A private server in a temporary directory, on a free port of the loopback interface."""
 
     def __init__(self, **parameters: str) -> None:
         self._user = unprivileged()
-        # Not $TMPDIR for root: it may lie where the unprivileged user cannot go.
+        # Not $TMPDIR for root: the unprivileged user may have no access to it.
         temporary = "/tmp" if self._user else None
         self._home = Path(tempfile.mkdtemp(prefix="duetime-pg-", dir=temporary))
         self._data = self._home / "data"
@@ -184,13 +184,13 @@ class OwnServer(Server):
 
 
 def open_server() -> Server:
-    """The server the environment names, or else one of our own."""
+    """Return the server that the environment names, or a private one."""
     given = os.environ.get(GIVEN)
     return GivenServer(given) if given else open_own_server()
 
 
 def open_own_server(**parameters: str) -> OwnServer:
-    """Start a server of our own with these settings on top of the defaults."""
+    """Start a private server with these settings on top of the defaults."""
     try:
         return OwnServer(**parameters)
     except OSError as error:
@@ -198,7 +198,7 @@ def open_own_server(**parameters: str) -> OwnServer:
 
 
 def unprivileged() -> pwd.struct_passwd | None:
-    """The user to run a server as when we are root, as whom PostgreSQL refuses to run."""
+    """Return the user that runs a server if we are root, as whom PostgreSQL refuses to run."""
     if os.geteuid() != 0:
         return None
     try:

@@ -1,9 +1,9 @@
-"""The long test with faults: python tests/soak.py [seeds [first]]
+"""The soak test: python tests/soak.py [seeds [first]]
 
-Lives through many histories of a cluster on all cores, shows how far it is, and ends with a
-tally of what went wrong and what came of it. Then months of recurring jobs, until so many ticks
-have come; `python tests/soak.py jobs [ticks [first]]` lives through these alone. Then plays each
-SQL store against the specification, for longer than the tests do.
+Simulates many histories of a cluster on all cores, shows the progress, and prints a tally of
+faults and results. Then simulates months of recurring jobs, until a number of ticks is reached;
+`python tests/soak.py jobs [ticks [first]]` runs these alone. Then compares each SQL store with
+the specification, for longer than the tests do.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from duetime.store.base import Store
 from duetime.store.sql.postgres.store import PostgresStore
 from duetime.store.sql.sqlite.store import SqliteStore
 from duetime.testing import FakeClock
-from recurrence import campaign as recurring
-from recurrence.month import draw_busy
+from job_simulation import campaign as job_campaign
+from job_simulation.scenario import draw_busy
 from servers import NoServer, open_server
 from simulation.campaign import Verdict, campaign
-from store.empty import empty_postgres, empty_sqlite
-from store.machine import LONGER, ROUND, play_rounds
+from store.clearing import clear_postgres, clear_sqlite
+from store.random_rounds import LIVES_PER_ROUND, LONG_LIVES, run_rounds
 
 SEEDS = 100_000
-# Beyond those that every test run lives through.
+# Beyond the seeds of normal test runs.
 FIRST = 1_000_000
-# Of jobs; lived through before it is asked whether enough ticks have come.
+# Months of jobs that are simulated at a time.
 MONTHS = 4
 TICKS = 500_000
 ROUNDS = range(1_000, 1_220)
@@ -39,7 +39,7 @@ def histories(seeds: range) -> Verdict:
     for part in campaign(seeds):
         verdict.add(part)
         if part.failures:
-            print(f"\n{part.told()}")
+            print(f"\n{part.report()}")
         show(verdict, len(seeds), time.monotonic() - began)
     print()
     return verdict
@@ -49,33 +49,33 @@ def show(verdict: Verdict, wanted: int, elapsed: float) -> None:
     rate = verdict.done / elapsed
     left = (wanted - verdict.done) / rate / 60
     failed = len(verdict.failures)
-    told = f"{verdict.done:,} of {wanted:,} histories, {rate:.1f}/s, {left:.1f} min left"
-    print(f"\r{told}, {failed} with violations ", end="", flush=True)
+    progress = f"{verdict.done:,} of {wanted:,} histories, {rate:.1f}/s, {left:.1f} min left"
+    print(f"\r{progress}, {failed} with violations ", end="", flush=True)
 
 
 def report(verdict: Verdict) -> None:
     print(f"{verdict.seconds / 86_400:.1f} days of virtual time")
     for what, count in sorted(verdict.tally.items()):
         print(f"  {what:28}{count:12,}")
-    print(verdict.told() if verdict.failures else "every guarantee held")
+    print(verdict.report() if verdict.failures else "every guarantee held")
 
 
-def months(ticks: int = TICKS, first: int = FIRST) -> recurring.Verdict:
-    """Of recurring jobs, a few at a time, until enough ticks have come."""
-    verdict, began = recurring.Verdict(), time.monotonic()
+def months(ticks: int = TICKS, first: int = FIRST) -> job_campaign.Verdict:
+    """Simulate months of recurring jobs until they had enough ticks."""
+    verdict, began = job_campaign.Verdict(), time.monotonic()
     while verdict.ticks < ticks:
         seeds = range(first + verdict.done, first + verdict.done + MONTHS)
-        for part in recurring.campaign(seeds, draw_busy):
+        for part in job_campaign.campaign(seeds, draw_busy):
             verdict.add(part)
             if part.failures:
-                print(f"\n{part.told()}")
+                print(f"\n{part.report()}")
             left = (ticks / verdict.ticks - 1) * (time.monotonic() - began) / 60
-            told = f"{verdict.ticks:,} of {ticks:,} ticks of jobs, {max(left, 0):.1f} min left"
-            print(f"\r{told}, {len(verdict.failures)} with violations ", end="", flush=True)
+            progress = f"{verdict.ticks:,} of {ticks:,} ticks of jobs, {max(left, 0):.1f} min left"
+            print(f"\r{progress}, {len(verdict.failures)} with violations ", end="", flush=True)
     print(f"\n{verdict.days:,.0f} days of virtual time")
     for what, count in sorted(verdict.tally.items()):
         print(f"  {what:28}{count:12,}")
-    print(verdict.told() if verdict.failures else "every tick is accounted for")
+    print(verdict.report() if verdict.failures else "every tick is accounted for")
     return verdict
 
 
@@ -83,7 +83,7 @@ def sqlite() -> None:
     with TemporaryDirectory() as folder:
         path, clock = Path(folder) / "duetime.db", FakeClock()
         store = SqliteStore(path, clock=clock)
-        compare(clock, store, lambda: empty_sqlite(path))
+        compare(clock, store, lambda: clear_sqlite(path))
 
 
 def postgres() -> None:
@@ -94,23 +94,25 @@ def postgres() -> None:
         return
     name, clock = server.create_database(), FakeClock()
     url = server.database_url(name)
-    compare(clock, PostgresStore(url, clock=clock), lambda: empty_postgres(url))
+    compare(clock, PostgresStore(url, clock=clock), lambda: clear_postgres(url))
     server.drop_database(name)
     server.close()
 
 
 def compare(clock: FakeClock, store: Store, empty: Callable[[], None]) -> None:
-    """Raises the shortest life in which the store and the specification differ."""
+    """Raise the shortest history in which the store and the specification differ."""
     print(
-        f"{type(store).__name__} against the specification, {ROUND * len(ROUNDS)} lives", flush=True
+        f"{type(store).__name__} against the specification, "
+        f"{LIVES_PER_ROUND * len(ROUNDS)} histories",
+        flush=True,
     )
 
-    def emptied() -> Store:
+    def cleared_store() -> Store:
         empty()
         return store
 
     for number in ROUNDS:
-        play_rounds(clock, emptied, [number], LONGER)
+        run_rounds(clock, cleared_store, [number], LONG_LIVES)
         print(f"\r{number - ROUNDS.start + 1} of {len(ROUNDS)} rounds ", end="", flush=True)
     print()
     store.close()

@@ -1,4 +1,4 @@
-"""The trials of `make bench` run, at sizes that mean nothing, without peers."""
+"""The trials of `make bench` run, at tiny sizes and without peers."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from run_page import ROOT
 from servers import Server
 
 BENCH = ROOT / "bench"
-# Of those that share what they do with another, one; a few seconds in all.
+# One of each group of similar trials; a few seconds in total.
 TRIED = ["single", "sqlite", "transactional", "sharing", "steady", "future", "memory"]
 TRIED += ["rows", "rows-idle", "rows-late"]
 
@@ -40,7 +40,7 @@ def test_every_figure_stands_beside_its_goal(measured: Path) -> None:
     assert [trial["name"] for trial in trials] == TRIED
     for trial in trials:
         assert trial["skipped"] == {}
-        assert all(one["low"] <= one["median"] <= one["high"] for one in trial["figures"])
+        assert all(item["low"] <= item["median"] <= item["high"] for item in trial["figures"])
         assert all(isinstance(goal["met"], bool) for goal in trial["goals"])
 
 
@@ -70,7 +70,7 @@ def test_when_a_goal_is_met(
 
     to = ("theirs", "rate /s") if "theirs" in values else None
     goal = Goal("a goal", ("ours", "rate /s"), reach, to, most=bound == "at most")
-    found = {(one, "rate /s"): Figure("rate", "/s", (value,)) for one, value in values.items()}
+    found = {(name, "rate /s"): Figure("rate", "/s", (value,)) for name, value in values.items()}
     assert goal.judge(found).document()["met"] is met
 
 
@@ -89,9 +89,9 @@ def test_figures_are_values_that_were_measured() -> None:
         198,
         200,
     ]
-    [one, other] = figures([{"p99 ms": 3.0, "drain /s": 5.0}, {"p99 ms": 1.0}, {"p99 ms": 2.0}])
-    assert (one.name, one.unit, one.median, one.low, one.high) == ("p99", "ms", 2.0, 1.0, 3.0)
-    assert (other.name, other.values) == ("drain", (5.0,))
+    [p99, drain] = figures([{"p99 ms": 3.0, "drain /s": 5.0}, {"p99 ms": 1.0}, {"p99 ms": 2.0}])
+    assert (p99.name, p99.unit, p99.median, p99.low, p99.high) == ("p99", "ms", 2.0, 1.0, 3.0)
+    assert (drain.name, drain.values) == ("drain", (5.0,))
 
 
 def test_the_picture_shows_each_contender(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_the_picture_shows_each_contender(tmp_path: Path) -> None:
     source, target = tmp_path / "bench.json", tmp_path / "bench.svg"
     source.write_text(json.dumps({"python": "3.11", "cores": 2, "trials": [drain]}))
     run("plot.py", str(source), str(target))
-    words = [one.text for one in ElementTree.parse(target).iter() if one.tag.endswith("text")]
+    words = [node.text for node in ElementTree.parse(target).iter() if node.tag.endswith("text")]
     assert {"duetime", "A <peer>", "2,000 /s"} <= set(words)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from awaiting import until
+from polling import until
 from run_page import ROOT
 from servers import NoServer, OwnServer, open_own_server
 

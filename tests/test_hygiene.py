@@ -1,4 +1,4 @@
-"""What no review should have to look for."""
+"""Rules for the repository that are checked by machine."""
 
 import ast
 import re
@@ -29,12 +29,12 @@ MAY_BE_DANGEROUS: dict[str, str] = {
 WALL_CLOCK = {"datetime.now", "datetime.utcnow", "date.today", "time.time", "time.time_ns"}
 CLOCK = "model/clock.py"
 
-# Where something is looked at again and again, in a process or a library that tells of nothing.
+# Files that may poll, because the process or library gives no signal.
 MAY_POLL: dict[str, str] = {
     "faults/ledger.py": "a server that restarts",
-    "faults/stage.py": "the pace of a campaign, and what its processes have done",
-    "joining/test_transactional_ends.py": "a handler asks whether it was cancelled",
-    "worker/test_rescuing.py": "the time at which a lease is over",
+    "faults/campaign.py": "the pace of a campaign, and what its processes have done",
+    "joining/test_transactional_ends.py": "a handler checks whether it was cancelled",
+    "worker/test_rescue.py": "the time at which a lease expires",
 }
 
 MAX_FILE = 500
@@ -123,8 +123,8 @@ def test_no_test_sleeps() -> None:
     assert found == []
 
 
-def test_only_allowed_files_wait_for_what_nobody_will_set() -> None:
-    """A sleep by another name: an event that is made only to be waited for."""
+def test_only_allowed_files_poll() -> None:
+    """Waiting for an event that is never set is a sleep."""
     polling = {
         name
         for name, tree in parsed(TESTS)

@@ -1,4 +1,4 @@
-"""The wheel holds what it must, and works where nothing else is installed."""
+"""The wheel contains all files, and works without optional packages."""
 
 import json
 import re

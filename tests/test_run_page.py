@@ -1,4 +1,4 @@
-"""The runner of documentation pages lets no broken example through."""
+"""The runner of documentation pages detects broken examples."""
 
 from pathlib import Path
 

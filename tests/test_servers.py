@@ -1,4 +1,4 @@
-"""The servers the other tests stand on."""
+"""The PostgreSQL servers that other tests use."""
 
 from collections.abc import Callable
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
 from apscheduler.schedulers.background import BackgroundScheduler
-from driving import PAUSE, asked, instants, late, tell_lates, tell_rates, url
+from driving import POLL_SECONDS, arguments, instants, late, print_lates, print_rates, url
 from sqlalchemy import create_engine, text
 
 ran: list[float] = []
@@ -33,7 +33,7 @@ def note(value: float) -> None:
 
 def main() -> None:
     global expected
-    name, expected, seconds = asked()
+    name, expected, seconds = arguments()
     address = url().replace("postgresql:", "postgresql+psycopg:")
     scheduler = BackgroundScheduler(
         jobstores={"default": SQLAlchemyJobStore(url=address)},
@@ -61,8 +61,8 @@ def drain(scheduler: BackgroundScheduler, address: str) -> None:
     with looking.connect() as connection:
         while connection.execute(text("SELECT count(*) FROM apscheduler_jobs")).scalar():
             connection.rollback()
-            time.sleep(PAUSE)
-    tell_rates(expected, scheduled, time.perf_counter() - began)
+            time.sleep(POLL_SECONDS)
+    print_rates(expected, scheduled, time.perf_counter() - began)
 
 
 def spread(scheduler: BackgroundScheduler, seconds: float) -> None:
@@ -70,7 +70,7 @@ def spread(scheduler: BackgroundScheduler, seconds: float) -> None:
     for due in instants(expected, seconds):
         scheduler.add_job(timed, "date", run_date=due, args=[due.timestamp()])
     done.wait()
-    tell_lates(ran)
+    print_lates(ran)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import time
 
 from celery import Celery
 from celery.signals import worker_ready
-from driving import PAUSE, asked, tell_rates, url
+from driving import POLL_SECONDS, arguments, print_rates, url
 from redis import Redis
 
 QUEUE = "noop"
@@ -32,12 +32,12 @@ def noop(n: int) -> None: ...
 
 
 @worker_ready.connect
-def tell_ready(**_: object) -> None:
+def print_ready(**_: object) -> None:
     Redis.from_url(url()).set(f"{PREFIX}ready", "1")
 
 
 def main() -> None:
-    _, count, _ = asked()
+    _, count, _ = arguments()
     # An exception clears up behind itself, a signal does not.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     redis = Redis.from_url(url())
@@ -64,11 +64,11 @@ def drain(redis: Redis, count: int) -> None:
         while not redis.exists(f"{PREFIX}ready"):
             if worker.poll() is not None:
                 sys.exit("the worker ended by itself")
-            time.sleep(PAUSE)
+            time.sleep(POLL_SECONDS)
         began = time.perf_counter()
         while redis.llen(f"{PREFIX}{QUEUE}") or redis.hlen(f"{PREFIX}unacked"):
-            time.sleep(PAUSE)
-        tell_rates(count, scheduled, time.perf_counter() - began)
+            time.sleep(POLL_SECONDS)
+        print_rates(count, scheduled, time.perf_counter() - began)
     finally:
         worker.terminate()
         worker.wait(60)

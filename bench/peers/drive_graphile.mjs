@@ -1,7 +1,7 @@
 // Graphile Worker. For throughput: a local queue of 500, completions in batches, 24 at once.
 import { Logger, makeWorkerUtils, run, runMigrations } from "graphile-worker";
 import pg from "pg";
-import { batches, count, instants, measure, now, tell, tellRates, until, url } from "./driving.mjs";
+import { batches, count, instants, measure, now, printJson, printRates, until, url } from "./driving.mjs";
 
 const SLOTS = 24;
 const FASTEST = {
@@ -44,7 +44,7 @@ async function drain() {
   });
   await done;
   await until(empty);
-  tellRates(scheduled, now() - began);
+  printRates(scheduled, now() - began);
   return runner;
 }
 
@@ -60,7 +60,7 @@ async function spread() {
   ));
   await utils.addJobs(jobs);
   await done;
-  tell({ late });
+  printJson({ late });
   return runner;
 }
 

@@ -1,7 +1,7 @@
-// pg-boss. Its fastest is a loop of fetch and complete, 500 at a time.
+// pg-boss. A loop of fetch and complete, 500 at a time, is fastest.
 import * as library from "pg-boss";
 import pg from "pg";
-import { batches, now, tellRates, until, url } from "./driving.mjs";
+import { batches, now, printRates, until, url } from "./driving.mjs";
 
 const FASTEST = 500;
 const PgBoss = library.PgBoss ?? library.default;
@@ -28,6 +28,6 @@ for (;;) {
   await boss.complete("noop", jobs.map((job) => job.id));
 }
 await until(empty);
-tellRates(scheduled, now() - began);
+printRates(scheduled, now() - began);
 await boss.stop({ graceful: false });
 process.exit(0);

@@ -1,4 +1,4 @@
-"""PgQueuer with asyncpg and uvloop: batches of 500, ten times its default, are its fastest."""
+"""PgQueuer with asyncpg and uvloop: batches of 500, ten times its default, are fastest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import asyncpg
 import uvloop
-from driving import BATCH, asked, instants, late, tell_lates, tell_rates, until, url
+from driving import BATCH, arguments, instants, late, print_lates, print_rates, until, url
 from pgqueuer import PgQueuer
 from pgqueuer.db import AsyncpgPoolDriver
 from pgqueuer.queries import Queries
@@ -17,7 +17,7 @@ FASTEST = 500
 
 
 async def main() -> None:
-    name, count, seconds = asked()
+    name, count, seconds = arguments()
     async with asyncpg.create_pool(url(), min_size=4, max_size=10) as pool:
         driver = AsyncpgPoolDriver(pool)
         await Queries(driver).install()
@@ -46,7 +46,7 @@ async def drain(pool: asyncpg.Pool, driver: AsyncpgPoolDriver, count: int) -> No
     running = asyncio.create_task(peer.run(batch_size=FASTEST))
     await done.wait()
     await until(empty)
-    tell_rates(count, scheduled, time.perf_counter() - began)
+    print_rates(count, scheduled, time.perf_counter() - began)
     peer.shutdown.set()
     await asyncio.wait_for(running, 30)
 
@@ -70,7 +70,7 @@ async def spread(driver: AsyncpgPoolDriver, count: int, seconds: float) -> None:
         [due - datetime.now(UTC) for due in dues],
     )
     await done.wait()
-    tell_lates(lates)
+    print_lates(lates)
     peer.shutdown.set()
     await asyncio.wait_for(running, 30)
 

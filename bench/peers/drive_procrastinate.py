@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 
-from driving import BATCH, asked, instants, late, tell_lates, tell_rates, until, url
+from driving import BATCH, arguments, instants, late, print_lates, print_rates, until, url
 from procrastinate import App, PsycopgConnector
 
 SLOTS = 50
 
 
 async def main() -> None:
-    name, count, seconds = asked()
+    name, count, seconds = arguments()
     app = App(connector=PsycopgConnector(conninfo=url(), min_size=4, max_size=SLOTS + 4))
     async with app.open_async():
         await app.schema_manager.apply_schema_async()
@@ -39,7 +39,7 @@ async def drain(app: App, count: int) -> None:
         )
     )
     await until(empty)
-    tell_rates(count, scheduled, time.perf_counter() - began)
+    print_rates(count, scheduled, time.perf_counter() - began)
     await stop(running)
 
 
@@ -58,7 +58,7 @@ async def spread(app: App, count: int, seconds: float) -> None:
     for due in instants(count, seconds):
         await timed.configure(schedule_at=due).defer_async(due=due.timestamp())
     await done.wait()
-    tell_lates(lates)
+    print_lates(lates)
     await stop(running)
 
 

@@ -1,9 +1,9 @@
-"""What the drivers of peers share. A driver is called as
+"""Functions shared by the drivers of peers. A driver is called as
 
     BENCH_URL=... python drive_peer.py drain COUNT
     BENCH_URL=... python drive_peer.py lateness COUNT SECONDS
 
-and prints one line of JSON: rates of a second, or a list of seconds by which jobs were late.
+and prints a line of JSON: rates per second, or a list of seconds by which jobs were late.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
 BATCH = 1_000
-# Before the first is due: long enough for those that schedule so many in a second.
-AHEAD, A_SECOND = 3.0, 250
-PAUSE = 0.01
+# Time before the first job is due: long enough to schedule all, at this rate.
+HEAD_START_SECONDS = 3.0
+SCHEDULED_PER_SECOND = 250
+POLL_SECONDS = 0.01
 
 
 def url() -> str:
@@ -29,16 +30,16 @@ def url() -> str:
     return os.environ["BENCH_URL"]
 
 
-def asked() -> tuple[str, int, float]:
-    """The measure, how many, and within how many seconds."""
+def arguments() -> tuple[str, int, float]:
+    """Return the measure, the number of jobs, and the seconds over which they are spread."""
     name, count, *rest = sys.argv[1:]
     return name, int(count), float(rest[0]) if rest else 0.0
 
 
 def instants(count: int, seconds: float) -> list[datetime]:
-    """The same for every peer, counted from a moment soon to come."""
+    """Return due times, with the same offsets for every peer, from a moment in the near future."""
     dice = random.Random(1)  # noqa: S311
-    start = datetime.now(UTC) + timedelta(seconds=AHEAD + count / A_SECOND)
+    start = datetime.now(UTC) + timedelta(seconds=HEAD_START_SECONDS + count / SCHEDULED_PER_SECOND)
     return [start + timedelta(seconds=dice.random() * seconds) for _ in range(count)]
 
 
@@ -46,20 +47,20 @@ def late(due: float) -> float:
     return time.time() - due
 
 
-def tell_rates(count: int, scheduled: float, drained: float) -> None:
-    tell({"schedule /s": count / scheduled, "drain /s": count / drained})
+def print_rates(count: int, scheduled: float, drained: float) -> None:
+    print_json({"schedule /s": count / scheduled, "drain /s": count / drained})
 
 
-def tell_lates(lates: list[float]) -> None:
-    tell({"late": lates})
+def print_lates(lates: list[float]) -> None:
+    print_json({"late": lates})
 
 
-def tell(document: Mapping[str, object]) -> None:
+def print_json(document: Mapping[str, object]) -> None:
     sys.stdout.write(json.dumps(document) + "\n")
     sys.stdout.flush()
 
 
 async def until(empty: Callable[[], Awaitable[bool]]) -> None:
-    """Until the peer's own tables show that nothing is left to do."""
-    while not await empty():  # noqa: ASYNC110 - they tell nobody
-        await asyncio.sleep(PAUSE)
+    """Wait until the peer's own tables show that no job is left."""
+    while not await empty():  # noqa: ASYNC110 - peers send no event
+        await asyncio.sleep(POLL_SECONDS)

@@ -1,7 +1,7 @@
 """duetime: everything that must happen later, in one Python library.
 
-A name is imported when it is first asked for: who takes `Cron` from here, or `duetime.testing`, or
-a command of `duetime`, does not wait for all the rest.
+Names are imported on first access, so that importing `Cron` or `duetime.testing`, or running a
+`duetime` command, does not load the whole package.
 """
 
 from importlib import import_module
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from duetime import errors as errors
 
 if TYPE_CHECKING:
-    from duetime.api.arguments import Request
     from duetime.api.protocols import JobReader, JobWriter
+    from duetime.api.requests import Request
     from duetime.app import Duetime
     from duetime.events.types import (
         ActionCancelled,
@@ -90,7 +90,7 @@ __all__ = [
 
 _HOMES = {
     "duetime.app": ["Duetime"],
-    "duetime.api.arguments": ["Request"],
+    "duetime.api.requests": ["Request"],
     "duetime.events.types": [
         "ActionCancelled",
         "ActionFailed",
@@ -125,7 +125,7 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-if not TYPE_CHECKING:  # Type checkers would take every name for one of ours.
+if not TYPE_CHECKING:  # With a module __getattr__, type checkers would accept any name.
 
     def __getattr__(name: str) -> object:
         if name not in _HOME:

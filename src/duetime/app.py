@@ -1,4 +1,4 @@
-"""Duetime: the app that users hold. Declares handlers, offers the verbs, makes workers."""
+"""Duetime, the app: declares handlers, offers the verbs and creates workers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 import os
 import random
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -16,21 +16,19 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from duetime.api.actions import Client
-from duetime.api.arguments import Delay, Parent, Request, TenantArgument, make_request
-from duetime.api.async_api import Jobs, awaited
-from duetime.api.declarations import Declaring
-from duetime.api.jobs import JobClient
-from duetime.api.sync_api import SyncDuetime, pauses
+from duetime.api.actions import ActionVerbs
+from duetime.api.arguments import Delay, Parent, TenantArgument
+from duetime.api.async_api import Jobs
+from duetime.api.declarations import Declarations
+from duetime.api.jobs import JobVerbs
+from duetime.api.operation import async_verb
+from duetime.api.requests import Request, make_request
+from duetime.api.sync_api import SyncDuetime
+from duetime.api.wait import poll_intervals
 from duetime.config import Settings, load, whole
 from duetime.errors import WaitTimeout
-from duetime.events.bus import (
-    Events,
-)
-from duetime.events.types import (
-    Event,
-    TransitionApplied,
-)
+from duetime.events.bus import Events
+from duetime.events.types import Event, TransitionApplied
 from duetime.model.actions.action import Action
 from duetime.model.actions.chain import On
 from duetime.model.clock import Clock, SystemClock
@@ -40,19 +38,14 @@ from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.model.validation import seconds
 from duetime.registry.handlers import Handlers
-from duetime.registry.runtime import (
-    Companion,
-    Parts,
-)
+from duetime.registry.runtime import AppRuntime, Companion
 from duetime.store.base import Store
 from duetime.store.flow import Flow
 from duetime.store_factory import open_store
 from duetime.telemetry.meters import Meters
 from duetime.worker.claiming.slots import Queues
-from duetime.worker.gc_tuning import quieten
-from duetime.worker.settings import (
-    WorkerSettings,
-)
+from duetime.worker.gc_tuning import tune_gc
+from duetime.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
     from duetime.testing.driver import Testing
@@ -65,10 +58,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
 
 
-class Duetime(Declaring):
+class Duetime(Declarations):
     """Everything that must happen later, for one application.
 
-    Constructing it opens nothing; the first verb does. Settings come from arguments, then
+    The constructor opens no connection; the first verb does. Settings come from arguments, then
     `DUETIME_<NAME>`, then TOML, then defaults.
     """
 
@@ -100,38 +93,38 @@ class Duetime(Declaring):
         pool_size: int | None = None,
         **unknown: object,
     ) -> None:
-        given = {**locals(), **unknown}
-        arguments = {k: v for k, v in given.items() if k not in _NOT_SETTINGS}
-        self.settings: Settings = load(arguments)
+        self.settings: Settings = load(_only_settings({**locals(), **unknown}))
         self.clock: Clock = clock or SystemClock()
         self.store: Store = store or open_store(self.settings, self.clock)
         self._store_url = None if store is not None else self.settings.url
         payloads = Payloads()
-        self.parts = Parts(self.store, payloads, Handlers(payloads), Events(), Meters(), self.clock)
+        self.runtime = AppRuntime(
+            self.store, payloads, Handlers(payloads), Events(), Meters(), self.clock
+        )
         self._providers: dict[type[Any], Callable[..., Any]] = {}
         self._sessions = sessions
         new_id = TimeOrderedIds()
-        self._client = Client(
-            self.parts, new_id, self.settings.max_payload, sweep=self.settings.sweep
+        self._verbs = ActionVerbs(
+            self.runtime, new_id, self.settings.max_payload, sweep=self.settings.sweep
         )
-        jobs = JobClient(self.parts, new_id, self.settings)
-        self.jobs = Jobs(jobs, self.parts)
-        self.sync = SyncDuetime(self._client, jobs, self.parts, lambda: self.transitions)
+        jobs = JobVerbs(self.runtime, new_id, self.settings)
+        self.jobs = Jobs(jobs, self.runtime)
+        self.sync = SyncDuetime(self._verbs, jobs, self.runtime, lambda: self.transitions)
 
     # -- the verbs -------------------------------------------------------------------
 
-    schedule = awaited(Client.schedule)
-    schedule_many = awaited(Client.schedule_many)
-    cancel = awaited(Client.cancel)
-    cancel_many = awaited(Client.cancel_many)
-    reschedule = awaited(Client.reschedule)
-    retry = awaited(Client.retry)
-    retry_many = awaited(Client.retry_many)
-    get = awaited(Client.get)
-    find = awaited(Client.find)
-    runs = awaited(Client.runs)
-    stats = awaited(Client.stats)
-    _lacking = awaited(Client.lacking)
+    schedule = async_verb(ActionVerbs.schedule)
+    schedule_many = async_verb(ActionVerbs.schedule_many)
+    cancel = async_verb(ActionVerbs.cancel)
+    cancel_many = async_verb(ActionVerbs.cancel_many)
+    reschedule = async_verb(ActionVerbs.reschedule)
+    retry = async_verb(ActionVerbs.retry)
+    retry_many = async_verb(ActionVerbs.retry_many)
+    get = async_verb(ActionVerbs.get)
+    find = async_verb(ActionVerbs.find)
+    runs = async_verb(ActionVerbs.runs)
+    stats = async_verb(ActionVerbs.stats)
+    _reason_not_run = async_verb(ActionVerbs.reason_not_run)
 
     async def wait(
         self,
@@ -140,14 +133,14 @@ class Duetime(Declaring):
         timeout: Delay | None = None,
         tenant: TenantArgument = AMBIENT,
     ) -> Action:
-        """The finished action; WaitTimeout if it is not finished in time."""
+        """Return the action once it has finished; WaitTimeout if it does not within `timeout`."""
         limit = math.inf if timeout is None else seconds("timeout", timeout)
-        for pause in pauses(limit):
+        for pause in poll_intervals(limit):
             await asyncio.sleep(pause)
             action = await self.get(action_id, tenant=tenant)
             if action.state.finished:
                 return action
-        raise WaitTimeout(action_id, limit, action.state, await self._lacking(action.kind))
+        raise WaitTimeout(action_id, limit, action.state, await self._reason_not_run(action.kind))
 
     def request(
         self,
@@ -164,7 +157,7 @@ class Duetime(Declaring):
         after: Parent | None = None,
         on: On | None = None,
     ) -> Request:
-        """One item of `schedule_many`."""
+        """An item of `schedule_many`."""
         return make_request(
             (payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on)
         )
@@ -178,59 +171,61 @@ class Duetime(Declaring):
     # -- running ---------------------------------------------------------------------
 
     def worker(self, *, concurrency: int | None = None, queues: Queues = None) -> Worker:
-        """A worker, running inside `async with`. It installs no signal handlers."""
-        # Not above: who only schedules needs none of it.
+        """A worker that runs inside `async with`. It installs no signal handlers."""
+        # Imported here: a process that only schedules does not need the worker's modules.
         from duetime.worker.worker import Worker
 
         settings = self.worker_settings(concurrency, queues)
-        return Worker(self.parts, settings, companions=self._companions())
+        return Worker(self.runtime, settings, companions=self._companions())
 
     def _companions(self) -> Sequence[Companion]:
-        # Not asked for, so that an app without transitions does not import SQLAlchemy.
+        # The property is not evaluated here: an app without transitions need not import SQLAlchemy.
         return self.transitions.companions if "transitions" in vars(self) else ()
 
     @cached_property
     def transitions(self) -> Transitions:
         """Row transitions of SQLAlchemy models: `register`, `sweep`, `runner`, `as_job`."""
         from duetime.transitions.api import Transitions
-        from duetime.transitions.sweeper import Ports
+        from duetime.transitions.sweeper import TransitionPorts
 
-        ports = Ports(
-            events=self.parts.events,
-            meters=self.parts.meters,
-            write_along=self._write_along,
-            admit=self._admit,
+        ports = TransitionPorts(
+            events=self.runtime.events,
+            meters=self.runtime.meters,
+            insert_actions=self._insert_actions,
+            check_store=self._check_store,
             chance=random.random,
-            durable=lambda: self.parts.outbox.wants(TransitionApplied),
+            has_durable_subscribers=lambda: self.runtime.outbox.has_subscribers(TransitionApplied),
         )
         return Transitions(ports, self.clock, self._store_url, self.job)
 
-    def _admit_subscriber(self, event: type[Event]) -> None:
+    def _check_subscriber(self, event: type[Event]) -> None:
         if event is TransitionApplied and "transitions" in vars(self):
-            self.transitions.refuse_durable()
+            self.transitions.check_durable_subscriber()
 
-    def _write_along(
+    def _insert_actions(
         self, session: object, payloads: Sequence[object], events: Sequence[Event]
     ) -> None:
-        """Part of the transaction that applies transitions: their actions, and those of durable
-        subscribers."""
-        asked = [one if isinstance(one, Request | tuple) else self.request(one) for one in payloads]
-        if asked:
-            self.sync.schedule_many(asked, connection=session)
-        if self.parts.outbox.wants(TransitionApplied):
-            kept = Flow(lambda: self.parts.outbox.keep(events))
-            self.store.join(session).perform_blocking(kept)
+        """Insert the actions of transitions, and those of durable subscribers, in the transaction
+        that applies the transitions."""
+        requests = [
+            item if isinstance(item, Request | tuple) else self.request(item) for item in payloads
+        ]
+        if requests:
+            self.sync.schedule_many(requests, connection=session)
+        if self.runtime.outbox.has_subscribers(TransitionApplied):
+            flow = Flow(lambda: self.runtime.outbox.insert(events))
+            self.store.join(session).perform_blocking(flow)
 
-    def _admit(self, session: object) -> None:
-        """ConfigError unless the session leads to the store's database; its tables are made
-        before anybody holds a lock that would keep them from being made."""
+    def _check_store(self, session: object) -> None:
+        """Raise ConfigError unless the session leads to the store's database. Creates the store's
+        tables first, before the session takes locks that would block their creation."""
         self.sync.find(limit=1)
         self.sync.find(limit=1, connection=session)
 
     def worker_settings(
         self, concurrency: int | None = None, queues: Queues = None
     ) -> WorkerSettings:
-        """What a worker of this app lives by."""
+        """The settings of a worker of this app."""
         settings = self.settings
         return WorkerSettings(
             app=settings.name,
@@ -252,23 +247,23 @@ class Duetime(Declaring):
         )
 
     async def run(self, *, concurrency: int | None = None, queues: Queues = None) -> None:
-        """Run a worker until SIGTERM or SIGINT, then stop in order; a second signal exits."""
+        """Run a worker until SIGTERM or SIGINT, then drain it; a second signal exits at once."""
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
 
-        def asked() -> None:
+        def on_signal() -> None:
             if stop.is_set():
-                log.warning("a second signal: what still runs is left to other workers")
+                log.warning("second signal: exiting now; other workers take over unfinished runs")
                 os._exit(1)
             stop.set()
 
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, asked)
+            loop.add_signal_handler(number, on_signal)
         try:
             async with self:
                 worker = self.worker(concurrency=concurrency, queues=queues)
-                # Not sooner: the first worker brings modules, which are to be set aside, too.
-                quieten()
+                # After the first worker has imported its modules, so that they are frozen too.
+                tune_gc()
                 async with worker:
                     await stop.wait()
         finally:
@@ -294,8 +289,12 @@ class Duetime(Declaring):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Let go of connections and threads; the app may be used again."""
+        """Close connections and threads; the next verb opens them again."""
         await self.store.aclose()
+
+
+def _only_settings(parameters: Mapping[str, object]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if name not in _NOT_SETTINGS}
 
 
 _NOT_SETTINGS = frozenset({"self", "clock", "store", "sessions", "unknown", "__class__"})

@@ -1,4 +1,4 @@
-"""Settings: argument over `DUETIME_<NAME>` over TOML over default."""
+"""Settings: arguments override `DUETIME_<NAME>`, which overrides TOML, which overrides defaults."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from duetime.errors import ConfigError, InvalidArgument, did_you_mean, shown
-from duetime.model.jobs.misfire import MISFIRE_AFTER
+from duetime.model.jobs.misfire import MISFIRE_AFTER_SECONDS
 from duetime.model.validation import seconds
-from duetime.store.sql.statements.table_names import wanted_instead
+from duetime.store.sql.statements.table_names import name_requirement
 
 DAY = 86_400.0
 
@@ -34,7 +34,7 @@ class Settings:
     batch: int = 500
     retention: float = 7 * DAY
     retention_failed: float = 30 * DAY
-    misfire_after: float = MISFIRE_AFTER
+    misfire_after: float = MISFIRE_AFTER_SECONDS
     prefix: str = "duetime_"
     schema: str | None = None
     max_payload: int = 1_000_000
@@ -49,57 +49,57 @@ def load(
     environ: Mapping[str, str] = os.environ,
     folder: Path | None = None,
 ) -> Settings:
-    """The settings in force. An option nobody knows is refused, with its nearest neighbour."""
-    given = _from_toml(folder or Path.cwd())
-    given |= _from_environment(environ)
-    given |= {
-        _known(name, "argument"): Given(value)
+    """Return the effective settings. An unknown option is refused with the nearest known name."""
+    values = _from_toml(folder or Path.cwd())
+    values |= _from_environment(environ)
+    values |= {
+        _known(name, "argument"): SettingValue(value)
         for name, value in arguments.items()
         if value is not None
     }
-    return Settings(**{name: _checked(name, one) for name, one in given.items()})
+    return Settings(**{name: _checked(name, value) for name, value in values.items()})
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A value, and where it was found if the caller did not pass it."""
+class SettingValue:
+    """A value, and its source if the caller did not pass it."""
 
     value: object
-    where: str | None = None
+    source: str | None = None
 
 
-def _checked(name: str, given: Given) -> Any:
+def _checked(name: str, setting: SettingValue) -> Any:
     try:
-        return _CHECKS[name](name, given.value)
+        return _CHECKS[name](name, setting.value)
     except ConfigError as error:
-        if given.where is None:
+        if setting.source is None:
             raise
-        raise ConfigError(f"{error}; it comes from {given.where}") from None
+        raise ConfigError(f"{error}; it comes from {setting.source}") from None
 
 
-def _from_toml(folder: Path) -> dict[str, Given]:
+def _from_toml(folder: Path) -> dict[str, SettingValue]:
     own, project = folder / "duetime.toml", folder / "pyproject.toml"
     if own.is_file():
         content = _read(own)
-        table, where = _table(content, "duetime", own), f"[duetime] in {own.name}"
-        _refuse_astray(content, own)
+        table, source = _table(content, "duetime", own), f"[duetime] in {own.name}"
+        _refuse_other_tables(content, own)
     elif project.is_file():
         table = _table(_table(_read(project), "tool", project), "duetime", project)
-        where = f"[tool.duetime] in {project.name}"
+        source = f"[tool.duetime] in {project.name}"
     else:
         return {}
-    return {_known(name, where): Given(value, where) for name, value in table.items()}
+    return {_known(name, source): SettingValue(value, source) for name, value in table.items()}
 
 
-def _refuse_astray(content: dict[str, Any], path: Path) -> None:
+def _refuse_other_tables(content: dict[str, Any], path: Path) -> None:
     for name, value in content.items():
         if name == "duetime":
             continue
         if not isinstance(value, dict):
-            raise ConfigError(f"{name!r} in {path.name} must stand below [duetime]")
+            raise ConfigError(f"{name!r} in {path.name} must be below [duetime]")
         near = " (did you mean [duetime]?)" if did_you_mean(name, ["duetime"]) else ""
         raise ConfigError(
-            f"unknown table [{name}] in {path.name}{near}; settings stand below [duetime]"
+            f"unknown table [{name}] in {path.name}{near}; settings belong below [duetime]"
         )
 
 
@@ -117,19 +117,19 @@ def _read(path: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read {path}: {error}") from None
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, Given]:
-    given: dict[str, Given] = {}
+def _from_environment(environ: Mapping[str, str]) -> dict[str, SettingValue]:
+    values: dict[str, SettingValue] = {}
     for variable, text in environ.items():
         if variable.startswith("DUETIME_") and not variable.startswith("DUETIME_TEST_"):
             name = _known(variable.removeprefix("DUETIME_").lower(), "environment")
-            given[name] = Given(text, variable)
-    return given
+            values[name] = SettingValue(text, variable)
+    return values
 
 
-def _known(name: str, where: str) -> str:
+def _known(name: str, source: str) -> str:
     if name not in _CHECKS:
         raise ConfigError(
-            f"unknown option {name!r} ({where}){did_you_mean(name, _CHECKS)}; "
+            f"unknown option {name!r} ({source}){did_you_mean(name, _CHECKS)}; "
             f"options are {', '.join(_CHECKS)}"
         )
     return name
@@ -169,9 +169,9 @@ def _text(name: str, value: object) -> str:
 
 def _identifier(name: str, value: object) -> str:
     text = _text(name, value)
-    wanted = wanted_instead(name, text)
-    if wanted is not None:
-        raise _wrong(name, value, wanted)
+    requirement = name_requirement(name, text)
+    if requirement is not None:
+        raise _wrong(name, value, requirement)
     return text
 
 

@@ -1,15 +1,15 @@
-"""Every error duetime raises. Each names the value it met and says the remedy.
+"""Every error that duetime raises. Each names the offending value and the remedy.
 
 DuetimeError
 ├── ActionNotFound
 ├── JobNotFound
-├── UnreadableJob         another version of duetime wrote it
+├── UnreadableJob         another version of duetime wrote the job
 ├── IllegalState          names the state found
 │   └── StaleVersion      names the version found
 ├── DuplicateKey          names the action that holds the key
 ├── UnknownKind           names the nearest known kind
 ├── InvalidPayload
-├── InvalidArgument       a value no verb accepts
+├── InvalidArgument       a value that no verb accepts
 │   ├── NaiveDatetime
 │   └── InvalidRecurrence names field, value and what is allowed there
 ├── LeaseLost             a stale holder's write was refused
@@ -31,7 +31,7 @@ class DuetimeError(Exception):
 
 
 class ActionNotFound(DuetimeError):
-    """No action of that id is visible to this tenant."""
+    """No action with that id is visible to this tenant."""
 
     def __init__(self, action_id: UUID) -> None:
         super().__init__(
@@ -55,13 +55,13 @@ class IllegalState(DuetimeError):
 
 
 class JobNotFound(DuetimeError):
-    """No job of that name is visible to this tenant."""
+    """No job with that name is visible to this tenant."""
 
     def __init__(self, name: str, known: Iterable[str] = ()) -> None:
         guess = did_you_mean(name, {*known} - {name})
         super().__init__(
-            f"no job {name!r}{guess}: it was never put, or no worker that declares it has run, or "
-            "it was removed (app.jobs.restore brings it back), or belongs to another tenant (pass "
+            f"no job {name!r}{guess}: it was never put, no worker that declares it has run yet, it "
+            "was removed (app.jobs.restore brings it back), or it belongs to another tenant (pass "
             "tenant=)"
         )
         self.name = name
@@ -73,7 +73,7 @@ class UnreadableJob(DuetimeError):
     def __init__(self, name: str) -> None:
         super().__init__(
             f"job {name!r} was written by another version of duetime, and this one cannot read it: "
-            "upgrade this process, or do it with the version that wrote it"
+            "upgrade this process, or use the version that wrote it"
         )
         self.name = name
 
@@ -84,8 +84,8 @@ class StaleVersion(IllegalState):
     def __init__(self, name: str, given: int, found: int) -> None:
         DuetimeError.__init__(
             self,
-            f"job {name!r} is at version {found}, and this edit is of version {given}: read it "
-            "again, and edit what you then see",
+            f"job {name!r} is at version {found}, and this edit is of version {given}: read the "
+            "job again and repeat the edit",
         )
         self.verb = "edit"
         self.name = name
@@ -106,7 +106,7 @@ class DuplicateKey(DuetimeError):
 
 
 class UnknownKind(DuetimeError):
-    """No payload type is registered under this kind, or for this type."""
+    """No payload type is registered for this kind or class."""
 
     def __init__(self, what: str, known: Iterable[str], remedy: str | None = None) -> None:
         remedy = remedy or "declare it with @app.handler(kind=...) or app.payload(Type, kind=...)"
@@ -134,7 +134,7 @@ class InvalidArgument(DuetimeError, ValueError):
 
 
 class NaiveDatetime(InvalidArgument):
-    """A datetime without a zone does not name an instant."""
+    """A datetime without a time zone, which does not name an instant."""
 
     def __init__(self, argument: str, value: object) -> None:
         super().__init__(
@@ -145,7 +145,7 @@ class NaiveDatetime(InvalidArgument):
 class InvalidRecurrence(InvalidArgument):
     """A rule that is malformed, or that would never fire.
 
-    `field`, `part` and `allowed` say where in a cron expression, what stands there and what may.
+    For a cron expression, `field` and `part` name the invalid place, `allowed` the valid values.
     """
 
     def __init__(
@@ -165,23 +165,23 @@ class InvalidRecurrence(InvalidArgument):
 
 
 class LeaseLost(DuetimeError):
-    """Another worker holds the action now; this holder's write changed nothing."""
+    """Another worker may run the action now; this worker's write changed nothing."""
 
     def __init__(self, action_id: UUID) -> None:
         super().__init__(
-            f"the lease of action {action_id} is no longer ours: its outcome here was not "
-            "recorded, because it was rescued and may run elsewhere"
+            f"the lease of action {action_id} was lost: the outcome of this run was not recorded, "
+            "because the action was rescued and may run elsewhere"
         )
         self.action_id = action_id
 
 
 class WaitTimeout(DuetimeError, TimeoutError):
-    """The action did not finish while we waited; it goes on, unless something is `lacking`."""
+    """The action did not finish in time. It continues, unless `lacking` says what prevents that."""
 
     def __init__(
         self, action_id: UUID, timeout: float, state: str, lacking: str | None = None
     ) -> None:
-        outlook = "; it goes on, wait again" if lacking is None else f", and {lacking}"
+        outlook = "; it continues, wait again" if lacking is None else f", and {lacking}"
         super().__init__(f"action {action_id} is still {state} after {timeout:g} s{outlook}")
         self.action_id = action_id
         self.state = state
@@ -189,13 +189,14 @@ class WaitTimeout(DuetimeError, TimeoutError):
 
 
 class SweepFailed(DuetimeError):
-    """A sweep of transitions met errors; what it could change is changed and committed."""
+    """A sweep of transitions met errors; its other changes are committed."""
 
     def __init__(self, errors: Sequence[str], report: object) -> None:
         more = f", and {len(errors) - 3} more" if len(errors) > 3 else ""
         super().__init__(
             f"{len(errors)} error{'s' if len(errors) > 1 else ''} in a sweep: "
-            f"{'; '.join(errors[:3])}{more}; rows are tried again later, mend what they tell"
+            f"{'; '.join(errors[:3])}{more}; "
+            "failed rows will be retried; fix the causes listed above"
         )
         self.errors = list(errors)
         self.report = report
@@ -210,12 +211,12 @@ class StoreUnavailable(DuetimeError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The hint that turns a typo into its remedy, or nothing."""
+    """Return a hint with the nearest known word; empty if none is near."""
     near = get_close_matches(word, [str(name) for name in known], n=1, cutoff=0.6)
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def shown(value: object, limit: int = 80) -> str:
-    """A value as it stands in a message: never longer than a line."""
+    """Return the repr of a value for a message, cut to one line."""
     text = repr(value)
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"

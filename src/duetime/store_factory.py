@@ -1,4 +1,4 @@
-"""Which store a URL names. Drivers are imported only when their URL is used."""
+"""Builds the store that a URL names. A driver is imported only when its URL is used."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from duetime.config import Settings
 from duetime.errors import ConfigError, did_you_mean, shown
 from duetime.model.clock import Clock, SettableClock
 from duetime.store.base import Store
-from duetime.store.sql.migrate_hint import masked
+from duetime.store.sql.migrate_hint import mask_password
 
 POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
 SCHEMES = ("memory", "sqlite", *POSTGRES)
 
 
 def open_store(settings: Settings, clock: Clock) -> Store:
-    """A store that has opened nothing yet."""
+    """Return the store of these settings; it has opened no connection yet."""
     if not isinstance(clock, Clock):
         raise ConfigError(
-            f"clock={shown(clock)} is no clock: give an object whose now() is an aware datetime, "
-            "as duetime.testing.FakeClock"
+            f"clock={shown(clock)} is not a clock: give an object whose now() returns an aware "
+            "datetime, such as duetime.testing.FakeClock"
         )
     scheme, found, _ = settings.url.partition("://")
     if not found or scheme not in SCHEMES:
         raise ConfigError(
-            f"url {masked(settings.url)!r} names no store{_nearest(settings.url)}; give "
+            f"url {mask_password(settings.url)!r} names no store{_nearest(settings.url)}; give "
             "memory://, sqlite:///file.db, sqlite:////absolute/file.db or postgresql://host/db"
         )
     fake = clock if isinstance(clock, SettableClock) else None

@@ -1,0 +1,24 @@
+"""Tests of the app's public API, mostly on every store.
+
+Helpers:
+    apps             fixtures for apps on every store, payload types, a log of handlers
+    chain_handlers   handlers for tests of chains
+    hourly_job       a job that ticks every hour, with a fake clock
+    log_lines        waits for a line of the worker's log
+
+Actions:
+    test_scheduling*, test_keys, test_reading, test_changing, test_stats   the verbs
+    test_chaining*                       parents and children
+    test_kinds                           aliases, versions and unknown kinds
+    test_tenants                         tenants and actors
+    test_bad_*                           what is refused, and that nothing is written then
+
+Jobs:
+    test_jobs*                           declaring, ticking, operators' verbs, events, overlap
+
+The rest of the API:
+    test_events, test_durable            subscribers of a process, and durable ones
+    test_settings, test_discovering      settings; `app.discover`
+    test_sync, test_types                blocking verbs; what a type checker says
+    test_importing, test_testing_kit     imports; `app.testing`
+"""

@@ -1,4 +1,4 @@
-"""Apps on every store, and what they are asked to do in tests."""
+"""Fixtures for apps on every store, with their payload types."""
 
 import re
 from collections.abc import AsyncIterator, Iterator
@@ -57,7 +57,7 @@ def clock() -> FakeClock:
 @pytest.fixture
 async def app(url: str, clock: FakeClock) -> AsyncIterator[Duetime]:
     """An app that knows Note and Other, in the time of `clock`."""
-    async with knowing(Duetime(url, clock=clock)) as app:
+    async with with_payloads(Duetime(url, clock=clock)) as app:
         yield app
 
 
@@ -71,24 +71,24 @@ async def real_app(url: str) -> AsyncIterator[Duetime]:
 @pytest.fixture
 def memory_app(clock: FakeClock) -> Iterator[Duetime]:
     """For what has nothing to do with the store."""
-    app = knowing(Duetime("memory://", clock=clock))
+    app = with_payloads(Duetime("memory://", clock=clock))
     yield app
     app.sync.close()
 
 
-def knowing(app: Duetime) -> Duetime:
+def with_payloads(app: Duetime) -> Duetime:
     app.payload(Note, kind="note")
     app.payload(Other, kind="other")
     return app
 
 
-def named(value: object) -> str:
-    """What a test case is called: the same in every process, without addresses."""
+def case_id(value: object) -> str:
+    """Return a test id that is the same in every process, without addresses."""
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
 class Log:
-    """What handlers did, in order."""
+    """Lines that handlers wrote, in order."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

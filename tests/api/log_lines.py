@@ -1,4 +1,4 @@
-"""Lines of the log that tests wait for."""
+"""Waits for a line of the worker's log."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from contextlib import suppress
 LOG = logging.getLogger("duetime.worker")
 
 
-class Heard(logging.Handler):
-    """Waits for a line of the log."""
+class LogLineWaiter(logging.Handler):
+    """Waits until a line with this text is logged; leaving the context waits, too."""
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
-        self._words = words
-        self._heard = asyncio.Event()
+        self._text = text
+        self._seen = asyncio.Event()
 
     def emit(self, record: logging.LogRecord) -> None:
-        if self._words in record.getMessage():
-            self._heard.set()
+        if self._text in record.getMessage():
+            self._seen.set()
 
-    async def __aenter__(self) -> Heard:
+    async def __aenter__(self) -> LogLineWaiter:
         LOG.addHandler(self)
         self._level = LOG.level
         LOG.setLevel(logging.INFO)
@@ -29,12 +29,12 @@ class Heard(logging.Handler):
 
     async def within(self, seconds: float) -> bool:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._heard.wait(), seconds)
-        return self._heard.is_set()
+            await asyncio.wait_for(self._seen.wait(), seconds)
+        return self._seen.is_set()
 
     async def __aexit__(self, *raised: object) -> None:
         try:
-            await asyncio.wait_for(self._heard.wait(), 20)
+            await asyncio.wait_for(self._seen.wait(), 20)
         finally:
             LOG.setLevel(self._level)
             LOG.removeHandler(self)

@@ -91,7 +91,7 @@ async def test_schedule_many_refuses_the_same_and_writes_none_of_them(
     assert await nothing_written(memory_app)
 
 
-@pytest.mark.parametrize(("given", "message"), [*TIMES, ({}, "say when")], ids=repr)
+@pytest.mark.parametrize(("given", "message"), [*TIMES, ({}, "give the new time")], ids=repr)
 async def test_reschedule_refuses_the_same_times_and_changes_nothing(
     app: Duetime, given: dict[str, Any], message: str
 ) -> None:

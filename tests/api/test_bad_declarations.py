@@ -62,7 +62,7 @@ def test_two_handlers_of_one_kind_are_refused_and_the_first_stays(app: Duetime) 
         @app.handler(kind="note")
         async def third(payload: Other) -> None: ...
 
-    handler = app.parts.handlers.get("note")
+    handler = app.runtime.handlers.get("note")
     assert handler is not None
     assert handler.function is first
 
@@ -84,14 +84,14 @@ def test_a_kind_that_cannot_be_stored_is_refused(app: Duetime, kind: Any) -> Non
         app.payload(Note, kind="note", queue=kind or "\x00")
 
 
-def test_a_parameter_nobody_can_fill_is_refused_by_name(app: Duetime) -> None:
+def test_a_parameter_that_cannot_be_injected_is_refused_by_name(app: Duetime) -> None:
     with pytest.raises(ConfigError, match=r"'db' of .*note.* cannot be filled.*app\.provide"):
 
         @app.handler(kind="note")
         async def note(payload: Note, db: Db) -> None: ...
 
 
-def test_a_dependency_nobody_can_fill_is_refused_by_name(app: Duetime) -> None:
+def test_a_dependency_that_cannot_be_injected_is_refused_by_name(app: Duetime) -> None:
     def make(url: str) -> Db:
         return Db()
 
@@ -160,7 +160,7 @@ async def test_a_worker_runs_once(app: Duetime) -> None:
     worker = app.worker()
     async with worker:
         pass
-    with pytest.raises(ConfigError, match=r"app\.worker\(\) makes a new one"):
+    with pytest.raises(ConfigError, match=r"app\.worker\(\) creates a new one"):
         await worker.__aenter__()
 
 
@@ -174,12 +174,14 @@ def test_a_payload_with_a_field_pydantic_cannot_know_is_refused(app: Duetime) ->
 
 
 @pytest.mark.parametrize("misplaced", ["note", print, Note])
-def test_a_decorator_without_its_parentheses_is_told_how(app: Duetime, misplaced: Any) -> None:
+def test_a_decorator_without_parentheses_is_refused_with_a_remedy(
+    app: Duetime, misplaced: Any
+) -> None:
     with pytest.raises(ConfigError, match=r"write @app\.handler\(kind="):
         app.handler(misplaced)
 
 
-def test_a_payload_that_comes_second_is_told_its_place(app: Duetime) -> None:
+def test_a_payload_must_be_the_first_parameter(app: Duetime) -> None:
     with pytest.raises(ConfigError, match="the payload comes first"):
 
         @app.handler(kind="note")
@@ -206,7 +208,7 @@ def test_what_was_refused_leaves_nothing_behind(app: Duetime) -> None:
     assert app.sync.schedule(Note()).kind == "note"
 
 
-def test_a_class_that_was_defined_anew_is_told_so(app: Duetime) -> None:
+def test_a_payload_of_a_redefined_class_is_explained(app: Duetime) -> None:
     app.payload(dataclass(type("Twin", (), {})), kind="twin")
     with pytest.raises(ConfigError, match="another class named Twin"):
         app.payload(dataclass(type("Twin", (), {})), kind="twin")

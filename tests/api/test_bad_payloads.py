@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, field_validator
 
-from api.apps import Note, named
+from api.apps import Note, case_id
 from duetime import ANY, Duetime
 from duetime.errors import DuetimeError, InvalidPayload, UnknownKind
 from duetime.testing import FakeClock
@@ -74,7 +74,7 @@ BAD: list[tuple[object, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("payload", "reason"), BAD, ids=[named(p) for p, _ in BAD])
+@pytest.mark.parametrize(("payload", "reason"), BAD, ids=[case_id(p) for p, _ in BAD])
 async def test_data_that_cannot_be_kept_is_refused_and_nothing_is_written(
     known: Duetime, payload: object, reason: str
 ) -> None:
@@ -85,7 +85,7 @@ async def test_data_that_cannot_be_kept_is_refused_and_nothing_is_written(
     assert len(await known.find(tenant=ANY)) == 0
 
 
-@pytest.mark.parametrize(("payload", "reason"), BAD, ids=[named(p) for p, _ in BAD])
+@pytest.mark.parametrize(("payload", "reason"), BAD, ids=[case_id(p) for p, _ in BAD])
 async def test_one_among_many_is_refused_in_the_same_words(
     known: Duetime, payload: object, reason: str
 ) -> None:
@@ -93,7 +93,7 @@ async def test_one_among_many_is_refused_in_the_same_words(
     with pytest.raises(InvalidPayload, match=reason) as alone:
         await known.schedule(payload)
     with pytest.raises(InvalidPayload, match=reason) as among:
-        await known.schedule_many(known.request(one) for one in many)
+        await known.schedule_many(known.request(item) for item in many)
     assert str(among.value) == str(alone.value)
     assert len(await known.find(tenant=ANY)) == 0
 
@@ -107,7 +107,7 @@ GOOD = [
 ]
 
 
-@pytest.mark.parametrize("payload", GOOD, ids=named)
+@pytest.mark.parametrize("payload", GOOD, ids=case_id)
 async def test_data_that_only_looks_dangerous_is_kept_as_it_is(
     known: Duetime, payload: Bag
 ) -> None:
@@ -117,7 +117,7 @@ async def test_data_that_only_looks_dangerous_is_kept_as_it_is(
 
 async def test_many_that_only_look_dangerous_are_kept_as_they_are(known: Duetime) -> None:
     made = await known.schedule_many(known.request(payload) for payload in GOOD)
-    assert [(await known.get(one.id)).payload for one in made] == GOOD
+    assert [(await known.get(action.id)).payload for action in made] == GOOD
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ async def test_many_that_only_look_dangerous_are_kept_as_they_are(known: Duetime
         (Stranger(), "Stranger"),
         (NoteBook(), "did you mean 'Note'"),
     ],
-    ids=named,
+    ids=case_id,
 )
-async def test_a_type_nobody_registered_is_an_unknown_kind(
+async def test_an_unregistered_type_is_an_unknown_kind(
     app: Duetime, payload: object, hint: str
 ) -> None:
     with pytest.raises(UnknownKind, match=hint) as caught:
@@ -200,14 +200,14 @@ async def test_every_error_has_the_one_root(known: Duetime) -> None:
         ("note", "an instance of a dataclass or pydantic model"),
     ],
 )
-async def test_what_is_no_payload_at_all_is_told_what_to_pass(
+async def test_a_value_that_is_no_payload_is_refused_with_a_remedy(
     known: Duetime, mistaken: object, remedy: str
 ) -> None:
     with pytest.raises(UnknownKind, match=remedy):
         await known.schedule(mistaken)
 
 
-async def test_a_value_of_another_type_is_told_without_jargon(known: Duetime) -> None:
+async def test_a_value_of_a_wrong_type_is_reported_without_jargon(known: Duetime) -> None:
     wrong: Any = "5"
     with pytest.raises(InvalidPayload) as caught:
         await known.schedule(Bag(items=wrong))

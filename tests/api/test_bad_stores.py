@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from api.apps import Note, knowing
+from api.apps import Note, with_payloads
 from duetime import Duetime
 from duetime.errors import ConfigError, DuetimeError, StoreUnavailable
 
@@ -29,7 +29,7 @@ def postgres_url(empty_postgres_url: str) -> str:
 
 
 def app_on(url: str, **options: Any) -> Duetime:
-    return knowing(Duetime(url, **options))
+    return with_payloads(Duetime(url, **options))
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def silent_port() -> Iterator[int]:
         yield listening.getsockname()[1]
 
 
-async def test_a_server_that_is_not_there_is_told_quickly_and_without_the_password() -> None:
+async def test_an_unreachable_server_is_reported_quickly_and_without_the_password() -> None:
     with refused_port() as port:
         app = app_on(f"postgresql://me:hunter2@127.0.0.1:{port}/shop", timeout=3)
         for attempt in (lambda: app.schedule(Note()), app.find):
@@ -75,7 +75,7 @@ async def test_a_server_that_never_answers_is_given_up_in_time() -> None:
         await app.aclose()
 
 
-async def test_a_wrong_password_is_told_without_showing_it(postgres_url: str) -> None:
+async def test_a_wrong_password_is_reported_without_showing_it(postgres_url: str) -> None:
     url = re.sub(r":[^:@/]+@", ":hunter2@", postgres_url)
     app = app_on(url, timeout=3)
     with pytest.raises(DuetimeError) as caught:
@@ -91,7 +91,9 @@ async def test_a_database_that_does_not_exist_is_named(postgres_url: str) -> Non
     await app.aclose()
 
 
-def test_without_migrate_the_whole_command_is_told(sqlite_path: Path, postgres_url: str) -> None:
+def test_without_migrate_the_error_names_the_whole_command(
+    sqlite_path: Path, postgres_url: str
+) -> None:
     hidden = re.sub(r"(//[^:/@]+:)[^@]+@", r"\1***@", postgres_url)
     for url, shown in ((f"sqlite:///{sqlite_path}", None), (postgres_url, hidden)):
         schema = None if shown is None else "apart"
@@ -101,7 +103,7 @@ def test_without_migrate_the_whole_command_is_told(sqlite_path: Path, postgres_u
         app.sync.close()
         command = re.findall(r"run `(.*)`, or pass migrate=True", str(caught.value))
         words = ["duetime", "migrate", "--url", shown or url, "--prefix", "mine_"]
-        assert [shlex.split(one) for one in command] == [
+        assert [shlex.split(item) for item in command] == [
             [*words, *(["--schema", "apart"] if schema else [])]
         ]
     app = app_on(f"sqlite:///{sqlite_path}", migrate=False)
@@ -206,7 +208,7 @@ def open_folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_what_may_only_be_read_is_told_so(what: str, open_folder: Path) -> None:
+def test_a_read_only_file_is_reported(what: str, open_folder: Path) -> None:
     """As another user, because root may write everything."""
     path = open_folder / "duetime.db"
     if what == "file":
@@ -236,7 +238,7 @@ def test_what_may_only_be_read_is_told_so(what: str, open_folder: Path) -> None:
         ("folder", "no permission to write in {folder}, where"),
     ],
 )
-def test_what_may_not_be_opened_is_told_so(
+def test_a_file_that_may_not_be_opened_is_reported(
     what: str, said: str, migrate: str, open_folder: Path
 ) -> None:
     path = open_folder / "duetime.db"
@@ -255,10 +257,13 @@ def test_what_may_not_be_opened_is_told_so(
 
 
 async def test_two_apps_with_prefixes_of_their_own_share_a_database(durable_url: str) -> None:
-    async with app_on(durable_url, prefix="one_") as one, app_on(durable_url, prefix="two_") as two:
-        action = await one.schedule(Note("one"))
-        assert len(await two.find()) == 0
-        assert [a.id for a in await one.find()] == [action.id]
+    async with (
+        app_on(durable_url, prefix="one_") as app,
+        app_on(durable_url, prefix="two_") as other,
+    ):
+        action = await app.schedule(Note("one"))
+        assert len(await other.find()) == 0
+        assert [a.id for a in await app.find()] == [action.id]
 
 
 def test_a_schema_is_for_postgresql_only_and_may_be_any_name(postgres_url: str) -> None:

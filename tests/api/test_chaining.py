@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from api.apps import Note, Other, knowing
-from api.chains import RUNS, declare
+from api.apps import Note, Other, with_payloads
+from api.chain_handlers import REQUIRED_STATES, declare
 from duetime import Context, Duetime, Retry, State
 from duetime.errors import ActionNotFound, InvalidArgument, WaitTimeout
 from duetime.events.types import ActionCancelled, ActionRescheduled
@@ -24,7 +24,7 @@ async def shop(url: str, clock: FakeClock) -> AsyncIterator[Duetime]:
 
 
 async def states(app: Duetime, actions: Iterable[Action]) -> list[str]:
-    return [(await app.get(one.id)).state.value for one in actions]
+    return [(await app.get(action.id)).state.value for action in actions]
 
 
 ENDS = {"works": "succeeded", "fails": "failed", "cancels": "cancelled"}
@@ -34,9 +34,9 @@ ENDS = {"works": "succeeded", "fails": "failed", "cancels": "cancelled"}
 
 
 @pytest.mark.parametrize("text", ENDS)
-async def test_a_child_runs_if_its_parent_ended_as_asked(shop: Duetime, text: str) -> None:
+async def test_a_child_runs_if_its_parent_finished_as_required(shop: Duetime, text: str) -> None:
     parent = await shop.schedule(Note(text), delay=60)
-    children = {on: await shop.schedule(Other(), after=parent, on=on) for on in RUNS}
+    children = {on: await shop.schedule(Other(), after=parent, on=on) for on in REQUIRED_STATES}
     for on, child in children.items():
         assert (child.state, child.due_at, child.created) == (State.scheduled, None, True)
         assert (child.after, child.on) == (parent.id, on)
@@ -44,7 +44,7 @@ async def test_a_child_runs_if_its_parent_ended_as_asked(shop: Duetime, text: st
     assert (await shop.get(parent.id)).state == ENDS[text]
     for on, child in children.items():
         after = await shop.get(child.id)
-        if ENDS[text] in RUNS[on]:
+        if ENDS[text] in REQUIRED_STATES[on]:
             result = text if text == "works" else None
             assert (after.state, after.result) == (State.succeeded, [ENDS[text], result])
         else:
@@ -58,7 +58,7 @@ async def test_a_child_runs_if_its_parent_ended_as_asked(shop: Duetime, text: st
 async def test_a_child_of_a_finished_parent_is_settled_at_once(shop: Duetime, text: str) -> None:
     parent = await shop.schedule(Note(text))
     await shop.testing.drain()
-    for on, runs in RUNS.items():
+    for on, runs in REQUIRED_STATES.items():
         child = await shop.schedule(Other(), after=parent, on=on)
         met = ENDS[text] in runs
         assert child.state is (State.scheduled if met else State.cancelled)
@@ -67,7 +67,7 @@ async def test_a_child_of_a_finished_parent_is_settled_at_once(shop: Duetime, te
         assert child.payload == Other()
 
 
-async def test_a_child_needs_success_unless_told_otherwise(shop: Duetime) -> None:
+async def test_a_child_requires_success_by_default(shop: Duetime) -> None:
     parent = await shop.schedule(Note("works"))
     assert (await shop.schedule(Other(), after=parent)).on == "succeeded"
 
@@ -99,8 +99,8 @@ async def test_the_later_of_an_instant_and_the_end_counts(shop: Duetime, clock: 
     assert (await shop.get(late.id)).due_at == end + timedelta(hours=1)
 
 
-async def test_a_parent_that_is_tried_again_has_not_ended(url: str, clock: FakeClock) -> None:
-    async with knowing(Duetime(url, clock=clock)) as app:
+async def test_a_parent_that_is_retried_has_not_finished(url: str, clock: FakeClock) -> None:
+    async with with_payloads(Duetime(url, clock=clock)) as app:
         tries = 0
 
         @app.handler(kind="note", retry=Retry(delays=[60]))
@@ -138,13 +138,13 @@ async def test_requests_take_after_and_on(shop: Duetime) -> None:
             shop.request(Other(3)),
         ]
     )
-    assert [one.due_at is None for one in made] == [True, True, False]
+    assert [action.due_at is None for action in made] == [True, True, False]
     await shop.testing.advance(10)
     assert await states(shop, made) == ["cancelled", "succeeded", "succeeded"]
 
 
 def test_sync_verbs_chain_too(url: str) -> None:
-    app = knowing(Duetime(url))
+    app = with_payloads(Duetime(url))
     parent = app.sync.schedule(Note(), delay=3600)
     child = app.sync.schedule(Other(), after=parent)
     app.sync.cancel(parent.id)
@@ -155,7 +155,7 @@ def test_sync_verbs_chain_too(url: str) -> None:
 # -- reading the parent ------------------------------------------------------------------
 
 
-async def test_a_handler_without_a_parent_is_told_none(shop: Duetime) -> None:
+async def test_a_handler_without_a_parent_receives_none(shop: Duetime) -> None:
     action = await shop.schedule(Other())
     await shop.testing.drain()
     assert (await shop.get(action.id)).result is None
@@ -185,9 +185,9 @@ async def test_a_context_made_by_hand_has_no_parent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
-        ({"on": "failed"}, "say after which action"),
+        ({"on": "failed"}, "name the action to wait for"),
         ({"after": uuid4(), "on": "suceeded"}, "did you mean 'succeeded'"),
         ({"after": uuid4(), "on": "finish"}, "did you mean 'finished'"),
         ({"after": "that one"}, "give an action or its id"),
@@ -195,8 +195,10 @@ async def test_a_context_made_by_hand_has_no_parent() -> None:
         ({"after": uuid4(), "delay": 1, "at": FakeClock().now()}, "not both"),
     ],
 )
-async def test_a_mistake_is_told(memory_app: Duetime, given: dict[str, object], told: str) -> None:
-    with pytest.raises(InvalidArgument, match=told):
+async def test_a_wrong_parent_is_reported(
+    memory_app: Duetime, given: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=message):
         await memory_app.schedule(Note(), **given)  # type: ignore[arg-type]
 
 
@@ -231,7 +233,7 @@ async def test_no_action_can_come_to_wait_for_itself(shop: Duetime) -> None:
 
 async def test_cancelling_a_parent_settles_its_children(shop: Duetime) -> None:
     parent = await shop.schedule(Note("works"), delay=60)
-    children = [await shop.schedule(Other(), after=parent, on=on) for on in RUNS]
+    children = [await shop.schedule(Other(), after=parent, on=on) for on in REQUIRED_STATES]
     grandchild = await shop.schedule(Other(), after=children[0], on="finished")
     await shop.cancel(parent.id, by="ann")
     assert await states(shop, children) == ["cancelled", "cancelled", "scheduled"]
@@ -239,7 +241,7 @@ async def test_cancelling_a_parent_settles_its_children(shop: Duetime) -> None:
     assert (await shop.get(parent.id)).cancelled_by == "ann"
 
 
-async def test_cancel_many_counts_what_it_was_asked_for(shop: Duetime) -> None:
+async def test_cancel_many_counts_only_matching_actions(shop: Duetime) -> None:
     parents = [await shop.schedule(Note(), delay=60, correlation_id="c") for _ in range(3)]
     children = [await shop.schedule(Other(), after=parent) for parent in parents]
     assert await shop.cancel_many(correlation_id="c") == 3
@@ -254,14 +256,14 @@ async def test_a_waiting_child_can_be_cancelled(shop: Duetime) -> None:
     assert await states(shop, [parent, child]) == ["succeeded", "cancelled"]
 
 
-async def test_a_rescheduled_child_goes_on_waiting(shop: Duetime, clock: FakeClock) -> None:
-    told: list[ActionRescheduled] = []
-    shop.on(ActionRescheduled, told.append)
+async def test_a_rescheduled_child_still_waits(shop: Duetime, clock: FakeClock) -> None:
+    events: list[ActionRescheduled] = []
+    shop.on(ActionRescheduled, events.append)
     parent = await shop.schedule(Note("works"), delay=60)
     child = await shop.schedule(Other(), after=parent, delay=5)
     earliest = clock.now() + timedelta(hours=1)
     assert (await shop.reschedule(child.id, at=earliest)).due_at is None
-    assert [event.due_at for event in told] == [earliest]
+    assert [event.due_at for event in events] == [earliest]
     await shop.testing.advance(60)
     assert (await shop.get(child.id)).due_at == earliest
 
@@ -269,10 +271,12 @@ async def test_a_rescheduled_child_goes_on_waiting(shop: Duetime, clock: FakeClo
 async def test_a_waiting_child_is_found(shop: Duetime) -> None:
     parent = await shop.schedule(Note("works"), delay=60)
     child = await shop.schedule(Other(), after=parent, correlation_id="c")
-    assert [one.id for one in await shop.find(correlation_id="c", state="scheduled")] == [child.id]
+    assert [action.id for action in await shop.find(correlation_id="c", state="scheduled")] == [
+        child.id
+    ]
 
 
-async def test_a_key_is_held_while_a_child_waits(shop: Duetime) -> None:
+async def test_a_waiting_child_keeps_its_key(shop: Duetime) -> None:
     first, second = [await shop.schedule(Note("works"), delay=d) for d in (60, 120)]
     child = await shop.schedule(Other(1), after=first, key="k")
     again = await shop.schedule(Other(2), after=second, key="k")
@@ -304,9 +308,9 @@ async def test_waiting_for_a_child_takes_its_parent_and_itself(shop: Duetime) ->
     assert (await shop.wait(child.id, timeout=0)).state is State.succeeded
 
 
-async def test_who_settled_a_child_tells_of_its_end(shop: Duetime) -> None:
-    told: list[tuple[UUID, str, str | None]] = []
-    shop.on(ActionCancelled, lambda e: told.append((e.action_id, e.by, e.reason)))
+async def test_settling_a_child_emits_its_cancellation(shop: Duetime) -> None:
+    events: list[tuple[UUID, str, str | None]] = []
+    shop.on(ActionCancelled, lambda e: events.append((e.action_id, e.by, e.reason)))
     parent = await shop.schedule(Note("works"), delay=60)
     child = await shop.schedule(Other(), after=parent)
     await shop.cancel(parent.id, by="ann")
@@ -314,8 +318,11 @@ async def test_who_settled_a_child_tells_of_its_end(shop: Duetime) -> None:
     second = await shop.schedule(Other(), after=failed)
     await shop.testing.drain()
     third = await shop.schedule(Other(), after=failed)
-    ended = [await shop.get(one.id) for one in (child, second, third)]
-    assert told == [(parent.id, "ann", None), *[(one.id, "system", one.error) for one in ended]]
+    ended = [await shop.get(item.id) for item in (child, second, third)]
+    assert events == [
+        (parent.id, "ann", None),
+        *[(item.id, "system", item.error) for item in ended],
+    ]
 
 
 # -- many --------------------------------------------------------------------------------

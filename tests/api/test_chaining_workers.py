@@ -2,11 +2,11 @@
 
 import asyncio
 
-from api.apps import Note, Other, knowing
-from api.chains import RUNS, declare
+from api.apps import Note, Other, with_payloads
+from api.chain_handlers import REQUIRED_STATES, declare
 from duetime import Duetime, Retry, State
 from duetime.events.types import ActionCancelled
-from duetime.model.actions.claim import Claim, ClaimOrder, Expired, Span
+from duetime.model.actions.claim import Claim, ClaimOrder, Expired, LaneSpan
 from duetime.model.actions.completion import Finish, decide_loss
 from duetime.model.state import Outcome
 
@@ -18,9 +18,9 @@ async def test_a_worker_runs_a_chain(real_app: Duetime) -> None:
         second = await real_app.schedule(Other(1), after=first)
         third = await real_app.schedule(Other(2), after=second, on="failed")
         last = await real_app.schedule(Other(3), after=third, on="finished")
-        done = [await real_app.wait(one.id) for one in (second, third, last)]
-    assert [one.state for one in done] == ["succeeded", "cancelled", "succeeded"]
-    assert [one.result for one in done] == [
+        done = [await real_app.wait(item.id) for item in (second, third, last)]
+    assert [item.state for item in done] == ["succeeded", "cancelled", "succeeded"]
+    assert [item.result for item in done] == [
         ["succeeded", "works"],
         None,
         ["cancelled", None],
@@ -38,15 +38,15 @@ async def test_a_worker_settles_a_long_chain(real_app: Duetime) -> None:
         assert (await real_app.wait(last.id)).state is State.cancelled
 
 
-async def test_a_worker_tells_of_the_children_it_settled(real_app: Duetime) -> None:
+async def test_a_worker_emits_events_of_the_children_it_settled(real_app: Duetime) -> None:
     declare(real_app)
-    told: asyncio.Queue[ActionCancelled] = asyncio.Queue()
-    real_app.on(ActionCancelled, told.put)
+    events: asyncio.Queue[ActionCancelled] = asyncio.Queue()
+    real_app.on(ActionCancelled, events.put)
     parent = await real_app.schedule(Note("fails"), delay=3600)
     child = await real_app.schedule(Other(), after=parent)
     async with real_app.worker(), asyncio.timeout(20):
         await real_app.reschedule(parent.id, delay=0)
-        event = await told.get()
+        event = await events.get()
     assert (event.action_id, event.by) == (child.id, "system")
     assert event.reason == (await real_app.get(child.id)).error
 
@@ -56,31 +56,31 @@ async def test_a_worker_killed_before_it_settles_leaves_no_child_behind(
 ) -> None:
     declare(real_app)
     parent = await real_app.schedule(Note("works"))
-    children = [await real_app.schedule(Other(), after=parent, on=on) for on in RUNS]
+    children = [await real_app.schedule(Other(), after=parent, on=on) for on in REQUIRED_STATES]
     await end_by_hand(real_app)
-    assert [(await real_app.get(one.id)).due_at for one in children] == [None] * 3
+    assert [(await real_app.get(child.id)).due_at for child in children] == [None] * 3
     async with real_app.worker(), asyncio.timeout(20):
-        done = [await real_app.wait(one.id) for one in children]
-    assert [one.state for one in done] == ["succeeded", "cancelled", "succeeded"]
+        done = [await real_app.wait(child.id) for child in children]
+    assert [item.state for item in done] == ["succeeded", "cancelled", "succeeded"]
 
 
 async def test_a_parent_lost_five_times_has_failed(real_app: Duetime) -> None:
     declare(real_app)
     parent = await real_app.schedule(Note("works"))
-    children = [await real_app.schedule(Other(), after=parent, on=on) for on in RUNS]
+    children = [await real_app.schedule(Other(), after=parent, on=on) for on in REQUIRED_STATES]
     for _ in range(4):
         await lose(real_app)
     await claim(real_app, lease=1)
     async with real_app.worker(), asyncio.timeout(20):
-        done = [await real_app.wait(one.id) for one in children]
+        done = [await real_app.wait(child.id) for child in children]
     assert (await real_app.get(parent.id)).error == (
         "lost 5 times: each worker that ran it vanished or was cut off"
     )
-    assert [one.state for one in done] == ["cancelled", "succeeded", "succeeded"]
+    assert [item.state for item in done] == ["cancelled", "succeeded", "succeeded"]
 
 
 async def test_a_parent_that_times_out_has_failed(url: str) -> None:
-    async with knowing(Duetime(url, lease=5, grace=5)) as app:
+    async with with_payloads(Duetime(url, lease=5, grace=5)) as app:
 
         @app.handler(kind="note", retry=Retry.none(), timeout=0.01)
         async def note(payload: Note) -> None:
@@ -90,17 +90,17 @@ async def test_a_parent_that_times_out_has_failed(url: str) -> None:
         async def other(payload: Other) -> None: ...
 
         parent = await app.schedule(Note())
-        children = [await app.schedule(Other(), after=parent, on=on) for on in RUNS]
+        children = [await app.schedule(Other(), after=parent, on=on) for on in REQUIRED_STATES]
         async with app.worker(), asyncio.timeout(20):
-            done = [await app.wait(one.id) for one in children]
-    assert [one.state for one in done] == ["cancelled", "succeeded", "succeeded"]
+            done = [await app.wait(child.id) for child in children]
+    assert [item.state for item in done] == ["cancelled", "succeeded", "succeeded"]
 
 
 async def claim(app: Duetime, lease: int = 60_000_000) -> Claim:
     """As a worker does that is never heard of again."""
     store = app.store
-    lanes = (await store.perform(store.look())).lanes
-    order = ClaimOrder("dead", [Span(head.lane, 0, 0) for head in lanes], 1, lease)
+    lanes = (await store.perform(store.look_ahead())).lanes
+    order = ClaimOrder("dead", [LaneSpan(head.lane, 0, 0) for head in lanes], 1, lease)
     [claimed] = (await store.perform(store.claim(order))).claims
     return claimed
 
@@ -115,4 +115,4 @@ async def lose(app: Duetime) -> None:
     held = await claim(app, lease=0)
     expired = Expired(held.id, held.token, "default", 1, None, held.losses)
     rescue = app.store.complete([decide_loss(expired)], rescuing=True)
-    assert (await app.store.perform(rescue)).ended == {held.id}
+    assert (await app.store.perform(rescue)).applied == {held.id}

@@ -9,7 +9,7 @@ import pytest
 from api.apps import Log, Note, Other
 from duetime import ANY, Action, Context, Duetime, Fail, Retry, State
 from duetime.errors import ActionNotFound, IllegalState, InvalidArgument
-from duetime.model.actions.claim import ClaimOrder, Span
+from duetime.model.actions.claim import ClaimOrder, LaneSpan
 from duetime.model.ids import TimeOrderedIds
 from duetime.testing import FakeClock
 
@@ -94,7 +94,7 @@ async def in_state(app: Duetime, state: State) -> Action:
     """An action of a kind of its own, in that state; a running one is claimed by hand."""
     if state is State.running:
         action = await app.schedule(Note())
-        order = ClaimOrder("hand", [Span("1.0.default", -(2**62), 0)], 1, 3_600_000_000)
+        order = ClaimOrder("hand", [LaneSpan("1.0.default", -(2**62), 0)], 1, 3_600_000_000)
         await app.store.perform(app.store.claim(order))
         return await app.get(action.id)
     if state is State.scheduled:
@@ -159,10 +159,10 @@ async def _only_audit(app: Duetime, action: Action) -> object:
 @pytest.mark.parametrize("verb", [cancel, reschedule, retry])
 async def test_an_action_that_does_not_exist_is_not_found(app: Duetime, verb: Verb) -> None:
     ghost = await app.schedule(Note())
-    nobody = TimeOrderedIds()()
-    with pytest.raises(ActionNotFound, match=str(nobody)) as caught:
-        await verb(app, _with_id(ghost, nobody))
-    assert caught.value.action_id == nobody
+    unknown = TimeOrderedIds()()
+    with pytest.raises(ActionNotFound, match=str(unknown)) as caught:
+        await verb(app, _with_id(ghost, unknown))
+    assert caught.value.action_id == unknown
 
 
 def _with_id(action: Action, other: object) -> Action:
@@ -224,7 +224,7 @@ async def test_retry_many_takes_the_failed_ones_that_match(app: Duetime) -> None
 @pytest.mark.parametrize("verb", ["cancel_many", "retry_many"])
 async def test_many_of_everything_has_to_be_said(app: Duetime, verb: str) -> None:
     await app.schedule(Note(), delay=5)
-    with pytest.raises(InvalidArgument, match="say which"):
+    with pytest.raises(InvalidArgument, match="select actions by"):
         await getattr(app, verb)()
     with pytest.raises(InvalidArgument, match="succeeded"):
         await getattr(app, verb)(state="succeeded")

@@ -40,14 +40,14 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 async def test_all_below_a_package_is_declared(package: str) -> None:
     app: Duetime = __import__(package).app
     app.discover(package)
-    assert app.parts.handlers.kinds() == ["bill", "mail"]
+    assert app.runtime.handlers.kinds() == ["bill", "mail"]
 
 
 async def test_discovering_twice_declares_once(package: str) -> None:
     app: Duetime = __import__(package).app
     app.discover(package)
     app.discover(package)
-    assert app.parts.handlers.kinds() == ["bill", "mail"]
+    assert app.runtime.handlers.kinds() == ["bill", "mail"]
 
 
 async def test_jobs_are_discovered_and_programs_are_not_run(package: str, tmp_path: Path) -> None:
@@ -56,15 +56,15 @@ async def test_jobs_are_discovered_and_programs_are_not_run(package: str, tmp_pa
     (tmp_path / package / "reports.py").write_text(job)
     (tmp_path / package / "__main__.py").write_text("raise SystemExit('run')")
     app.discover(package)
-    assert app.parts.jobs.names() == ["shop-report"]
+    assert app.runtime.jobs.names() == ["shop-report"]
 
 
-def test_a_broken_module_is_told_as_python_does(package: str, tmp_path: Path) -> None:
+def test_a_broken_module_raises_pythons_own_error(package: str, tmp_path: Path) -> None:
     (tmp_path / package / "reports.py").write_text("import no_such_thing")
     with pytest.raises(ModuleNotFoundError, match="no_such_thing"):
         __import__(package).app.discover(package)
 
 
-def test_a_package_that_is_not_there_is_told_as_python_does() -> None:
+def test_a_missing_package_raises_pythons_own_error() -> None:
     with pytest.raises(ModuleNotFoundError, match="no_such_shop"):
         Duetime("memory://").discover("no_such_shop")

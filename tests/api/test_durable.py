@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from api.hours import NAME, clock, ticks
+from api.hourly_job import NAME, clock, ticks
 from duetime import (
     ActionCancelled,
     ActionFailed,
@@ -38,18 +38,18 @@ class Greet:
 
 async def of_kind(app: Duetime, kind: str) -> list[Any]:
     """Oldest first."""
-    return [one.payload for one in await app.find(kind=kind, limit=200)][::-1]
+    return [action.payload for action in await app.find(kind=kind, limit=200)][::-1]
 
 
 async def test_a_streak_of_failures_reaches_one_that_runs_later(app: Duetime) -> None:
-    told: list[Any] = []
+    received: list[Any] = []
     runs = [0]
 
     def note(event: JobFailing, ctx: Context) -> None:
-        told.append((event, ctx.attempt, ctx.by))
+        received.append((event, ctx.attempt, ctx.by))
 
     app.on(JobFailing, note, durable=True)
-    app.on(JobRecovered, told.append, durable=True, name="note")
+    app.on(JobRecovered, received.append, durable=True, name="note")
 
     @app.job("0 * * * *", name=NAME, retry=Retry.none(), alert_after=2)
     def report() -> None:
@@ -61,7 +61,7 @@ async def test_a_streak_of_failures_reaches_one_that_runs_later(app: Duetime) ->
     failing = JobFailing(
         job=NAME, tenant=None, by="system", consecutive_failures=2, error="RuntimeError: no"
     )
-    assert told == [(failing, 1, "system"), JobRecovered(job=NAME, tenant=None, by="system")]
+    assert received == [(failing, 1, "system"), JobRecovered(job=NAME, tenant=None, by="system")]
     [action] = await app.find(kind="on-job-failing-note")
     assert (action.payload, action.state) == (failing, State.succeeded)
 
@@ -111,9 +111,9 @@ async def test_each_kind_of_event_is_kept_once_for_each_subscriber(
     await app.testing.advance(minutes=5)
 
     async def kept(kind: str) -> list[Any]:
-        one, other = await of_kind(app, f"{kind}-one"), await of_kind(app, f"{kind}-other")
-        assert one == other
-        return one
+        first, other = await of_kind(app, f"{kind}-one"), await of_kind(app, f"{kind}-other")
+        assert first == other
+        return first
 
     assert len(await kept("on-job-paused")) == len(await kept("on-job-resumed")) == 1
     assert [event.action_id for event in await kept("on-action-rescheduled")] == [later.id]
@@ -140,14 +140,14 @@ async def test_an_end_with_its_effect_is_kept_with_both(tmp_path: Any) -> None:
 
         good, bad = await app.schedule(Greet("ann")), await app.schedule(Greet("nobody"))
         async with app.worker():
-            for one in (good, bad):
-                await app.wait(one.id, timeout=20)
+            for item in (good, bad):
+                await app.wait(item.id, timeout=20)
         [succeeded] = await of_kind(app, "on-action-succeeded-note")
         [failed] = await of_kind(app, "on-action-failed-note")
         assert (succeeded.action_id, failed.action_id) == (good.id, bad.id)
 
 
-async def test_what_cannot_be_told_holds_up_nobody(url: str) -> None:
+async def test_an_event_that_cannot_be_encoded_blocks_no_other(url: str) -> None:
     """A result that is nested deeper than it can be read again."""
     async with Duetime(url) as app:
         app.on(ActionSucceeded, lambda _: None, durable=True, name="note")
@@ -161,10 +161,12 @@ async def test_what_cannot_be_told_holds_up_nobody(url: str) -> None:
 
         actions = [await app.schedule(Greet(name)) for name in ("ann", "deep", "bob")]
         async with app.worker():
-            for one in actions:
-                assert (await app.wait(one.id, timeout=20)).state is State.succeeded
-        told = {event.action_id: event.result for event in await of_kind(app, NOTED)}
-        assert told == dict(zip((one.id for one in actions), ("ann", None, "bob"), strict=True))
+            for action in actions:
+                assert (await app.wait(action.id, timeout=20)).state is State.succeeded
+        received = {event.action_id: event.result for event in await of_kind(app, NOTED)}
+        assert received == dict(
+            zip((action.id for action in actions), ("ann", None, "bob"), strict=True)
+        )
 
 
 def nobody(event: object) -> None: ...
@@ -174,11 +176,11 @@ def nobody(event: object) -> None: ...
     ("event", "function", "options", "said"),
     [
         (JobPaused, lambda _: None, {}, "name="),
-        (Greet, nobody, {}, "is no event"),
+        (Greet, nobody, {}, "is not an event"),
         (JobPaused, nobody, {"durable": False, "queue": "pager"}, "durable=True"),
     ],
 )
-def test_mistakes_are_told_where_they_are_made(
+def test_wrong_subscribers_are_refused_where_they_are_declared(
     app: Duetime, event: Any, function: Any, options: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(ConfigError, match=said):

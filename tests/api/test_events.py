@@ -32,15 +32,15 @@ ALL: tuple[type[ActionEvent], ...] = (
 )
 
 
-def hear(app: Duetime) -> list[ActionEvent]:
-    told: list[ActionEvent] = []
+def record_events(app: Duetime) -> list[ActionEvent]:
+    events: list[ActionEvent] = []
     for event in ALL:
-        app.on(event, told.append)
-    return told
+        app.on(event, events.append)
+    return events
 
 
-async def test_each_end_is_told_once_with_its_particulars(app: Duetime) -> None:
-    told = hear(app)
+async def test_each_finish_emits_one_event_with_its_details(app: Duetime) -> None:
+    events = record_events(app)
 
     @app.handler(retry=Retry(delays=[5]))
     async def note(payload: Note) -> object:
@@ -57,7 +57,7 @@ async def test_each_end_is_told_once_with_its_particulars(app: Duetime) -> None:
     }
     await app.testing.advance(60)
     common = {"kind": "note", "tenant": "acme", "by": "ann"}
-    assert sorted(told, key=lambda e: str(e.correlation_id)) == [
+    assert sorted(events, key=lambda e: str(e.correlation_id)) == [
         ActionCancelled(
             action_id=made["cancels"].id, correlation_id="cancels", reason="not wanted", **common
         ),
@@ -73,8 +73,8 @@ async def test_each_end_is_told_once_with_its_particulars(app: Duetime) -> None:
     ]
 
 
-async def test_cancel_and_reschedule_tell_who_did_it(app: Duetime, clock: FakeClock) -> None:
-    told = hear(app)
+async def test_cancel_and_reschedule_events_name_the_actor(app: Duetime, clock: FakeClock) -> None:
+    events = record_events(app)
     action = await app.schedule(Note(), delay=60)
     await app.reschedule(action.id, delay=90, by="ann")
     await app.cancel(action.id, by="bob")
@@ -84,35 +84,35 @@ async def test_cancel_and_reschedule_tell_who_did_it(app: Duetime, clock: FakeCl
         "tenant": None,
         "correlation_id": None,
     }
-    assert told == [
+    assert events == [
         ActionRescheduled(by="ann", due_at=clock.now() + timedelta(seconds=90), **common),
         ActionCancelled(by="bob", **common),
     ]
 
 
-async def test_cancelling_many_tells_of_each(app: Duetime) -> None:
-    told = hear(app)
+async def test_cancelling_many_emits_an_event_for_each(app: Duetime) -> None:
+    events = record_events(app)
     ids = {(await app.schedule(Note(), delay=60)).id for _ in range(3)}
     assert await app.cancel_many(kind="note", by="ann") == 3
-    assert {(type(e), e.action_id, e.by) for e in told} == {
+    assert {(type(e), e.action_id, e.by) for e in events} == {
         (ActionCancelled, id_, "ann") for id_ in ids
     }
 
 
-async def test_what_changes_nothing_tells_nothing(app: Duetime) -> None:
+async def test_a_verb_that_changes_nothing_emits_no_event(app: Duetime) -> None:
     action = await app.schedule(Note(), key="k")
     await app.cancel(action.id)
-    told = hear(app)
+    events = record_events(app)
     for verb in (app.cancel(action.id), app.retry(action.id), app.reschedule(action.id, delay=1)):
         with pytest.raises(DuetimeError):
             await verb
     assert await app.cancel_many(kind="note") == 0
     assert await app.retry_many(kind="note") == 0
-    assert told == []
+    assert events == []
 
 
-async def test_an_attempt_that_ends_nothing_tells_nothing(app: Duetime) -> None:
-    told = hear(app)
+async def test_an_attempt_that_does_not_finish_its_action_emits_no_event(app: Duetime) -> None:
+    events = record_events(app)
 
     @app.handler(retry=Retry(delays=[3600]))
     async def note(payload: Note) -> object:
@@ -124,11 +124,11 @@ async def test_an_attempt_that_ends_nothing_tells_nothing(app: Duetime) -> None:
     await app.schedule(Note("snoozes"))
     await app.schedule(Note("waits"), delay=60)
     assert await app.testing.drain() == 2
-    assert told == []
+    assert events == []
 
 
-async def test_asking_a_running_handler_to_stop_is_no_cancellation(app: Duetime) -> None:
-    told = hear(app)
+async def test_a_stop_request_to_a_running_handler_is_no_cancellation(app: Duetime) -> None:
+    events = record_events(app)
 
     @app.handler()
     async def note(payload: Note) -> str:
@@ -137,28 +137,28 @@ async def test_asking_a_running_handler_to_stop_is_no_cancellation(app: Duetime)
 
     action = await app.schedule(Note())
     await app.testing.drain()
-    assert [type(e) for e in told] == [ActionSucceeded]
+    assert [type(e) for e in events] == [ActionSucceeded]
 
 
-async def test_async_and_sync_subscribers_are_both_told(app: Duetime) -> None:
-    told: list[str] = []
+async def test_async_and_sync_subscribers_are_both_called(app: Duetime) -> None:
+    events: list[str] = []
 
     async def slowly(event: ActionCancelled) -> None:
         await asyncio.sleep(0)
-        told.append("async")
+        events.append("async")
 
     app.on(ActionCancelled, slowly)
-    app.on(ActionCancelled, lambda event: told.append("sync"))
+    app.on(ActionCancelled, lambda event: events.append("sync"))
     await app.cancel((await app.schedule(Note(), delay=5)).id)
-    assert sorted(told) == ["async", "sync"]
+    assert sorted(events) == ["async", "sync"]
     app.sync.cancel(app.sync.schedule(Note(), delay=5).id)
-    assert sorted(told) == ["async", "async", "sync", "sync"]
+    assert sorted(events) == ["async", "async", "sync", "sync"]
 
 
-async def test_a_subscriber_that_raises_harms_nobody(
+async def test_a_subscriber_that_raises_affects_no_other(
     app: Duetime, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[ActionEvent] = []
+    events: list[ActionEvent] = []
 
     def broken(event: ActionEvent) -> None:
         raise RuntimeError("subscriber is broken")
@@ -166,7 +166,7 @@ async def test_a_subscriber_that_raises_harms_nobody(
     async def broken_too(event: ActionEvent) -> None:
         raise RuntimeError("this one too")
 
-    for subscriber in (broken, broken_too, told.append):
+    for subscriber in (broken, broken_too, events.append):
         app.on(ActionCancelled, subscriber)
         app.on(ActionSucceeded, subscriber)
 
@@ -180,7 +180,7 @@ async def test_a_subscriber_that_raises_harms_nobody(
         await app.testing.drain()
     assert {cancelled.state, also.state} == {"cancelled"}
     assert (await app.get(done.id)).state == "succeeded"
-    assert [e.action_id for e in told] == [cancelled.id, also.id, done.id]
+    assert [e.action_id for e in events] == [cancelled.id, also.id, done.id]
     assert caplog.text.count("RuntimeError: subscriber is broken") == 3
     assert caplog.text.count("RuntimeError: this one too") == 3
 
@@ -213,10 +213,10 @@ async def test_a_subscriber_acts_as_the_caller_of_the_verb(memory_app: Duetime) 
     assert seen == ["acme", "acme"]
 
 
-async def test_a_worker_tells_in_the_process_that_ran_the_handler(real_app: Duetime) -> None:
-    told: asyncio.Queue[ActionEvent] = asyncio.Queue()
+async def test_a_worker_emits_events_in_the_process_that_ran_the_handler(real_app: Duetime) -> None:
+    events: asyncio.Queue[ActionEvent] = asyncio.Queue()
     for event in ALL:
-        real_app.on(event, told.put)
+        real_app.on(event, events.put)
 
     @real_app.handler(kind="note")
     async def note(payload: Note) -> object:
@@ -224,11 +224,11 @@ async def test_a_worker_tells_in_the_process_that_ran_the_handler(real_app: Duet
 
     async with real_app.worker():
         works = await real_app.schedule(Note("works"))
-        first = await asyncio.wait_for(told.get(), 20)
+        first = await asyncio.wait_for(events.get(), 20)
         fails = await real_app.schedule(Note("fails"))
-        second = await asyncio.wait_for(told.get(), 20)
+        second = await asyncio.wait_for(events.get(), 20)
     assert isinstance(first, ActionSucceeded)
     assert (first.action_id, first.result) == (works.id, "yes")
     assert isinstance(second, ActionFailed)
     assert (second.action_id, second.error) == (fails.id, "no")
-    assert told.empty()
+    assert events.empty()

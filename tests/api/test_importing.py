@@ -37,7 +37,7 @@ import sys
 import duetime
 
 for name in duetime.__all__:
-    for module in [one for one in sys.modules if one.partition(".")[0] == "duetime"]:
+    for module in [name for name in sys.modules if name.partition(".")[0] == "duetime"]:
         del sys.modules[module]
     exec(f"from duetime import {name}")
 """

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from api.apps import Note
-from api.hours import MIDNIGHT, at, clock
+from api.hourly_job import MIDNIGHT, at, clock
 from duetime import Context, Cron, Duetime, Every, JobState, Misfire, Outcome, Retry, State
 from duetime.errors import JobNotFound
 from duetime.testing import FakeClock
@@ -57,7 +57,7 @@ class TestTicks:
         assert (action.job, action.tick, action.kind) == ("shop-report", at(1), "shop-report")
         assert (action.payload, action.state) == (None, State.succeeded)
 
-    async def test_the_job_tells_of_itself(self, app: Duetime) -> None:
+    async def test_a_job_shows_its_fields(self, app: Duetime) -> None:
         hourly(app, priority="high", queue="reports", tz="Europe/Paris")
         await app.testing.advance(hours=1)
         job = await app.jobs.get("shop-report")
@@ -96,7 +96,7 @@ class TestTicks:
         runs = await app.jobs.runs("shop-report")
         late = [run.late_by for run in runs if run.late_by is not None]
         assert [run.tick for run in runs] == [at(3), at(2), at(1)] or len(runs) == 4
-        assert all(timedelta(0) <= one < timedelta(minutes=10) for one in late)
+        assert all(timedelta(0) <= item < timedelta(minutes=10) for item in late)
         assert len({*late}) > 1
 
     async def test_a_tenant_of_its_own(self, app: Duetime) -> None:
@@ -157,11 +157,11 @@ class TestMisfires:
         await app.testing.drain()
         assert ticks == run
         runs = await app.jobs.runs("shop-report")
-        assert sorted(one.tick for one in runs if one.tick) == [at(n) for n in range(1, 6)]
-        skipped = [one for one in runs if one.tick not in run]
-        assert {one.outcome for one in skipped} <= {Outcome.skipped}
-        assert all("misfired" in str(one.error) for one in skipped)
-        assert {one.state for one in skipped} <= {State.cancelled}
+        assert sorted(run.tick for run in runs if run.tick) == [at(n) for n in range(1, 6)]
+        skipped = [item for item in runs if item.tick not in run]
+        assert {item.outcome for item in skipped} <= {Outcome.skipped}
+        assert all("misfired" in str(item.error) for item in skipped)
+        assert {item.state for item in skipped} <= {State.cancelled}
 
     async def test_a_tick_found_a_little_late_just_runs_late(
         self, app: Duetime, clock: FakeClock

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from api.apps import Note
-from api.hours import NAME, at, clock, nothing, ticks
-from awaiting import until
+from api.hourly_job import NAME, at, clock, nothing, ticks
 from duetime import ANY, Duetime, Every, JobFailing, JobState, Outcome, Retry, State
 from duetime.errors import ConfigError, InvalidArgument, JobNotFound, StaleVersion
 from duetime.testing import FakeClock
+from polling import until
 
 __all__ = ["clock", "ticks"]
 
@@ -225,13 +225,13 @@ class TestBackfill:
         assert await app.jobs.backfill(NAME, start, end, dry_run=False) == []
         await app.testing.drain()
         assert ticks == [at(1), at(2), *missing]
-        assert {one.started_by for one in (await app.jobs.runs(NAME))[:4]} == {"ann"}
+        assert {run.started_by for run in (await app.jobs.runs(NAME))[:4]} == {"ann"}
 
     @pytest.mark.parametrize(
         ("start", "end", "said"),
         [
             (at(-1), at(-2), "after start"),
-            (at(-1), at(5), "not come yet"),
+            (at(-1), at(5), "end must not be in the future"),
             (at(-10_000_000 / 3600), at(0), "more than 1000"),
         ],
     )
@@ -244,7 +244,7 @@ class TestBackfill:
             await app.jobs.backfill(NAME, start, end, dry_run=False)
 
 
-async def test_a_preview_tells_the_next_ticks(app: Duetime, ticks: list[Any]) -> None:
+async def test_a_preview_returns_the_next_ticks(app: Duetime, ticks: list[Any]) -> None:
     await app.testing.drain()
     await app.jobs.pause(NAME)
     assert await app.jobs.preview(NAME, 3) == [at(1), at(2), at(3)]

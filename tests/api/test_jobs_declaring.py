@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from api.apps import Note
-from api.hours import MIDNIGHT, NAME, at, clock, nothing
-from api.log_lines import Heard
+from api.hourly_job import MIDNIGHT, NAME, at, clock, nothing
+from api.log_lines import LogLineWaiter
 from duetime import Context, Duetime, Every, JobState
 from duetime.errors import (
     ConfigError,
@@ -28,7 +28,7 @@ from duetime.errors import (
     UnknownKind,
     UnreadableJob,
 )
-from duetime.model.actions.claim import Presence, Swept
+from duetime.model.actions.claim import SweepResult, WorkerInfo
 from duetime.store.flow import Flow
 from duetime.testing import FakeClock
 
@@ -60,7 +60,7 @@ class TestRefused:
             ({"alert_after": 0}, InvalidArgument, "alert_after"),
             ({"priority": "hi"}, InvalidArgument, "high"),
             ({"retry": 3}, ConfigError, "Retry"),
-            ({"payload": Note()}, InvalidPayload, "no dataclass"),
+            ({"payload": Note()}, InvalidPayload, "not a dataclass"),
             ({"tenant": ""}, InvalidArgument, "tenant"),
         ],
     )
@@ -89,7 +89,7 @@ class TestRefused:
         with pytest.raises(ConfigError, match="two jobs"):
             memory_app.job("0 * * * *", name=NAME)(takes_context)
 
-    async def test_put_of_a_payload_that_nobody_handles(self, memory_app: Duetime) -> None:
+    async def test_put_of_a_payload_without_a_handler(self, memory_app: Duetime) -> None:
         @dataclass
         class Unknown:
             n: int = 1
@@ -100,7 +100,7 @@ class TestRefused:
     async def test_until_in_the_past(self, memory_app: Duetime) -> None:
         memory_app.job("0 * * * *", name=NAME)(nothing)
         await memory_app.testing.drain()
-        with pytest.raises(InvalidArgument, match="passed"):
+        with pytest.raises(InvalidArgument, match="give an instant in the future"):
             await memory_app.jobs.pause(NAME, until=datetime(2000, 1, 1, tzinfo=UTC))
 
     def test_the_function_is_returned_unchanged(self, memory_app: Duetime) -> None:
@@ -146,14 +146,14 @@ class TestSeeding:
                 job = await app.jobs.get(NAME)
                 assert job.version == 1
 
-    async def test_one_that_nobody_declares_any_more_is_retired_and_may_return(
+    async def test_a_job_that_is_no_longer_declared_is_retired_and_may_return(
         self, deploy: Callable[..., Duetime], clock: FakeClock
     ) -> None:
         async with deploy(shop_report="0 * * * *") as app, app.worker():
             await app.jobs.pause(NAME, by="ann", note="audit")
         clock.advance(minutes=5)
         async with deploy(shop_other="0 * * * *") as app:
-            async with app.worker(), Heard("shop-report is retired"):
+            async with app.worker(), LogLineWaiter("shop-report is retired"):
                 pass
             job = await app.jobs.get(NAME)
             assert (job.state, job.next_due_at) == (JobState.retired, None)
@@ -181,7 +181,7 @@ class TestSeeding:
             await back.enter_async_context(old.worker())
             assert (await new.jobs.get(NAME)).recurrence == "0 12 * * *"
             await two_sweeps(new, monkeypatch)
-            async with Heard("shop-report changed"):
+            async with LogLineWaiter("shop-report changed"):
                 await back.aclose()
             assert (await new.jobs.get(NAME)).recurrence == "30 6 * * *"
 
@@ -190,19 +190,19 @@ class TestSeeding:
     ) -> None:
         cut, other = deploy(shop_report="0 * * * *"), deploy(shop_other="0 * * * *")
 
-        def unreachable(*args: Any) -> Flow[Swept]:
+        def unreachable(*args: Any) -> Flow[SweepResult]:
             raise StoreUnavailable("the network is down")
 
         async with cut, other, cut.worker(), other.worker():
             with monkeypatch.context() as network:
                 network.setattr(cut.store, "sweep", unreachable)
-                async with Heard("shop-report is retired") as retired:
+                async with LogLineWaiter("shop-report is retired") as retired:
                     # A sweep that was on its way when the network broke may still be seen.
                     for _ in range(8):
                         clock.advance(minutes=5)
                         if await retired.within(2):
                             break
-            async with Heard("shop-report changed"):
+            async with LogLineWaiter("shop-report changed"):
                 pass
             job = await other.jobs.get(NAME)
             assert (job.state, job.next_due_at) == (JobState.scheduled, at(1))
@@ -227,7 +227,7 @@ class TestSeeding:
         clock.advance(minutes=5)
         async with deploy(shop_other="0 * * * *") as app:
             app.handler(kind=NAME)(plain)
-            async with app.worker(), Heard("shop-report is retired"):
+            async with app.worker(), LogLineWaiter("shop-report is retired"):
                 pass
 
     async def test_a_removed_one_stays_removed(self, deploy: Callable[..., Duetime]) -> None:
@@ -265,7 +265,7 @@ class TestSeeding:
             await running.enter_async_context(old.worker())
             async with new.worker():
                 assert (await new.jobs.get(NAME)).recurrence == "0 * * * *"
-                async with Heard("shop-report changed"):
+                async with LogLineWaiter("shop-report changed"):
                     await running.aclose()
                 assert (await new.jobs.get(NAME)).recurrence == "1 * * * *"
 
@@ -283,7 +283,7 @@ async def two_sweeps(app: Duetime, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: asyncio.Queue[None] = asyncio.Queue()
     sweep = app.store.sweep
 
-    def counted(presence: Presence, ahead: int, limit: int) -> Flow[Swept]:
+    def counted(presence: WorkerInfo, ahead: int, limit: int) -> Flow[SweepResult]:
         begun.put_nowait(None)
         return sweep(presence, ahead, limit)
 
@@ -298,7 +298,7 @@ class TestUnreadable:
     @pytest.mark.parametrize(
         ("was", "is_"), [('"skip"', '"newer"'), ('"tz":"UTC"', '"tz":"Mars/Olympus"')]
     )
-    async def test_many_of_them_block_nobody(
+    async def test_many_unreadable_jobs_block_no_other(
         self, sqlite_path: Path, clock: FakeClock, was: str, is_: str
     ) -> None:
         ran = asyncio.Event()
@@ -352,7 +352,9 @@ class TestUnreadable:
             # Whoever knows the zone is to compute it at once.
             assert (await app.jobs.resume(NAME)).next_due_at == MIDNIGHT
 
-    async def test_it_blocks_nobody(self, sqlite_path: Path, clock: FakeClock) -> None:
+    async def test_an_unreadable_job_blocks_no_other(
+        self, sqlite_path: Path, clock: FakeClock
+    ) -> None:
         ran: list[str] = []
         app = Duetime(f"sqlite:///{sqlite_path}", clock=clock)
         for name in ("shop-new", "shop-old"):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from api.apps import Note
-from api.hours import MIDNIGHT, NAME, at, clock, nothing, ticks
+from api.hourly_job import MIDNIGHT, NAME, at, clock, nothing, ticks
 from duetime import Duetime, Instants, JobPaused, JobReader, JobResumed, JobWriter
 from duetime.errors import InvalidRecurrence, JobNotFound
 from duetime.testing import FakeClock
@@ -50,9 +50,9 @@ async def test_a_put_and_a_backfill_are_audited(app: Duetime, clock: FakeClock) 
     start = MIDNIGHT.replace(year=2029)
     await app.jobs.backfill(NAME, start, start.replace(hour=2), dry_run=False, by="eve")
     entries = await app.store.perform(app.store.audit(NAME, 10))
-    told = {(one.verb, one.by): (one.before, one.after) for one in entries}
-    assert told.keys() == {("put", "ann"), ("put", "bob"), ("backfill", "eve")}
-    before, after = told["put", "bob"]
+    events = {(entry.verb, entry.by): (entry.before, entry.after) for entry in entries}
+    assert events.keys() == {("put", "ann"), ("put", "bob"), ("backfill", "eve")}
+    before, after = events["put", "bob"]
     assert ("one" in str(before["payload"]), "two" in str(after["payload"])) == (True, True)
     assert (before["overlap"], after["overlap"]) == ("skip", "allow")
 
@@ -72,7 +72,7 @@ async def test_a_list_that_has_passed_is_refused_by_put(app: Duetime) -> None:
         await app.jobs.put(NAME, Instants([at(-1)]), payload=Note())
 
 
-async def test_one_that_is_declared_is_told_of(
+async def test_put_of_a_declared_job_is_refused(
     memory_app: Duetime, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory_app.job(Instants([at(-1)]), name=NAME)(nothing)
@@ -80,14 +80,14 @@ async def test_one_that_is_declared_is_told_of(
     assert "shop-report will never tick" in caplog.text
 
 
-async def test_a_pause_that_ended_by_itself_is_told_though_another_follows(
+async def test_the_end_of_a_pause_is_emitted_even_if_another_pause_follows(
     app: Duetime, ticks: list[Any], clock: FakeClock
 ) -> None:
-    told: list[str] = []
+    events: list[str] = []
     for event in (JobPaused, JobResumed):
-        app.on(event, lambda one: told.append(type(one).__name__))
+        app.on(event, lambda item: events.append(type(item).__name__))
     await app.testing.drain()
     await app.jobs.pause(NAME, until=at(0.5))
     clock.set(at(0.6))
     await app.jobs.pause(NAME)
-    assert told == ["JobPaused", "JobResumed", "JobPaused"]
+    assert events == ["JobPaused", "JobResumed", "JobPaused"]

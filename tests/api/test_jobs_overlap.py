@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from api.hours import NAME, at, clock, ticks
+from api.hourly_job import NAME, at, clock, ticks
 from duetime import Context, Duetime, Every, JobState, Misfire, Outcome, State
 from duetime.model.ids import TimeOrderedIds
 from duetime.testing import FakeClock
@@ -63,8 +63,8 @@ async def test_triggers_while_it_runs_wait_for_their_turn(real_app: Duetime) -> 
         assert (await real_app.jobs.get(NAME)).state is JobState.running
         others = [await real_app.jobs.trigger(NAME, by=f"other {n}") for n in range(3)]
         go.set()
-        ended = [await real_app.wait(one.id, timeout=20) for one in (first, *others)]
-    assert [one.result for one in ended] == ["first", "other 0", "other 1", "other 2"]
+        ended = [await real_app.wait(other.id, timeout=20) for other in (first, *others)]
+    assert [item.result for item in ended] == ["first", "other 0", "other 1", "other 2"]
     assert most == [1]
 
 
@@ -77,11 +77,11 @@ async def test_with_overlap_allowed_they_run_at_once(real_app: Duetime) -> None:
 
     async with real_app.worker():
         actions = [await real_app.jobs.trigger(NAME) for _ in range(2)]
-        ended = [await real_app.wait(one.id, timeout=20) for one in actions]
-    assert {one.state for one in ended} == {State.succeeded}
+        ended = [await real_app.wait(action.id, timeout=20) for action in actions]
+    assert {item.state for item in ended} == {State.succeeded}
 
 
-async def test_whoever_triggers_has_a_clock_of_their_own(
+async def test_triggers_may_come_from_machines_with_different_clocks(
     real_app: Duetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first id is of a machine whose clock is an hour ahead; still each waits for the last."""
@@ -95,17 +95,17 @@ async def test_whoever_triggers_has_a_clock_of_their_own(
         running[0] -= 1
 
     client: Any = real_app.jobs
-    own = client._client._new_id
+    own = client._verbs._new_id
     ahead = TimeOrderedIds(FakeClock(datetime.now(UTC) + timedelta(hours=1)))
     async with real_app.worker():
         actions = []
         for new_id in (ahead, own, own):
-            monkeypatch.setattr(client._client, "_new_id", new_id)
+            monkeypatch.setattr(client._verbs, "_new_id", new_id)
             actions.append(await real_app.jobs.trigger(NAME))
-        assert [one.after for one in actions] == [None, actions[0].id, actions[1].id]
+        assert [action.after for action in actions] == [None, actions[0].id, actions[1].id]
         go.set()
-        for one in actions:
-            await real_app.wait(one.id, timeout=20)
+        for action in actions:
+            await real_app.wait(action.id, timeout=20)
     assert most == [1]
 
 
@@ -130,9 +130,9 @@ class TestOverlap:
             await app.testing.drain()
         await app.jobs.pause(NAME, until=at(100))
         runs = (await app.jobs.runs(NAME))[::-1]
-        skipped = [one.tick for one in runs if one.outcome is Outcome.skipped]
+        skipped = [run.tick for run in runs if run.outcome is Outcome.skipped]
         assert skipped == [at(hour) for hour in (1, 2, 3) if hour not in ran]
-        reasons = [str(one.error) for one in runs if one.outcome is Outcome.skipped]
+        reasons = [str(run.error) for run in runs if run.outcome is Outcome.skipped]
         assert all("unfinished" in reason for reason in reasons)
 
     async def test_made_up_ticks_run_one_after_another(
@@ -175,7 +175,9 @@ async def test_what_waits_behind_one_that_is_cancelled_goes_on_waiting(
         end = datetime.now(UTC)
         if act == "pause":
             await real_app.jobs.backfill(NAME, end - timedelta(days=310), end, dry_run=False)
-            [waits] = [one for one in await real_app.find(kind=NAME) if one.tick is not None]
+            [waits] = [
+                action for action in await real_app.find(kind=NAME) if action.tick is not None
+            ]
         else:
             waits = await real_app.jobs.trigger(NAME)
         behind = await real_app.jobs.trigger(NAME)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from api.apps import Note
-from api.hours import NAME, at, clock
+from api.hourly_job import NAME, at, clock
 from duetime import Duetime, JobState, Outcome, State
 from duetime.testing import FakeClock
 

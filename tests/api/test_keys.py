@@ -15,7 +15,7 @@ from duetime.store.sql.flows import add as add_flows
 from duetime.testing import FakeClock
 
 
-async def test_a_held_key_returns_the_action_that_holds_it(app: Duetime) -> None:
+async def test_a_taken_key_returns_the_action_that_holds_it(app: Duetime) -> None:
     first = await app.schedule(Note("a"), key="k", delay=60)
     second = await app.schedule(Note("b"), key="k", delay=5)
     assert (first.created, second.created) == (True, False)
@@ -23,7 +23,7 @@ async def test_a_held_key_returns_the_action_that_holds_it(app: Duetime) -> None
     assert len(await app.find()) == 1
 
 
-async def test_a_held_key_may_replace_what_is_scheduled(app: Duetime, clock: FakeClock) -> None:
+async def test_a_taken_key_may_replace_a_scheduled_action(app: Duetime, clock: FakeClock) -> None:
     first = await app.schedule(Note("a"), key="k", delay=60, correlation_id="x", by="ann")
     clock.advance(1)
     second = await app.schedule(
@@ -59,7 +59,7 @@ async def test_a_replaced_action_runs_once_with_the_new_payload_at_the_new_time(
     assert ran == ["new"]
 
 
-async def test_a_held_key_may_raise_and_names_its_holder(app: Duetime) -> None:
+async def test_a_taken_key_may_raise_and_name_its_holder(app: Duetime) -> None:
     first = await app.schedule(Note("a"), key="k", delay=60)
     with pytest.raises(DuplicateKey, match=str(first.id)) as caught:
         await app.schedule(Note("b"), key="k", if_exists="raise")
@@ -88,7 +88,7 @@ async def test_a_key_is_free_again_once_its_action_has_finished(app: Duetime) ->
     assert len({done.id, cancelled.id, again.id}) == 3
 
 
-async def test_the_key_of_a_running_action_is_held(app: Duetime) -> None:
+async def test_a_running_action_holds_its_key(app: Duetime) -> None:
     seen: dict[str, object] = {}
 
     @app.handler()
@@ -143,7 +143,7 @@ async def test_retry_is_refused_while_another_action_holds_the_key(app: Duetime)
 
 
 @pytest.mark.parametrize("count", [1, 3])
-async def test_a_holder_that_ends_between_two_statements_is_nobody(
+async def test_a_holder_that_finishes_between_two_statements_is_ignored(
     durable_url: str, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     """It held the key when the new one was to be inserted, and is gone when it is looked up."""
@@ -156,15 +156,15 @@ async def test_a_holder_that_ends_between_two_statements_is_nobody(
     def too_late(new: Sequence[NewAction]) -> Steps[Any]:
         monkeypatch.setattr(add_flows, "_holders", look_up)
         # In the same transaction on SQLite, where nobody else can write meanwhile.
-        yield Statement("cancel", {"ids": json.dumps([str(one.id) for one in held])})
+        yield Statement("cancel", {"ids": json.dumps([str(item.id) for item in held])})
         return (yield from look_up(new))
 
     held = await app.find()
     monkeypatch.setattr(add_flows, "_holders", too_late)
-    asked = [app.request(Note(str(n)), key=f"k{n}", delay=60) for n in range(count)]
-    made = await app.schedule_many(asked)
-    assert [(one.payload, one.created) for one in made] == [
+    requests = [app.request(Note(str(n)), key=f"k{n}", delay=60) for n in range(count)]
+    made = await app.schedule_many(requests)
+    assert [(action.payload, action.created) for action in made] == [
         (Note(str(n)), True) for n in range(count)
     ]
-    assert {one.id for one in await app.find()} == {one.id for one in made}
+    assert {action.id for action in await app.find()} == {action.id for action in made}
     await app.aclose()

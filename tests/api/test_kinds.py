@@ -78,7 +78,7 @@ async def test_an_action_stored_under_an_old_name_still_runs(shop: Shop) -> None
     assert ran == [V1("ann bee")]
 
 
-async def test_an_alias_declared_apart_from_the_handler_runs_too(shop: Shop) -> None:
+async def test_an_alias_declared_separately_from_the_handler_runs_too(shop: Shop) -> None:
     action = await stored(shop, V1("ann bee"), "person.v1")
     async with shop.deploy() as app:
 
@@ -170,14 +170,14 @@ async def test_an_unknown_kind_is_parked_and_its_neighbours_run(shop: Shop) -> N
 
 
 async def test_a_parked_action_can_be_cancelled_and_rescheduled(shop: Shop) -> None:
-    one, two = await stored(shop, V1("1"), "person"), await stored(shop, V1("2"), "person")
+    first, second = await stored(shop, V1("1"), "person"), await stored(shop, V1("2"), "person")
     async with shop.deploy() as app:
         await app.testing.drain()
-        assert (await app.cancel(one.id)).state is State.cancelled
-        moved = await app.reschedule(two.id, delay=60)
+        assert (await app.cancel(first.id)).state is State.cancelled
+        moved = await app.reschedule(second.id, delay=60)
         assert moved.state is State.scheduled
         assert await app.testing.advance(120) == 0
-        assert (await app.get(two.id)).error == moved.error
+        assert (await app.get(second.id)).error == moved.error
 
 
 async def test_data_that_no_longer_fits_fails_with_its_reason_and_can_be_retried(
@@ -227,7 +227,9 @@ async def test_an_upgrade_that_raises_fails_the_action_with_its_reason(shop: Sho
         assert failed.state is State.failed
         assert "InvalidPayload" in str(failed.error)
         assert "upgrade from version 1" in str(failed.error)
-        assert "the kind is at version 2: let upgrades={1: f} make it fit" in str(failed.error)
+        assert "the kind is at version 2: convert it by upgrades={1: f}, deploy" in str(
+            failed.error
+        )
         assert (await app.get(good.id)).state is State.succeeded
 
 
@@ -239,8 +241,11 @@ async def test_a_version_that_nothing_bridges_names_the_upgrade(shop: Shop) -> N
         async def person(payload: V2) -> None: ...
 
         await app.testing.drain()
-        told = str((await app.get(bad.id)).error)
-        assert "stored in version 1, and the kind is at version 3: let upgrades={1: f}" in told
+        events = str((await app.get(bad.id)).error)
+        assert (
+            "stored in version 1, and the kind is at version 3: convert it by upgrades={1: f}"
+            in events
+        )
 
 
 async def test_the_payload_of_a_job_has_no_upgrades(shop: Shop) -> None:
@@ -251,9 +256,9 @@ async def test_the_payload_of_a_job_has_no_upgrades(shop: Shop) -> None:
     async with shop.deploy() as app:
         app.job("0 * * * *", name="shop-greet", payload=V2("a", "b"))(takes_v2)
         await app.testing.drain()
-        told = str((await app.get(made.id)).error)
-        assert "if V2 has changed since it was stored, give new fields a default" in told
-        assert "upgrades" not in told
+        events = str((await app.get(made.id)).error)
+        assert "if V2 has changed since it was stored, give new fields a default" in events
+        assert "upgrades" not in events
 
 
 async def takes_v1(payload: V1) -> None: ...

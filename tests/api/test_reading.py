@@ -12,12 +12,12 @@ from duetime.testing import FakeClock
 
 
 async def test_an_unknown_id_is_not_found_and_the_message_says_where_to_look(app: Duetime) -> None:
-    nobody = UUID(int=7)
+    unknown = UUID(int=7)
     with pytest.raises(ActionNotFound, match="tenant=ANY") as caught:
-        await app.get(nobody)
-    assert caught.value.action_id == nobody
+        await app.get(unknown)
+    assert caught.value.action_id == unknown
     with pytest.raises(ActionNotFound):
-        await app.runs(nobody)
+        await app.runs(unknown)
 
 
 async def test_an_id_may_be_given_as_text(app: Duetime) -> None:
@@ -94,7 +94,7 @@ async def test_a_kind_this_process_does_not_know_is_shown_as_plain_data(
         assert [a.payload for a in await reader.find()] == [{"text": "plain"}]
 
 
-async def test_each_run_tells_who_when_and_how_it_ended(app: Duetime, clock: FakeClock) -> None:
+async def test_each_run_shows_its_worker_times_and_outcome(app: Duetime, clock: FakeClock) -> None:
     @app.handler(retry=Retry(delays=[30]))
     async def note(payload: Note) -> dict[str, int]:
         clock.set(clock.now() + timedelta(seconds=2))
@@ -205,10 +205,10 @@ async def test_wait_gives_up_in_time_and_names_the_state(
 
 async def test_wait_says_that_no_worker_is_alive(app: Duetime) -> None:
     action = await app.schedule(Note())
-    said = "no worker is alive that could run it: start one with `duetime worker module:app`"
+    said = "no worker is alive: start one with `duetime worker module:app`"
     with pytest.raises(WaitTimeout, match=said) as caught:
         await app.wait(action.id, timeout=0)
-    assert "it goes on" not in str(caught.value)
+    assert "it continues" not in str(caught.value)
     with pytest.raises(WaitTimeout, match=said):
         app.sync.wait(action.id, timeout=0)
 
@@ -227,7 +227,7 @@ async def test_wait_says_that_what_lives_goes_on(real_app: Duetime) -> None:
 
     action = await real_app.schedule(Note(), delay=60)
     async with real_app.worker():
-        with pytest.raises(WaitTimeout, match="it goes on, wait again") as caught:
+        with pytest.raises(WaitTimeout, match="it continues, wait again") as caught:
             await real_app.wait(action.id, timeout=0)
     assert caught.value.lacking is None
 

@@ -181,14 +181,14 @@ async def test_a_thousand_at_once_are_all_there(app: Duetime, clock: FakeClock) 
 async def test_one_that_says_more_may_stand_among_pairs(
     app: Duetime, clock: FakeClock, odd: int
 ) -> None:
-    asked: list[Any] = [(Note(str(n)), clock.now()) for n in range(250)]
-    asked[odd] = app.request(Note(str(odd)), queue="q", tenant="acme", by="ann")
+    requests: list[Any] = [(Note(str(n)), clock.now()) for n in range(250)]
+    requests[odd] = app.request(Note(str(odd)), queue="q", tenant="acme", by="ann")
     with app.acting(tenant="ours", by="bob"):
-        made = await app.schedule_many(asked)
-    assert [one.payload for one in made] == [Note(str(n)) for n in range(250)]
-    told = [(one.queue, one.tenant, one.created_by) for one in made]
-    assert told.pop(odd) == ("q", "acme", "ann")
-    assert set(told) == {("default", "ours", "bob")}
+        made = await app.schedule_many(requests)
+    assert [action.payload for action in made] == [Note(str(n)) for n in range(250)]
+    events = [(action.queue, action.tenant, action.created_by) for action in made]
+    assert events.pop(odd) == ("q", "acme", "ann")
+    assert set(events) == {("default", "ours", "bob")}
 
 
 async def test_each_of_many_keeps_its_own_of_two_equal_hours(app: Duetime) -> None:
@@ -201,9 +201,9 @@ async def test_each_of_many_keeps_its_own_of_two_equal_hours(app: Duetime) -> No
 
 
 async def test_each_of_many_is_checked_though_it_is_equal_to_another(app: Duetime) -> None:
-    asked = [app.request(Note(), delay=delay) for delay in (1, True)]
+    requests = [app.request(Note(), delay=delay) for delay in (1, True)]
     with pytest.raises(InvalidArgument, match="delay=True"):
-        await app.schedule_many(asked)
+        await app.schedule_many(requests)
 
 
 async def test_each_of_many_keeps_its_own_labels(app: Duetime) -> None:
@@ -217,19 +217,21 @@ async def test_each_of_many_keeps_its_own_labels(app: Duetime) -> None:
         {},
     ]
     with app.acting(tenant="ours", by="bob"):
-        made = await app.schedule_many(app.request(Note(), **one) for one in given)
+        made = await app.schedule_many(app.request(Note(), **item) for item in given)
     labels = [
         *[("default", "normal", "ours", "bob"), ("q", "normal", "ours", "bob")],
         *[("q", "normal", "acme", "bob"), ("default", "high", "acme", "bob")],
         *[("default", "high", None, "bob"), ("default", "normal", "ours", "ann")],
         ("default", "normal", "ours", "bob"),
     ]
-    assert [(one.queue, one.priority, one.tenant, one.created_by) for one in made] == labels
-    assert [(one.correlation_id, one.key) for one in made[2:5]] == [
+    assert [
+        (action.queue, action.priority, action.tenant, action.created_by) for action in made
+    ] == labels
+    assert [(action.correlation_id, action.key) for action in made[2:5]] == [
         *[(None, None), ('say "hi"', None), (None, "a\\b")]
     ]
-    for one in made:
-        assert await app.get(one.id, tenant=ANY) == replace(one, created=False)
+    for action in made:
+        assert await app.get(action.id, tenant=ANY) == replace(action, created=False)
 
 
 class Lines(BaseModel):
@@ -241,9 +243,9 @@ class Lines(BaseModel):
 @pytest.mark.parametrize("count", [1, 2, 600])
 async def test_an_iterator_is_stored_with_all_that_it_holds(app: Duetime, count: int) -> None:
     app.payload(Lines, kind="lines")
-    asked = [app.request(Lines(texts=(text for text in "abc"))) for _ in range(count)]
-    for one in (await app.schedule_many(asked))[:3]:
-        stored = await app.get(one.id)
+    requests = [app.request(Lines(texts=(text for text in "abc"))) for _ in range(count)]
+    for action in (await app.schedule_many(requests))[:3]:
+        stored = await app.get(action.id)
         assert [*cast("Lines", stored.payload).texts] == ["a", "b", "c"]
 
 
@@ -299,6 +301,6 @@ class Shop(str, Enum):  # noqa: UP042 - older code has many of them
 async def test_a_member_of_an_enum_is_its_text(app: Duetime) -> None:
     made = await app.schedule(Note(), queue=Shop.paris, tenant=Shop.paris, key=Shop.paris)
     found = await app.get(made.id, tenant="PARIS")
-    assert {type(one) for one in (made.queue, made.tenant, made.key)} == {str}
+    assert {type(item) for item in (made.queue, made.tenant, made.key)} == {str}
     assert (found.queue, found.tenant, found.key) == ("PARIS",) * 3
-    assert [one.id for one in await app.find(queue="PARIS", tenant="PARIS")] == [made.id]
+    assert [action.id for action in await app.find(queue="PARIS", tenant="PARIS")] == [made.id]

@@ -9,7 +9,7 @@ import pytest
 from duetime import Duetime
 from duetime.config import Settings
 from duetime.errors import ConfigError
-from duetime.store.sql.migrate_hint import masked
+from duetime.store.sql.migrate_hint import mask_password
 
 
 @pytest.fixture(autouse=True)
@@ -115,7 +115,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"schema": "x" * 64}, "at most 63"),
     ({"prefix": "x" * 31}, "at most 30"),
     ({"prefix": "1x"}, "option prefix='1x' .* no digit first"),
-    ({"clock": 5}, "clock=5 is no clock"),
+    ({"clock": 5}, "clock=5 is not a clock"),
     ({"url": ""}, "option url=''"),
     ({"url": 5}, "option url=5"),
 ]
@@ -265,4 +265,4 @@ def test_a_message_never_shows_the_password(url: str) -> None:
     ],
 )
 def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
-    assert masked(url) == shown
+    assert mask_password(url) == shown

@@ -8,10 +8,10 @@ import psycopg
 import pytest
 
 from api.apps import Note, Other
-from awaiting import until
 from duetime import ANY, Duetime, Every, Parked
 from duetime.model.health.stats import clock_offset
 from duetime.testing import FakeClock
+from polling import until
 
 
 async def test_the_figures_of_a_life(app: Duetime, clock: FakeClock) -> None:
@@ -29,13 +29,13 @@ async def test_the_figures_of_a_life(app: Duetime, clock: FakeClock) -> None:
     assert app.sync.stats().cancelled == 1
 
 
-async def test_other_tenants_are_not_counted_unless_asked_for(app: Duetime) -> None:
+async def test_other_tenants_are_not_counted_by_default(app: Duetime) -> None:
     for tenant in (None, "a", "a"):
         await app.schedule(Note(), tenant=tenant)
     with app.acting(tenant="a"):
         mine = await app.stats()
     given = [await app.stats(tenant=None), await app.stats(tenant="a"), await app.stats(tenant=ANY)]
-    assert [one.scheduled for one in (await app.stats(), mine, *given)] == [1, 2, 1, 2, 3]
+    assert [item.scheduled for item in (await app.stats(), mine, *given)] == [1, 2, 1, 2, 3]
 
 
 async def test_living_workers_and_what_they_do_not_know(real_app: Duetime) -> None:
@@ -116,7 +116,7 @@ async def test_a_waiting_child_is_reachable(durable_url: str) -> None:
         assert (found.waiting, found.scheduled, found.unreachable) == (1, 0, 0)
 
 
-async def test_a_lane_that_nobody_can_read_stops_no_worker(durable_url: str) -> None:
+async def test_a_lane_that_cannot_be_parsed_stops_no_worker(durable_url: str) -> None:
     async with Duetime(durable_url) as app:
 
         @app.handler(kind="note")

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from api.apps import Note, Other, knowing
+from api.apps import Note, Other, with_payloads
 from duetime import Duetime, State
-from duetime.api.actions import Client
+from duetime.api.actions import ActionVerbs
 from duetime.api.sync_api import SyncDuetime
 from duetime.errors import DuplicateKey
 from duetime.testing import FakeClock
@@ -23,9 +23,9 @@ def public_methods(type_: type[object]) -> set[str]:
     return {name for name, _ in inspect.getmembers(type_, callable) if not name.startswith("_")}
 
 
-def test_every_verb_of_the_client_is_there_in_both_worlds() -> None:
-    # `wait` is made of `get` and, if that was in vain, of what is lacking.
-    assert public_methods(Client) - {"lacking"} | {"wait"} == set(VERBS)
+def test_every_verb_exists_as_coroutine_and_as_blocking_method() -> None:
+    # `wait` calls `get` and, when the time is up, `reason_not_run`.
+    assert public_methods(ActionVerbs) - {"reason_not_run"} | {"wait"} == set(VERBS)
     assert public_methods(SyncDuetime) - {"close"} == set(VERBS)
     assert set(VERBS) <= public_methods(Duetime)
 
@@ -45,27 +45,27 @@ def parameters(verb: Callable[..., object]) -> list[tuple[str, object, object, o
 
 @pytest.fixture
 async def quiet_app(url: str, clock: FakeClock) -> AsyncIterator[Duetime]:
-    async with knowing(Duetime(url, clock=clock)) as app:
+    async with with_payloads(Duetime(url, clock=clock)) as app:
         yield app
 
 
 def test_the_verbs_do_the_same_without_a_loop(url: str, clock: FakeClock) -> None:
-    app = knowing(Duetime(url, clock=clock))
+    app = with_payloads(Duetime(url, clock=clock))
     sync = app.sync
-    one = sync.schedule(Note("one"), delay=60, key="k", correlation_id="c")
+    action = sync.schedule(Note("one"), delay=60, key="k", correlation_id="c")
     assert sync.schedule(Note("two"), key="k").created is False
     with pytest.raises(DuplicateKey):
         sync.schedule(Note("two"), key="k", if_exists="raise")
     many = sync.schedule_many([(Other(1), clock.now()), app.request(Other(2), delay=60)])
     assert [a.payload for a in many] == [Other(1), Other(2)]
-    assert sync.reschedule(one.id, delay=5).modified_by == "system"
+    assert sync.reschedule(action.id, delay=5).modified_by == "system"
     with app.acting(by="ann"):
-        assert sync.cancel(one.id).cancelled_by == "ann"
-    assert sync.get(one.id).state is State.cancelled
-    assert sync.wait(one.id, timeout=0).state is State.cancelled
+        assert sync.cancel(action.id).cancelled_by == "ann"
+    assert sync.get(action.id).state is State.cancelled
+    assert sync.wait(action.id, timeout=0).state is State.cancelled
     assert sync.cancel_many(kind="other") == 2
     assert sync.retry_many(kind="other") == 0
-    assert sync.runs(one.id) == []
+    assert sync.runs(action.id) == []
     assert len(sync.find()) == 3
     sync.close()
     assert len(sync.find()) == 3

@@ -132,7 +132,7 @@ async def test_assert_scheduled_finds_by_payload_type_time_and_count(
     await testing.assert_not_scheduled(Other)
 
 
-async def test_a_failed_assertion_tells_what_is_scheduled(app: Duetime, clock: FakeClock) -> None:
+async def test_a_failed_assertion_lists_what_is_scheduled(app: Duetime, clock: FakeClock) -> None:
     testing, at = app.testing, clock.now() + timedelta(hours=1)
     with pytest.raises(AssertionError, match=r"expected some scheduled .*; scheduled are: nothing"):
         await testing.assert_scheduled(Note)
@@ -184,7 +184,7 @@ class TestConventions:
         memory_app.job("0 2 * * *", name="billing-nightly-close")(nothing)
         check_conventions(memory_app)
 
-    def test_all_that_is_wrong_is_told(self, memory_app: Duetime) -> None:
+    def test_all_wrong_names_are_listed(self, memory_app: Duetime) -> None:
         @dataclass(frozen=True)
         class Wrong:
             n: int = 1

@@ -138,9 +138,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
         return started[-1]
 
     yield process
-    for one in started:
-        one.kill()
-        one.communicate()
+    for item in started:
+        item.kill()
+        item.communicate()
 
 
 def read_until(process: "subprocess.Popen[str]", text: str) -> str:

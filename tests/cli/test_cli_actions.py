@@ -29,7 +29,7 @@ async def run_all(app: Duetime, action_id: str) -> None:
         await app.wait(action_id, timeout=20, tenant=ANY)  # type: ignore[arg-type]
 
 
-def test_a_scheduled_action_tells_all_its_fields(ask: Any) -> None:
+def test_a_scheduled_action_shows_all_its_fields(ask: Any) -> None:
     at = "2031-05-06T07:08:09+02:00"
     options = ["--key", "k", "--correlation", "c", "--priority", "high", "--queue", "q"]
     made = ask("schedule", "mail", '{"to": "ada"}', "--at", at, *options, "--by", "grace")
@@ -63,7 +63,9 @@ def test_people_read_when_it_is_due(duetime: Duetimes, shop: str) -> None:
     assert re.fullmatch(r"scheduled: mail \S{36}, due .*\d\d:\d\d:\d\d \w+, in 3 m\n", said)
 
 
-def test_a_held_key_is_returned_replaced_or_refused(ask: Any, duetime: Duetimes, shop: str) -> None:
+def test_a_taken_key_is_returned_replaced_or_refused(
+    ask: Any, duetime: Duetimes, shop: str
+) -> None:
     first = ask("schedule", "mail", '{"to": "ada"}', "--delay", "1h", "--key", "k")
     second = ask("schedule", "mail", '{"to": "bob"}', "--delay", "1h", "--key", "k")
     assert (second["id"], second["created"]) == (first["id"], False)
@@ -108,7 +110,7 @@ def test_a_list_for_people(duetime: Duetimes, ask: Any, url: str) -> None:
     (line,) = [line for line in table.splitlines() if made["id"] in line]
     assert re.search(r"scheduled +mail +.*\d\d:\d\d:\d\d \w+, in 2 h +0", line)
     paged = duetime.ok("actions", "list", "--url", url, "--limit", "1")
-    assert re.search(r"there are more: --cursor \S+\n$", paged)
+    assert re.search(r"for more: --cursor \S+\n$", paged)
     assert duetime.ok("actions", "list", "--url", url, "--kind", "no") == "no actions match\n"
 
 
@@ -140,7 +142,7 @@ def test_cancel_and_reschedule(duetime: Duetimes, ask: Any, url: str) -> None:
 async def test_a_failed_action_shows_its_run_and_is_retried(
     duetime: Duetimes, app: Duetime, url: str
 ) -> None:
-    action = await app.schedule(app.parts.payloads.decode("mail", 1, '{"to": "nobody"}'))
+    action = await app.schedule(app.runtime.payloads.decode("mail", 1, '{"to": "nobody"}'))
     await run_all(app, str(action.id))
     shown = duetime.ok("actions", "show", str(action.id), "--url", url)
     assert re.search(r"state +failed", shown)
@@ -159,10 +161,10 @@ async def test_a_failed_action_shows_its_run_and_is_retried(
     assert "it is scheduled" in refused.err
 
 
-async def test_a_running_action_is_asked_to_stop_only_with_the_option(
+async def test_a_stop_of_a_running_action_is_requested_only_with_the_option(
     duetime: Duetimes, app: Duetime, url: str
 ) -> None:
-    action = await app.schedule(app.parts.payloads.decode("watch", 1, '{"name": "x"}'))
+    action = await app.schedule(app.runtime.payloads.decode("watch", 1, '{"name": "x"}'))
     async with app, app.worker():
         while (await app.get(action.id)).state is not State.running:
             pass
@@ -176,7 +178,7 @@ async def test_a_running_action_is_asked_to_stop_only_with_the_option(
 async def test_only_a_running_action_shows_its_lease(
     duetime: Duetimes, app: Duetime, url: str
 ) -> None:
-    action = await app.schedule(app.parts.payloads.decode("watch", 1, '{"name": "x"}'))
+    action = await app.schedule(app.runtime.payloads.decode("watch", 1, '{"name": "x"}'))
     show = ("actions", "show", str(action.id), "--url", url)
     assert "lease_expires_at" not in duetime.ok(*show)
     async with app, app.worker():
@@ -236,7 +238,7 @@ def test_an_action_waits_for_another(duetime: Duetimes, shop: str, ask: Any) -> 
     assert parent["id"] in gone["error"]
 
 
-def test_a_mistaken_parent_is_told(duetime: Duetimes, shop: str) -> None:
+def test_a_wrong_parent_is_refused(duetime: Duetimes, shop: str) -> None:
     call = ["actions", "schedule", "mail", '{"to": "ada"}', "--app", shop]
     unknown = "01890a5d-ac96-774b-bcce-b302099a8057"
     assert unknown in duetime(*call, "--after", unknown).err

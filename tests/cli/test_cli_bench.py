@@ -29,17 +29,17 @@ def test_a_database_is_measured_in_a_schema_of_its_own(
     duetime: Duetimes, postgres_url: str
 ) -> None:
     names = ("--only", "single", "--only", "transactional")
-    told = json.loads(duetime.ok("bench", "--url", postgres_url, *names, *SMALL, "--json"))
-    assert (told["count"], told["rounds"]) == (40, 2)
-    figures = {(one["measure"], one["figure"]): one for one in told["figures"]}
+    output = json.loads(duetime.ok("bench", "--url", postgres_url, *names, *SMALL, "--json"))
+    assert (output["count"], output["rounds"]) == (40, 2)
+    figures = {(event["measure"], event["figure"]): event for event in output["figures"]}
     assert set(figures) == {
         ("single", "schedule one by one"),
         ("transactional", "schedule"),
         ("transactional", "drain"),
     }
-    for one in figures.values():
-        assert 0 < one["low"] <= one["median"] <= one["high"]
-        assert (len(one["values"]), one["unit"]) == (2, "/s")
+    for value in figures.values():
+        assert 0 < value["low"] <= value["median"] <= value["high"]
+        assert (len(value["values"]), value["unit"]) == (2, "/s")
     with psycopg.connect(postgres_url) as connection:
         left = connection.execute(
             "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'duetime%'"
@@ -47,25 +47,27 @@ def test_a_database_is_measured_in_a_schema_of_its_own(
     assert left == []
 
 
-def test_lateness_is_told_in_milliseconds(duetime: Duetimes) -> None:
-    told = json.loads(duetime.ok("bench", "--only", "burst", "--rounds", "1", *COUNT, "--json"))
-    for one in told["figures"]:
-        assert (one["unit"], one["median"] > 0) == ("ms", True), one
+def test_lateness_is_shown_in_milliseconds(duetime: Duetimes) -> None:
+    output = json.loads(duetime.ok("bench", "--only", "burst", "--rounds", "1", *COUNT, "--json"))
+    for event in output["figures"]:
+        assert (event["unit"], event["median"] > 0) == ("ms", True), event
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "expected"),
     [
         (["--only", "drian"], 2, "no measure 'drian' (did you mean 'drain'?)"),
-        (["--only", "speed"], 2, "no measure 'speed'; there are drain, "),
-        (["--url", "memory://"], 1, "memory:// lives inside one process"),
+        (["--only", "speed"], 2, "no measure 'speed'; choose from drain, "),
+        (["--url", "memory://"], 1, "memory:// exists inside one process only"),
         (["--count", "0"], 2, "Invalid value for '--count'"),
     ],
 )
-def test_mistakes_are_named(duetime: Duetimes, arguments: list[str], code: int, told: str) -> None:
+def test_mistakes_are_named(
+    duetime: Duetimes, arguments: list[str], code: int, expected: str
+) -> None:
     answer = duetime("bench", *arguments)
     assert answer.code == code
-    assert told in " ".join(answer.err.replace("│", " ").split())
+    assert expected in " ".join(answer.err.replace("│", " ").split())
 
 
 def test_a_database_that_does_not_answer(duetime: Duetimes) -> None:
@@ -78,7 +80,7 @@ def test_a_database_that_does_not_answer(duetime: Duetimes) -> None:
 
 
 def test_sizes_follow_the_count() -> None:
-    assert {name: one.size(100_000) for name, one in MEASURES.items()} == {
+    assert {name: item.size(100_000) for name, item in MEASURES.items()} == {
         "drain": 100_000,
         "sync": 25_000,
         "transactional": 10_000,
@@ -87,4 +89,4 @@ def test_sizes_follow_the_count() -> None:
         "burst": 5_000,
         "wake": 200,
     }
-    assert all(one.size(1) == 1 for one in MEASURES.values())
+    assert all(value.size(1) == 1 for value in MEASURES.values())

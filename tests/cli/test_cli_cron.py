@@ -64,7 +64,7 @@ def test_json(duetime: Duetimes) -> None:
 
 def test_the_end_of_the_calendar(duetime: Duetimes) -> None:
     out = duetime.ok("cron", "0 0 * * *", "--after", "9999-12-30T00:00Z")
-    assert out.splitlines()[-1] == "there are no more"
+    assert out.splitlines()[-1] == "there are no more ticks"
 
 
 @pytest.mark.parametrize(

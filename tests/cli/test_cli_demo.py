@@ -15,7 +15,7 @@ import pytest
 
 SCRIPT = Path(sys.executable).with_name("duetime")
 DEMO = [sys.executable, "-m", "duetime.cli", "demo"]
-ENDED = re.compile(r"ended: (\d+) actions:  (\d+) scheduled  0 running  (\d+) succeeded ")
+ENDED = re.compile(r"finished: (\d+) actions:  (\d+) scheduled  0 running  (\d+) succeeded ")
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_screen_until_ctrl_c(tmp_path: Path, environ: dict[str, str]) -> None:
     os.close(ours)
     assert demo.wait(timeout=30) == 0
     assert "Ctrl-C ends the demo." in seen
-    assert "Ending: " in seen
+    assert "Stopping: " in seen
     assert ENDED.search(seen)
     assert "Traceback" not in seen
     assert list(tmp_path.iterdir()) == []
@@ -112,7 +112,7 @@ def test_a_store_of_ones_own_is_kept(
     environ["PATH"] = str(SCRIPT.parent if on_path else tmp_path)
     said = play_briefly(demo, url, environ, tmp_path)
     listing = f"{called} actions list --queue duetime-demo --url {url}"
-    assert said.endswith(f"its actions are kept: {listing}\n")
+    assert said.endswith(f"the demo's actions stay in the store: {listing}\n")
     assert (tmp_path / "mine.db").exists()
 
 

@@ -20,18 +20,18 @@ from duetime.cli.loading import load_app
 from duetime.model.health import checks as health
 from duetime.store.sql.postgres import diagnosis as postgres_diagnosis
 from duetime.store.sql.sqlite import diagnosis as sqlite_diagnosis
-from duetime.store.sql.statements.loader import Loader
-from duetime.store.sql.statements.table_names import Names
+from duetime.store.sql.statements.loader import StatementLoader
+from duetime.store.sql.statements.table_names import TableNames
 from duetime.testing import FakeClock
 from servers import OwnServer
-from store.deaf import Deaf
+from store.notify_dropping_proxy import NotifyDroppingProxy
 
 from .conftest import SHOP, Answer, Duetimes, Start, read_until
 from .test_cli_rolling import execute, is_parked, until
 
 __all__ = ["durable_url"]
 
-KNOWN = Loader("sqlite", Names()).migrations()[-1].version
+KNOWN = StatementLoader("sqlite", TableNames()).migrations()[-1].version
 LINE = re.compile(r"^(ok|warning|failure) +(\w+(?: lock)?)  +(.*)$", re.MULTILINE)
 WORK = [
     *("clock", "unfinished", "overdue", "leases", "parked", "unreachable"),
@@ -79,12 +79,14 @@ def test_a_store_that_is_well(duetime: Duetimes, store: Duetime, url: str) -> No
     assert answer.out.endswith("\nhealthy; 1 warning\n")
 
 
-def test_json_tells_the_same_and_no_password(duetime: Duetimes, store: Duetime, url: str) -> None:
-    told = findings(duetime("doctor", "--url", url))
+def test_json_contains_the_same_findings_and_no_password(
+    duetime: Duetimes, store: Duetime, url: str
+) -> None:
+    output = findings(duetime("doctor", "--url", url))
     answer = duetime("doctor", "--url", url, "--json")
     said = json.loads(answer.out)
-    assert {one["check"]: one["level"] for one in said["findings"]} == {
-        check: level for check, (level, _) in told.items()
+    assert {item["check"]: item["level"] for item in said["findings"]} == {
+        check: level for check, (level, _) in output.items()
     }
     assert (said["healthy"], said["stats"]["scheduled"]) == (True, 1)
     password = re.search(r"//[^:/]+:([^@]+)@", url)
@@ -94,7 +96,12 @@ def test_json_tells_the_same_and_no_password(duetime: Duetimes, store: Duetime, 
 ILL = {
     "overdue": ("due_at = created_at - 7200000000", "overdue", "failure", "start a worker"),
     "an expired lease": ("token = id, lease_until = 1", "leases", "warning", "1 expired"),
-    "unreachable": ("lane = NULL", "unreachable", "failure", "1 rows that nothing"),
+    "unreachable": (
+        "lane = NULL",
+        "unreachable",
+        "failure",
+        "1 rows that no worker would ever find",
+    ),
     "parked": ("lane = 'p.1.3.fax.1.0.default'", "parked", "warning", "1: fax v1"),
 }
 
@@ -121,11 +128,11 @@ def earlier(url: str) -> Iterator[Duetime]:
     app.sync.close()
 
 
-def test_ticks_that_nobody_makes_actions_of(duetime: Duetimes, earlier: Duetime, url: str) -> None:
+def test_ticks_without_a_worker_are_reported(duetime: Duetimes, earlier: Duetime, url: str) -> None:
     answer = duetime("doctor", "--url", url)
-    level, told = findings(answer)["ticks"]
+    level, output = findings(answer)["ticks"]
     assert (answer.code, level) == (1, "failure")
-    assert told == "those of 1 job are overdue, the oldest for 3 h: start a worker of shop"
+    assert output == "ticks of 1 job are overdue, the oldest for 3 h: start a worker of shop"
 
 
 def test_a_job_that_is_paused_is_late_for_nothing(
@@ -145,19 +152,19 @@ def test_a_job_that_fails_again_and_again(duetime: Duetimes, url: str) -> None:
     asyncio.run(app.testing.advance(days=1))
     answer = duetime("doctor", "--url", url)
     app.sync.close()
-    level, told = findings(answer)["failing"]
+    level, output = findings(answer)["failing"]
     assert (answer.code, level) == (0, "warning")
-    assert told == "1 job: shop-close: see why with `duetime jobs runs shop-close`"
+    assert output == "1 job: shop-close: see why with `duetime jobs runs shop-close`"
     assert findings(answer)["failed"][0] == "warning"
-    assert findings(answer)["failed"][1].startswith("2 actions for good: see `duetime actions list")
+    assert findings(answer)["failed"][1].startswith("2 actions: see `duetime actions list")
 
 
 def test_a_job_that_another_version_wrote(duetime: Duetimes, earlier: Duetime, url: str) -> None:
     execute(url, "UPDATE duetime_jobs SET record = replace(record, '\"skip\"', '\"newer\"')")
     answer = duetime("doctor", "--url", url)
-    level, told = findings(answer)["unreadable"]
+    level, output = findings(answer)["unreadable"]
     assert (answer.code, level, answer.err) == (0, "warning", "")
-    assert told.startswith("1 job: shop-report: another version of duetime wrote this; upgrade")
+    assert output.startswith("1 job: shop-report: another version of duetime wrote this; upgrade")
 
 
 def refuses() -> None:
@@ -192,7 +199,7 @@ def test_a_kind_that_no_worker_knows(
 
 @pytest.mark.parametrize(
     ("oldest_code", "code", "level", "words"),
-    [(KNOWN, 0, "warning", "may go on"), (KNOWN + 1, 1, "failure", "upgrade duetime")],
+    [(KNOWN, 0, "warning", "and can use it"), (KNOWN + 1, 1, "failure", "upgrade duetime")],
 )
 def test_a_newer_schema(
     duetime: Duetimes,
@@ -225,8 +232,8 @@ def test_no_tables_at_all_and_none_are_made(duetime: Duetimes, url: str, tmp_pat
     for _ in range(2):
         answer = duetime("doctor", "shop:app")
         assert answer.code == 1
-        level, told = findings(answer)["schema"]
-        assert (level, "run `duetime migrate --app shop:app`" in told) == ("failure", True)
+        level, output = findings(answer)["schema"]
+        assert (level, "run `duetime migrate --app shop:app`" in output) == ("failure", True)
 
 
 def test_no_file(duetime: Duetimes, tmp_path: Path) -> None:
@@ -260,10 +267,10 @@ def test_what_is_not_understood(duetime: Duetimes) -> None:
     assert "one process" in memory.err
 
 
-def test_a_write_lock_that_is_held(
+def test_a_write_lock_that_another_process_holds(
     duetime: Duetimes, sqlite_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite_diagnosis, "PATIENCE", 0.05)
+    monkeypatch.setattr(sqlite_diagnosis, "LOCK_TIMEOUT_SECONDS", 0.05)
     address = f"sqlite:///{sqlite_path}"
     duetime.ok("migrate", "--url", address)
     with closing(sqlite3.connect(sqlite_path, isolation_level=None)) as holder:
@@ -279,13 +286,13 @@ def test_another_journal_mode(duetime: Duetimes, sqlite_path: Path) -> None:
     duetime.ok("migrate", "--url", address)
     with closing(sqlite3.connect(sqlite_path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
-    level, told = findings(duetime("doctor", "--url", address))["journal"]
-    assert (level, "this look" in told) == ("warning", True)
+    level, output = findings(duetime("doctor", "--url", address))["journal"]
+    assert (level, "which this check is" in output) == ("warning", True)
     # It read the actions, and so set it.
     assert findings(duetime("doctor", "--url", address))["journal"] == ("ok", "wal")
 
 
-def test_a_disk_that_nobody_may_ask(
+def test_a_disk_that_cannot_be_queried(
     duetime: Duetimes, sqlite_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As below a directory that is closed to us; root would be let in."""
@@ -310,9 +317,9 @@ def test_an_old_snapshot_is_named(
         reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         reader.execute("SELECT 1 FROM duetime_actions")
         answer = duetime("doctor", "--url", postgres_url)
-        level, told = findings(answer)["snapshots"]
+        level, output = findings(answer)["snapshots"]
         assert (answer.code, level) == (0, "warning")
-        assert f"session {reader.info.backend_pid} (report, " in told
+        assert f"session {reader.info.backend_pid} (report, " in output
     assert findings(duetime("doctor", "--url", postgres_url))["snapshots"][0] == "ok"
 
 
@@ -326,8 +333,8 @@ def test_a_prepared_transaction_is_named(
     duetime.ok("migrate", "--url", server.url)
     with psycopg.connect(server.url, autocommit=True) as forgetful:
         forgetful.execute("BEGIN; CREATE TABLE t (x int); PREPARE TRANSACTION 'forgotten'")
-    level, told = findings(duetime("doctor", "--url", server.url))["snapshots"]
-    assert (level, "prepared transaction forgotten" in told) == ("warning", True)
+    level, output = findings(duetime("doctor", "--url", server.url))["snapshots"]
+    assert (level, "prepared transaction forgotten" in output) == ("warning", True)
 
 
 def test_notices_that_do_not_come_through(
@@ -335,12 +342,12 @@ def test_notices_that_do_not_come_through(
 ) -> None:
     """As behind a pooler in transaction mode, where LISTEN is said to a session that goes to
     others: everything works, and nothing is ever heard."""
-    monkeypatch.setattr(postgres_diagnosis, "PATIENCE", 0.2)
+    monkeypatch.setattr(postgres_diagnosis, "PING_TIMEOUT_SECONDS", 0.2)
     duetime.ok("migrate", "--url", postgres_url)
-    with Deaf(postgres_url) as deaf:
-        answer = duetime("doctor", "--url", deaf.url)
-        level, told = findings(answer)["listen"]
+    with NotifyDroppingProxy(postgres_url) as proxy:
+        answer = duetime("doctor", "--url", proxy.url)
+        level, output = findings(answer)["listen"]
         assert (answer.code, level) == (0, "warning")
-        assert "listen=False" in told
+        assert "listen=False" in output
         monkeypatch.setenv("DUETIME_LISTEN", "false")
-        assert findings(duetime("doctor", "--url", deaf.url))["listen"][0] == "ok"
+        assert findings(duetime("doctor", "--url", proxy.url))["listen"][0] == "ok"

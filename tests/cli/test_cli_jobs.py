@@ -83,10 +83,10 @@ async def test_a_narrow_window(say: Any, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 async def test_an_empty_list_says_where_jobs_come_from(duetime: Duetimes, shop: str) -> None:
-    assert duetime.ok("jobs", "list", "--app", shop).startswith("no jobs: workers bring in")
+    assert duetime.ok("jobs", "list", "--app", shop).startswith("no jobs: workers seed the jobs")
 
 
-async def test_a_job_tells_all_its_fields(say: Any, ask: Any) -> None:
+async def test_show_prints_all_fields_of_a_job(say: Any, ask: Any) -> None:
     shown = ask("show", "billing-close")
     wanted: dict[str, object] = {
         "kind": "billing-close",
@@ -134,7 +134,9 @@ async def test_triggers_and_their_runs(say: Any, ask: Any, app: Duetime) -> None
         "grace",
     )
     said = say("trigger", "shop-fails")
-    assert re.fullmatch(rf"triggered: shop-fails \S{{36}}, after {first['id']} has ended\n", said)
+    assert re.fullmatch(
+        rf"triggered: shop-fails \S{{36}}, after {first['id']} has finished\n", said
+    )
     await app.testing.drain()
     (_, run) = ask("runs", "shop-fails")["items"]
     wanted: dict[str, object] = {"action_id": first["id"], "tick": None, "outcome": "failed"}
@@ -171,11 +173,15 @@ async def test_remove_and_restore(duetime: Duetimes, say: Any, ask: Any, shop: s
     assert ask("restore", "billing-close")["removed"] is False
 
 
-async def test_backfill_shows_first_and_runs_when_told(say: Any, ask: Any, app: Duetime) -> None:
+async def test_backfill_shows_ticks_and_creates_them_with_run(
+    say: Any, ask: Any, app: Duetime
+) -> None:
     said = say(*BACKFILL)
     assert "Sat 2026-03-28 02:30:00 CET" in said
     assert "first instant after the gap" in said
-    assert said.endswith("2 occurrences of billing-close would be made: give --run to make them\n")
+    assert said.endswith(
+        "2 occurrences of billing-close would be created: give --run to create them\n"
+    )
     shown = ask(*BACKFILL)
     assert shown["dry_run"] is True
     assert [t["tick"] for t in shown["ticks"]] == ["2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z"]
@@ -185,7 +191,7 @@ async def test_backfill_shows_first_and_runs_when_told(say: Any, ask: Any, app: 
     runs = ask("runs", "billing-close")["items"]
     assert {run["started_by"] for run in runs} == {"grace"}
     assert [run["outcome"] for run in runs] == ["succeeded", "succeeded"]
-    assert say(*BACKFILL, "--run") == "0 occurrences of billing-close made\n"
+    assert say(*BACKFILL, "--run") == "0 occurrences of billing-close created\n"
 
 
 async def test_put_makes_and_changes(duetime: Duetimes, say: Any, ask: Any, shop: str) -> None:
@@ -237,19 +243,23 @@ async def test_a_store_alone_will_do(duetime: Duetimes, say: Any, url: str) -> N
     [
         (["show", "billing-clos"], 1, "did you mean 'billing-close'"),
         (["trigger", "no-such"], 1, "no job 'no-such'"),
-        (["pause", "billing-close", "--until", "tomorrow"], 2, "is no date"),
-        (["pause", "billing-close", "--until", "2020-01-01T00:00:00Z"], 1, "it has passed"),
+        (["pause", "billing-close", "--until", "tomorrow"], 2, "is not a date"),
+        (
+            ["pause", "billing-close", "--until", "2020-01-01T00:00:00Z"],
+            1,
+            "give an instant in the future",
+        ),
         (["runs", "billing-close", "--limit", "201"], 2, "200"),
         (["list", "--tenant", "t", "--any-tenant"], 2, "not both"),
         ([*BACKFILL[:2], BACKFILL[3], BACKFILL[2]], 1, "after start"),
-        ([*BACKFILL[:3], "2031-01-01T00:00:00Z"], 1, "has not come yet"),
+        ([*BACKFILL[:3], "2031-01-01T00:00:00Z"], 1, "end must not be in the future"),
         ([*PUT[:2], "0 7 * * x", *PUT[3:]], 1, "day of week"),
-        ([*PUT[:2], "every day", *PUT[3:]], 2, "is no delay"),
+        ([*PUT[:2], "every day", *PUT[3:]], 2, "is not a delay"),
         (["put", "News", *PUT[2:]], 1, "a job is named"),
         (["put", "billing-close", *PUT[2:]], 1, "declared in code"),
         ([*PUT[:3], "--kind", "mial"], 1, "did you mean 'mail'"),
         ([*PUT, "--payload", "{}"], 1, "to: Field required"),
-        ([*PUT, "--jitter", "soon"], 2, "is no delay"),
+        ([*PUT, "--jitter", "soon"], 2, "is not a delay"),
         (PUT[:3], 2, "--kind"),
     ],
 )

@@ -11,8 +11,8 @@ from .conftest import Duetimes
 
 def test_version_and_help(duetime: Duetimes) -> None:
     assert duetime.ok("--version") == f"duetime {version('duetime')}\n"
-    told = duetime.ok("--help")
-    assert all(command in told for command in ("demo", "worker", "actions", "migrate"))
+    output = duetime.ok("--help")
+    assert all(command in output for command in ("demo", "worker", "actions", "migrate"))
     assert "reschedule" in duetime.ok("actions", "-h")
 
 

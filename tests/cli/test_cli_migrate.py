@@ -22,7 +22,7 @@ def test_check_names_what_is_pending_and_changes_nothing(
 
 def test_it_applies_once_and_says_what_it_did(duetime: Duetimes, url: str) -> None:
     assert duetime.ok("migrate", "--url", url).startswith(f"{url}: applied 0001_")
-    assert "nothing was done" in duetime.ok("migrate", "--url", url)
+    assert "nothing to do" in duetime.ok("migrate", "--url", url)
     assert duetime.ok("migrate", "--url", url, "--check") == f"{url} is up to date\n"
     assert duetime.ok("actions", "list", "--url", url) == "no actions match\n"
 

@@ -10,7 +10,7 @@ import pytest
 
 from .conftest import Answer, Duetimes
 
-NOBODY = "01890000-0000-7000-8000-000000000000"
+UNKNOWN_ID = "01890000-0000-7000-8000-000000000000"
 LIST = ("actions", "list")
 SCHEDULE = ("actions", "schedule")
 
@@ -92,10 +92,10 @@ def test_an_app_that_breaks_on_import(
         (["mail", "{to: ada}"], 1, ["Invalid JSON"]),
         (["mail", '{"to": "ada", "copies": "many"}'], 1, ["copies: .*integer"]),
         (["male", "{}"], 1, ["male is not registered", "did you mean 'mail'"]),
-        (["mail", '{"to": "a"}', "--at", "tomorrow"], 2, ["no date"]),
+        (["mail", '{"to": "a"}', "--at", "tomorrow"], 2, ["not a date"]),
         (["mail", '{"to": "a"}', "--at", "2030-01-01T00:00:00"], 2, ["no time zone"]),
-        (["mail", '{"to": "a"}', "--delay", "soon"], 2, ["no delay"]),
-        (["mail", '{"to": "a"}', "--delay", "-5m"], 2, ["no delay"]),
+        (["mail", '{"to": "a"}', "--delay", "soon"], 2, ["not a delay"]),
+        (["mail", '{"to": "a"}', "--delay", "-5m"], 2, ["not a delay"]),
         (["mail", '{"to": "a"}', "--delay", "999999d"], 2, ["thousand years"]),
         (["mail", '{"to": "a"}', "--delay", "1s", "--at", "2030-01-01T00:00Z"], 2, ["not both"]),
         (["mail", '{"to": "a"}', "--key", ""], 1, ["key='' is not valid"]),
@@ -111,24 +111,24 @@ def test_what_to_schedule(
 
 
 def test_scheduling_needs_the_app(duetime: Duetimes) -> None:
-    check(duetime(*SCHEDULE, "mail", "{}"), 1, "only a registered kind", "--app module:app")
+    check(duetime(*SCHEDULE, "mail", "{}"), 1, "only a declared kind", "--app module:app")
 
 
 @pytest.mark.parametrize("verb", ["show", "cancel", "reschedule", "retry"])
 def test_which_action(duetime: Duetimes, shop: str, verb: str) -> None:
     when = ["--delay", "1m"] if verb == "reschedule" else []
-    check(duetime("actions", verb, NOBODY, *when, "--app", shop), 1, f"no action {NOBODY}")
+    check(duetime("actions", verb, UNKNOWN_ID, *when, "--app", shop), 1, f"no action {UNKNOWN_ID}")
     check(duetime("actions", verb, "42", *when, "--app", shop), 2, "UUID")
 
 
 def test_reschedule_says_when(duetime: Duetimes, shop: str) -> None:
-    moved = ("actions", "reschedule", NOBODY, "--app", shop)
-    check(duetime(*moved), 2, "say when")
+    moved = ("actions", "reschedule", UNKNOWN_ID, "--app", shop)
+    check(duetime(*moved), 2, "give the new time")
     both = ("--at", "2030-01-01T00:00Z", "--delay", "1s")
     check(duetime(*moved, *both), 2, "give --at or --delay, not both")
 
 
-def test_help_lists_what_may_be_done_about_a_held_key(duetime: Duetimes) -> None:
+def test_help_lists_the_choices_for_a_taken_key(duetime: Duetimes) -> None:
     assert "return|replace|raise" in duetime.ok(*SCHEDULE, "--help")
 
 

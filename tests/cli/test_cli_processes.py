@@ -14,10 +14,17 @@ from pathlib import Path
 import pytest
 
 from duetime import Duetime
-from duetime.cli.failures import Mistake
+from duetime.cli.failures import CommandError
 from duetime.cli.loading import load_app
-from duetime.cli.supervisor import FIRST_PAUSE, LIVED_WELL, LONGEST_PAUSE, Backoff, Supervisor, how
-from duetime.cli.worker_spec import Order
+from duetime.cli.supervisor import (
+    FIRST_BACKOFF_SECONDS,
+    MAX_BACKOFF_SECONDS,
+    STABLE_AFTER_SECONDS,
+    RestartBackoff,
+    Supervisor,
+    exit_text,
+)
+from duetime.cli.worker_spec import WorkerSpec
 from servers import OwnServer
 
 from .conftest import Duetimes, Start, read_until
@@ -112,11 +119,11 @@ def test_one_signal_drains_all(
     assert worker.wait(30) == 0
     assert len(re.findall("worker .* stopped", said)) == 3
     assert "Traceback" not in said
-    assert "back in" not in said
+    assert "restarting in" not in said
     assert states(url) == {"succeeded": 3}
 
 
-def test_the_first_line_tells_of_all_of_them(
+def test_the_first_line_describes_all_processes(
     duetime: Duetimes, shop: str, url: str, start: Start
 ) -> None:
     worker = start("worker", shop, "--processes", "2", "--concurrency", "5")
@@ -159,12 +166,14 @@ def test_a_child_that_dies_comes_back(duetime: Duetimes, shop: str, start: Start
     worker = start("worker", shop, "--processes", "2", together=True)
     pids = started(worker, 2)
     os.kill(pids[0], signal.SIGKILL)
-    said = read_until(worker, "back in")
-    assert re.search(rf"process \d \(pid {pids[0]}\) was killed by SIGKILL; back in 1 s", said)
+    said = read_until(worker, "restarting in")
+    assert re.search(
+        rf"process \d \(pid {pids[0]}\) was killed by SIGKILL; restarting in 1 s", said
+    )
     [third] = started(worker, 1)
     assert third not in pids
     os.kill(third, signal.SIGTERM)  # as one does to renew a process
-    assert "exited with code 0; back in 2 s" in read_until(worker, "back in")
+    assert "exited with code 0; restarting in 2 s" in read_until(worker, "restarting in")
     worker.terminate()
     rest(worker)
     assert worker.wait(30) == 0
@@ -186,14 +195,14 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "reason"), BAD.values(), ids=BAD.keys())
-def test_what_cannot_start_is_told_once_and_ends_it(
+def test_an_app_that_cannot_start_is_reported_once_and_stops_the_supervisor(
     tmp_path: Path, start: Start, text: str, reason: str
 ) -> None:
     (tmp_path / "bad.py").write_text(text)
     worker = start("worker", "bad:app", "--processes", "3", together=True)
     said = rest(worker)
     assert worker.wait(30) == 1
-    assert (said.count(reason), said.count("at its start")) == (1, 1)
+    assert (said.count(reason), said.count("during startup")) == (1, 1)
     assert "Traceback" not in said
     assert "secret" not in said
 
@@ -215,7 +224,7 @@ def test_a_child_that_can_start_no_more_ends_it(
     said = rest(worker)
     assert worker.wait(30) == 1
     assert said.count("error: importing 'shop' failed") == 1
-    assert "exited with code 1 at its start" in said
+    assert "exited with code 1 during startup" in said
     assert states(url) == {"succeeded": 1, "running": 1}
 
 
@@ -229,8 +238,8 @@ def test_a_store_that_is_away_is_waited_for(
     pids = started(worker, 2)
     server.stop("immediate")
     os.kill(pids[0], signal.SIGKILL)
-    read_until(worker, "was killed by SIGKILL; back in 1 s")
-    read_until(worker, "exited with code 75; back in 2 s")
+    read_until(worker, "was killed by SIGKILL; restarting in 1 s")
+    read_until(worker, "exited with code 75; restarting in 2 s")
     server.start()
     assert started(worker, 1)[0] not in pids
     worker.terminate()
@@ -261,14 +270,14 @@ def test_three_processes_on_one_file_run_each_action_once(
     app.sync.close()
 
 
-async def test_a_system_without_processes_is_asked_again_once_it_gave_some(
+async def test_a_failed_process_start_is_retried_once_one_has_succeeded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/python")
-    supervisor = Supervisor(Order("shop:app", processes=2))
-    with pytest.raises(Mistake, match="no process can be started"):
+    supervisor = Supervisor(WorkerSpec("shop:app", processes=2))
+    with pytest.raises(CommandError, match="no process can be started"):
         await supervisor._keep(1)
-    supervisor._proven.set()
+    supervisor._any_ready.set()
     again = asyncio.create_task(supervisor._keep(1))
     done, _ = await asyncio.wait([again], timeout=0.1)
     assert not done  # it waits for its next try
@@ -277,13 +286,13 @@ async def test_a_system_without_processes_is_asked_again_once_it_gave_some(
 
 
 def test_pauses_double_up_to_a_limit_and_start_over_after_a_long_life() -> None:
-    backoff = Backoff()
+    backoff = RestartBackoff()
     pauses = [backoff.after(0.0) for _ in range(7)]
-    assert pauses == [FIRST_PAUSE, 2, 4, 8, 16, LONGEST_PAUSE, LONGEST_PAUSE]
-    assert [backoff.after(LIVED_WELL), backoff.after(0.0)] == [FIRST_PAUSE, 2]
+    assert pauses == [FIRST_BACKOFF_SECONDS, 2, 4, 8, 16, MAX_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS]
+    assert [backoff.after(STABLE_AFTER_SECONDS), backoff.after(0.0)] == [FIRST_BACKOFF_SECONDS, 2]
 
 
-def test_how_a_process_ended() -> None:
-    assert how(3) == "exited with code 3"
-    assert how(-signal.SIGKILL) == "was killed by SIGKILL"
-    assert how(-63) == "was killed by signal 63"
+def test_exit_codes_are_shown_in_words() -> None:
+    assert exit_text(3) == "exited with code 3"
+    assert exit_text(-signal.SIGKILL) == "was killed by SIGKILL"
+    assert exit_text(-63) == "was killed by signal 63"

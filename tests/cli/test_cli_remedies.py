@@ -77,7 +77,7 @@ def test_an_app_that_makes_no_tables(
 @pytest.mark.parametrize("asked", [("actions", "list"), ("migrate", "--check")])
 def test_a_file_that_is_not_there(duetime: Duetimes, url: str, asked: tuple[str, ...]) -> None:
     answer = duetime(*asked, "--url", url)
-    assert answer.err.endswith("makes a new file\n")
+    assert answer.err.endswith("creates a new file\n")
     command = command_in(answer)
     assert command == ["migrate", "--url", url]
     duetime.ok(*command)

@@ -13,10 +13,10 @@ import pytest
 
 from api.apps import durable_url
 from duetime import Action, Duetime
-from duetime.api.sync_api import pauses
+from duetime.api.wait import poll_intervals
 from duetime.cli.loading import load_app
-from duetime.store.sql.statements.loader import Loader
-from duetime.store.sql.statements.table_names import Names
+from duetime.store.sql.statements.loader import StatementLoader
+from duetime.store.sql.statements.table_names import TableNames
 
 from .conftest import Duetimes, Start, read_until
 
@@ -69,7 +69,7 @@ async def letter(payload: Letter) -> str:
 async def invoice(payload: Invoice) -> str:
     return f"new invoice {{payload.number}}"
 """
-KNOWN = Loader("sqlite", Names()).migrations()[-1].version
+KNOWN = StatementLoader("sqlite", TableNames()).migrations()[-1].version
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def apps(duetime: Duetimes, durable_url: str, tmp_path: Path) -> tuple[Any, Any]
 
 
 def until(app: Duetime, action_id: UUID, holds: Callable[[Action], bool]) -> Action:
-    for pause in pauses(30):
+    for pause in poll_intervals(30):
         time.sleep(pause)
         action = app.sync.get(action_id)
         if holds(action):
@@ -126,8 +126,8 @@ def test_what_old_code_does_not_know_waits_for_the_new(apps: tuple[Any, Any], st
         assert until(new.app, action.id, is_parked).state == "scheduled"
 
     new_worker = start("worker", "new:app", together=True)
-    told = ["new mail to bob", "new letter to cyd", "new invoice 4"]
-    assert results(new.app, unknown) == told
+    output = ["new mail to bob", "new letter to cyd", "new invoice 4"]
+    assert results(new.app, unknown) == output
 
     # Both run what both know, under its old name and version too.
     both = [
@@ -166,7 +166,9 @@ def test_old_code_goes_on_with_a_newer_schema_that_allows_it(
     assert refused.stdout is not None
     said = refused.stdout.read()
     assert refused.wait(30) == 1
-    wanted = f"needs code that knows schema version {KNOWN + 1}, and this duetime knows up to"
+    wanted = (
+        f"needs a duetime that supports schema version {KNOWN + 1}, and this one supports up to"
+    )
     assert said.count(wanted) == 1
     assert "upgrade duetime" in said
     assert "Traceback" not in said

@@ -65,7 +65,7 @@ def test_relative(seconds: float, said: str) -> None:
     assert relative(timedelta(seconds=seconds)) == said
 
 
-def test_the_date_is_told_unless_it_is_today() -> None:
+def test_the_date_is_shown_unless_it_is_today() -> None:
     later = NOON + timedelta(days=40)
     assert shown(later, NOON).startswith(later.astimezone().strftime("%Y-%m-%d %H:%M:%S"))
     assert shown(NOON, NOON).startswith(NOON.astimezone().strftime("%H:%M:%S"))

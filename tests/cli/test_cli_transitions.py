@@ -60,32 +60,37 @@ def blog(tmp_path: Path, duetime: Duetimes) -> Iterator[str]:
 
 
 def test_list(duetime: Duetimes, blog: str) -> None:
-    told = duetime.ok("transitions", "list", "--app", blog)
-    assert "Post.publish_at" in told
-    assert "set status to 'published' if it is 'draft'" in told
-    assert "delete for good" in told
+    output = duetime.ok("transitions", "list", "--app", blog)
+    assert "Post.publish_at" in output
+    assert "set status to 'published' if it is 'draft'" in output
+    assert "delete for good" in output
     first, second = json.loads(duetime.ok("transitions", "list", "--app", blog, "--json"))["items"]
     assert (first["column"], first["index"]) == ("publish_at", "ix_posts_publish_at_due")
     assert second["effect"] == "hard_delete"
 
 
 def test_pending_and_sweep(duetime: Duetimes, blog: str) -> None:
-    told = json.loads(duetime.ok("transitions", "pending", "--app", "full:app", "--json"))["items"]
-    assert [(one["column"], one["due"]) for one in told] == [("publish_at", 3), ("purge_at", 0)]
-    assert told[1]["next_due"].startswith("2999-01-01")
+    output = json.loads(duetime.ok("transitions", "pending", "--app", "full:app", "--json"))[
+        "items"
+    ]
+    assert [(item["column"], item["due"]) for item in output] == [
+        ("publish_at", 3),
+        ("purge_at", 0),
+    ]
+    assert output[1]["next_due"].startswith("2999-01-01")
     failed = duetime("transitions", "sweep", "--app", blog)
     assert (failed.code, failed.out) == (1, "updated 2, deleted 0, skipped 0, failed 1\n")
     assert "Post.publish_at of 2: ValueError: not this one" in failed.err
     again = duetime.ok("transitions", "sweep", "--app", blog)
     assert again == "updated 0, deleted 0, skipped 0, failed 0\n"
-    told = json.loads(duetime.ok("transitions", "pending", "--app", blog, "--json"))["items"]
-    assert (told[0]["due"], told[0]["retrying"]) == (0, 1)
+    output = json.loads(duetime.ok("transitions", "pending", "--app", blog, "--json"))["items"]
+    assert (output[0]["due"], output[0]["retrying"]) == (0, 1)
     assert "2999" in duetime.ok("transitions", "pending", "--app", blog)
     asked = duetime("transitions", "sweep", "--parked", "--json", "--app", blog)
     assert json.loads(asked.out)["errors"][0]["attempts"] == 2
 
 
-def test_what_is_missing_is_told(duetime: Duetimes, blog: str) -> None:
+def test_a_missing_app_is_reported(duetime: Duetimes, blog: str) -> None:
     assert "name it with --app module:app" in duetime("transitions", "list").err
     assert duetime.ok("transitions", "list", "--app", "blog:plain") == (
         "no transitions: the app registers none\n"

@@ -27,7 +27,7 @@ class Look:
 async def look(payload: Look) -> None:
     from duetime.worker.worker import Worker
 
-    young = any(one is Worker for one in gc.get_objects())
+    young = any(item is Worker for item in gc.get_objects())
     print("saw it", "among garbage" if young else "set aside", flush=True)
 """
 
@@ -44,7 +44,7 @@ def test_a_signal_lets_the_running_handler_finish(
     worker.send_signal(number)
     _, err = worker.communicate(timeout=30)
     assert worker.returncode == 0
-    assert "1 running, which have" in err
+    assert "1 running, with" in err
     assert said.startswith(f"duetime worker on {url}: all queues (100 slots); kinds: mail, watch\n")
     assert "duetime.worker: worker " in err
     assert "stopped" in err
@@ -96,8 +96,8 @@ def test_what_is_hardly_meant_is_said(tmp_path: Path, start: Start) -> None:
     worker.terminate()
     worker.communicate(timeout=30)
     assert worker.returncode == 0
-    assert "warning: this app declares no handler" in seen[0]
-    assert "warning: memory:// is seen by this process only" in seen[1]
+    assert "warning: this app declares no handlers" in seen[0]
+    assert "warning: memory:// is visible to this process only" in seen[1]
 
 
 def test_queues_as_typed() -> None:

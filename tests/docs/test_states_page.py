@@ -10,7 +10,7 @@ from duetime.model.actions.claim import Claim
 from duetime.model.state import FINISHED, State
 from duetime.store.memory.store import MemoryStore
 from duetime.testing import FakeClock
-from duetime.testing.conformance.probe import Probe, again, finish
+from duetime.testing.conformance.probe import Probe, finish, reschedule
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "states.md"
 ROW = re.compile(r"^\| `(?P<start>\w+)` \| `(?P<end>\w+)` \| (?P<move>\w+) \|", re.MULTILINE)
@@ -32,7 +32,7 @@ def finishing(state: State) -> Attempt:
 
 
 async def ending_again(probe: Probe, record: Record) -> None:
-    await probe.end(again(held(record)))
+    await probe.end(reschedule(held(record)))
 
 
 async def replace(probe: Probe, record: Record) -> None:

@@ -1,4 +1,4 @@
-"""The campaigns, each a command of its own, or all in turn. In tests/:
+"""Runs one fault campaign, or all of them in turn. In tests/:
 
     python -m faults [ROW [COUNT [STORE]]]
 
@@ -13,31 +13,33 @@ import sys
 import tempfile
 from pathlib import Path
 
-from faults.places import opened
+from faults.campaign_stores import open_setup
+from faults.catalog import CAMPAIGNS, CampaignSpec
 from faults.progress import Progress
-from faults.rows import ROWS, Row
 from servers import NoServer
 
 
 def main(name: str = "", count: str = "", store: str = "") -> int:
-    # Told to end, it ends as by Ctrl-C: no process or server is left behind.
+    # SIGTERM ends it like Ctrl-C, so that no process or server is left behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if name and name not in ROWS:
-        sys.exit(f"unknown row {name!r}; there are {', '.join(ROWS)}")
-    wrong = 0
-    for row in [name] if name else ROWS:
-        for one in [store] if store else ROWS[row].stores:
-            wrong += play(row, ROWS[row], int(count or ROWS[row].count), one)
-    return 1 if wrong else 0
+    if name and name not in CAMPAIGNS:
+        sys.exit(f"unknown row {name!r}; there are {', '.join(CAMPAIGNS)}")
+    violations = 0
+    for row in [name] if name else CAMPAIGNS:
+        for store_name in [store] if store else CAMPAIGNS[row].stores:
+            violations += run_campaign(
+                row, CAMPAIGNS[row], int(count or CAMPAIGNS[row].count), store_name
+            )
+    return 1 if violations else 0
 
 
-def play(name: str, row: Row, count: int, store: str) -> int:
-    """How much was wrong. What it left behind is kept if anything was."""
+def run_campaign(name: str, row: CampaignSpec, count: int, store: str) -> int:
+    """Run a campaign; return its number of violations. Logs are kept if there are any."""
     folder = Path(tempfile.mkdtemp(prefix=f"duetime-{name}-{store}-"))
     progress = Progress(f"{name} on {store}")
     try:
-        with opened(store, folder, proxied=row.proxied) as place:
-            verdict = row.campaign(row.place(place), count, progress)
+        with open_setup(store, folder, proxied=row.proxied) as setup:
+            verdict = row.run(row.configure(setup), count, progress)
     except NoServer as reason:
         print(f"WARNING: NOT RUN on {store}: {reason}")
         return 0

@@ -1,4 +1,4 @@
-"""A disk so small that it can be filled: a file system in memory, which only root may mount."""
+"""A small tmpfs that tests can fill; only root may mount it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 from servers import unprivileged
 
-PIECE = bytes(65536)
+CHUNK = bytes(65536)
 
 
 class NoDisk(Exception):
-    """Nothing can be mounted here; the message says why."""
+    """No disk can be mounted; the message says why."""
 
 
 class SmallDisk:
@@ -32,7 +32,7 @@ class SmallDisk:
     def fill(self) -> None:
         with self._ballast.open("wb", buffering=0) as file:
             try:
-                while file.write(PIECE) == len(PIECE):
+                while file.write(CHUNK) == len(CHUNK):
                     pass
             except OSError as error:
                 if error.errno != errno.ENOSPC:
@@ -54,5 +54,5 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[SmallDisk]:
     try:
         yield SmallDisk(folder)
     finally:
-        # Lazily: a server that still ends does not keep it.
+        # Lazily, since a stopping server may still use it.
         subprocess.run(["umount", "-l", str(folder)], check=True)

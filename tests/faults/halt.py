@@ -1,4 +1,4 @@
-"""SIGSTOP for longer than the lease, then SIGCONT: the dead that come back."""
+"""Campaign: SIGSTOP for longer than the lease, then SIGCONT, so that stale workers return."""
 
 from __future__ import annotations
 
@@ -6,52 +6,64 @@ import random
 import signal
 import time
 
-from faults.crew import Hand
+from faults.campaign import (
+    LEASE_SECONDS,
+    MARGIN_SECONDS,
+    SWEEP_SECONDS,
+    StoreSetup,
+    finish_campaign,
+    pause,
+    running_campaign,
+    wait_until,
+)
 from faults.ledger import is_sqlite
-from faults.oracle import Law, Verdict
+from faults.oracle import Expectations, Verdict
+from faults.processes import ManagedProcess
 from faults.progress import Progress
-from faults.stage import LEASE, MARGIN, SWEEP, Place, conclude, pause, staged, wait_until
 
 WORKERS = 4
-# Of those, so many stand still at once; a steady one goes on.
-STILL = 3
-# So long that many a run is halted in its midst, and the next one too is still at it when the
-# first comes back.
-LONG_WORK = 2.0
-# For how long, past the lease.
-STOPS = (LEASE + SWEEP + 0.2, LEASE + SWEEP + 1.5)
+# How many of them are frozen at once; one more worker is never frozen.
+MAX_FROZEN = 3
+# Long enough that many runs are frozen midway, and that the run which replaces a frozen one is
+# still working when the first continues.
+LONG_WORK_SECONDS = 2.0
+# Range of the freeze, longer than a lease.
+FREEZE_SECONDS = (LEASE_SECONDS + SWEEP_SECONDS + 0.2, LEASE_SECONDS + SWEEP_SECONDS + 1.5)
 
 
-def halt(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict:
-    dice = random.Random(seed)
+def halt(setup: StoreSetup, count: int, progress: Progress, seed: int = 1) -> Verdict:
+    rng = random.Random(seed)
     done = 0
-    with staged(place, work=LONG_WORK) as stage:
-        hands = [stage.crew.hire() for _ in range(WORKERS)]
-        # Nobody starts while another stands still: on SQLite it may hold the lock.
-        crew = [*hands, stage.crew.hire()]
-        assert wait_until(lambda: all(stage.has_started(hand) for hand in crew), 60)
-        frozen: dict[int, tuple[Hand, float]] = {}
+    with running_campaign(setup, work=LONG_WORK_SECONDS) as campaign:
+        procs = [campaign.processes.start() for _ in range(WORKERS)]
+        # All start before the first freeze: on SQLite a frozen process may hold the lock.
+        processes = [*procs, campaign.processes.start()]
+        assert wait_until(lambda: all(campaign.has_started(proc) for proc in processes), 60)
+        frozen: dict[int, tuple[ManagedProcess, float]] = {}
         while done < count or frozen:
-            for pid, (hand, until) in list(frozen.items()):
+            for pid, (proc, until) in list(frozen.items()):
                 if time.monotonic() >= until:
-                    hand.send(signal.SIGCONT)
+                    proc.send(signal.SIGCONT)
                     del frozen[pid]
-            free = [hand for hand in hands if hand.pid not in frozen]
-            if done < count and len(frozen) < STILL and free:
-                hand = dice.choice(free)
-                stage.crew.freeze(hand)
-                past_lease = dice.uniform(*STOPS)
-                frozen[hand.pid] = (hand, time.monotonic() + past_lease)
+            free = [proc for proc in procs if proc.pid not in frozen]
+            if done < count and len(frozen) < MAX_FROZEN and free:
+                proc = rng.choice(free)
+                campaign.processes.freeze(proc)
+                past_lease = rng.uniform(*FREEZE_SECONDS)
+                frozen[proc.pid] = (proc, time.monotonic() + past_lease)
                 done += 1
                 progress.show(done, count)
-            pause(dice.uniform(0.1, 0.5))
-        verdict = conclude(stage, Law(recovery=_recovery(place)))
+            pause(rng.uniform(0.1, 0.5))
+        verdict = finish_campaign(campaign, Expectations(recovery=_recovery(setup)))
     verdict.figures["faults"] = done
     return verdict
 
 
-def _recovery(place: Place) -> float:
-    """On SQLite, one that stands still amidst a commit holds the lock that all others need: for
-    as long nobody rescues; nor for another lease, since nobody could renew."""
-    held_up = STOPS[1] + LEASE if is_sqlite(place.url) else 0.0
-    return LEASE + SWEEP + MARGIN + held_up
+def _recovery(setup: StoreSetup) -> float:
+    """Return the allowed seconds until a rescue.
+
+    On SQLite a process frozen during a commit holds the write lock, so that no other worker can
+    rescue; nor during the next lease, since none could renew.
+    """
+    lock_seconds = FREEZE_SECONDS[1] + LEASE_SECONDS if is_sqlite(setup.url) else 0.0
+    return LEASE_SECONDS + SWEEP_SECONDS + MARGIN_SECONDS + lock_seconds

@@ -1,34 +1,43 @@
-"""SIGKILL, at random moments and at each named point."""
+"""Campaign: SIGKILL at random moments and at each crash point."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
 
-from faults.crash import (
+from faults.campaign import (
+    LEASE_SECONDS,
+    MARGIN_SECONDS,
+    SWEEP_SECONDS,
+    Campaign,
+    StoreSetup,
+    finish_campaign,
+    pause,
+    running_campaign,
+)
+from faults.crash_points import (
     CLIENT_POINTS,
     JOB_POINTS,
     POINTS,
     SQLITE_POINTS,
-    STOPPING,
+    STOPPING_POINTS,
     TRANSACTION_POINTS,
 )
-from faults.crew import CUSTOMER, Hand
 from faults.ledger import is_sqlite
-from faults.oracle import Law, Verdict
+from faults.oracle import Expectations, Verdict
+from faults.processes import CLIENT, ManagedProcess
 from faults.progress import Progress
-from faults.stage import LEASE, MARGIN, SWEEP, Place, Stage, conclude, pause, staged
 
 RANDOM = "random"
 WORKERS = 3
-# One that does not come by its point in this time is killed where it is.
-LONGEST_LIFE = 5.0
-# So many deaths reach every point.
-ENOUGH_FOR_ALL = 250
-# One death of so many is at a random moment; so is each that missed its point.
+# A process that does not reach its crash point in this time is killed.
+MAX_LIFE_SECONDS = 5.0
+# With this number of deaths every crash point must be reached.
+MIN_FAULTS_FOR_ALL = 250
+# One in so many deaths is at a random moment, besides those that missed their point.
 RANDOM_SHARE = 3
-# What a worker comes by again and again: it dies at one of the first times.
-FREQUENT = (
+# Points that a worker passes often: it dies at one of the first passes.
+FREQUENT_POINTS = (
     "claim",
     "complete",
     "start",
@@ -42,44 +51,49 @@ FREQUENT = (
 )
 
 
-def kill(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict:
-    """`count` deaths among workers and customers, before the eyes of one that lives. The dead
-    are replaced at once, so the next dies while the last one's leases still run."""
-    dice = random.Random(seed)
-    points = Points(place, dice)
+def kill(setup: StoreSetup, count: int, progress: Progress, seed: int = 1) -> Verdict:
+    """Kill `count` workers and clients beside one worker that is never killed.
+
+    Dead processes are replaced at once, so that the next one dies while leases of the last one
+    have not expired yet.
+    """
+    rng = random.Random(seed)
+    points = Points(setup, rng)
     deaths: Counter[str] = Counter()
-    with staged(place) as stage:
-        stage.crew.hire()
-        hands = [_hire(stage, points.next(), dice) for _ in range(WORKERS)]
-        while deaths.total() < count and not stage.crew.strays():
+    with running_campaign(setup) as campaign:
+        campaign.processes.start()
+        procs = [_hire(campaign, points.next(), rng) for _ in range(WORKERS)]
+        while deaths.total() < count and not campaign.processes.unexpected_exits():
             pause(0.05)
-            stage.crew.note_deaths()
-            for place_in, hand in enumerate(hands):
-                _strike(stage, hand)
-                if not hand.alive:
-                    deaths += _cause(hand)
-                    points.struck += _cause(hand)
-                    hands[place_in] = _hire(stage, points.next(), dice)
+            campaign.processes.record_deaths()
+            for index, proc in enumerate(procs):
+                _strike(campaign, proc)
+                if not proc.alive:
+                    deaths += _cause(proc)
+                    points.struck += _cause(proc)
+                    procs[index] = _hire(campaign, points.next(), rng)
             progress.show(deaths.total(), count)
-        stage.crew.note_deaths()
-        verdict = conclude(stage, Law(recovery=LEASE + SWEEP + MARGIN))
+        campaign.processes.record_deaths()
+        verdict = finish_campaign(
+            campaign, Expectations(recovery=LEASE_SECONDS + SWEEP_SECONDS + MARGIN_SECONDS)
+        )
     verdict.figures["faults"] = deaths.total()
     verdict.figures |= Counter({f"died at {point}": times for point, times in deaths.items()})
-    if deaths.total() >= ENOUGH_FOR_ALL:
+    if deaths.total() >= MIN_FAULTS_FOR_ALL:
         missed = sorted({*points.named} - {*deaths})
         verdict.wrong += [f"no process died at {point}" for point in missed]
     return verdict
 
 
 class Points:
-    """Which one is next: whatever was struck and tried the least."""
+    """Chooses the next crash point: the one that was hit and tried least often."""
 
-    def __init__(self, place: Place, dice: random.Random) -> None:
+    def __init__(self, setup: StoreSetup, rng: random.Random) -> None:
         named = POINTS + CLIENT_POINTS
-        named += SQLITE_POINTS if is_sqlite(place.url) else []
-        named += TRANSACTION_POINTS if place.exactly_once else []
-        named += JOB_POINTS if place.ticking else []
-        self.named = dice.sample(named, len(named))
+        named += SQLITE_POINTS if is_sqlite(setup.url) else []
+        named += TRANSACTION_POINTS if setup.exactly_once else []
+        named += JOB_POINTS if setup.ticking else []
+        self.named = rng.sample(named, len(named))
         self.struck: Counter[str] = Counter()
         self._tried: Counter[str] = Counter()
 
@@ -87,32 +101,32 @@ class Points:
         if self._tried.total() % RANDOM_SHARE == RANDOM_SHARE - 1:
             point = RANDOM
         else:
-            point = min(self.named, key=lambda one: self.struck[one] + self._tried[one])
+            point = min(self.named, key=lambda name: self.struck[name] + self._tried[name])
         self._tried[point] += 1
         return point
 
 
-def _hire(stage: Stage, point: str, dice: random.Random) -> Hand:
+def _hire(campaign: Campaign, point: str, rng: random.Random) -> ManagedProcess:
     if point in CLIENT_POINTS:
-        return stage.crew.hire(
-            CUSTOMER, point=point, nth=dice.randint(1, 9), first=stage.next_first()
+        return campaign.processes.start(
+            CLIENT, point=point, nth=rng.randint(1, 9), first=campaign.next_first()
         )
-    nth = dice.randint(1, 3) if point.startswith(FREQUENT) else 1
-    return stage.crew.hire(point=point, nth=nth)
+    nth = rng.randint(1, 3) if point.startswith(FREQUENT_POINTS) else 1
+    return campaign.processes.start(point=point, nth=nth)
 
 
-def _cause(hand: Hand) -> Counter[str]:
-    if not hand.was_killed:
+def _cause(proc: ManagedProcess) -> Counter[str]:
+    if not proc.was_killed:
         return Counter()
-    return Counter([RANDOM if hand.struck else hand.order.point])
+    return Counter([RANDOM if proc.struck else proc.order.point])
 
 
-def _strike(stage: Stage, hand: Hand) -> None:
-    """At a random moment, from outside; or SIGTERM to those that die while they stop."""
-    age = hand.age()
-    if hand.order.point == RANDOM and age > 0.2 + random.random() * 2:
-        stage.crew.kill(hand)
-    elif hand.order.point.split(":")[0] in STOPPING and age > 1.0:
-        hand.ask_to_stop()
-    if age > LONGEST_LIFE:
-        stage.crew.kill(hand)
+def _strike(campaign: Campaign, proc: ManagedProcess) -> None:
+    """Kill a process at a random moment, or send SIGTERM if its point is passed while stopping."""
+    age = proc.age()
+    if proc.order.point == RANDOM and age > 0.2 + random.random() * 2:
+        campaign.processes.kill(proc)
+    elif proc.order.point.split(":")[0] in STOPPING_POINTS and age > 1.0:
+        proc.request_stop()
+    if age > MAX_LIFE_SECONDS:
+        campaign.processes.kill(proc)

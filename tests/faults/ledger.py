@@ -1,7 +1,7 @@
-"""What handlers did, written down by themselves: a table without any unique index.
+"""A ledger of what handlers did: a table without any unique index, written by the handlers.
 
-It lies in the store's database and is written on connections of its own, so that a run that
-happened twice is seen twice. A line whose reply was lost may be written again: its nonce tells.
+It lies in the database of the store and is written on connections of its own, so that a run that
+happened twice is seen twice. A line whose reply was lost may be written twice, with one nonce.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ CREATE = (
     "event text, at bigint, nonce text)"
 )
 STARTED, ENDED = "started", "ended"
-# A server that restarts is waited for; a handler must not fail for its ledger.
-PATIENCE = 30.0
-BROKEN = (psycopg.OperationalError, psycopg.InterfaceError, sqlite3.OperationalError)
+# How long to retry while a server restarts: a handler must not fail because of its ledger.
+MAX_WAIT_SECONDS = 30.0
+CONNECTION_ERRORS = (psycopg.OperationalError, psycopg.InterfaceError, sqlite3.OperationalError)
 
 
 class Line(NamedTuple):
-    """One event of one run; `at` in microseconds of the clock that the machine shares."""
+    """One event of one run; `at` is the wall-clock time in microseconds."""
 
     action: str
     token: str
@@ -39,12 +39,12 @@ class Line(NamedTuple):
 
 
 def insert(placeholder: str) -> str:
-    """The statement that writes a line, for a driver with this placeholder."""
+    """Return the INSERT statement for a driver with this placeholder."""
     return f"INSERT INTO ledger VALUES ({', '.join([placeholder] * len(Line._fields))})"
 
 
 class Ledger:
-    """Written by any thread of a process, one line at a time."""
+    """Writes lines from any thread of a process."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -54,17 +54,17 @@ class Ledger:
 
     def create(self) -> None:
         with self._lock:
-            self._insist(lambda: self._open().execute(CREATE))
+            self._retry(lambda: self._open().execute(CREATE))
 
     def write(self, line: Line) -> None:
         with self._lock:
-            self._insist(lambda: self._open().execute(self._insert, line))
+            self._retry(lambda: self._open().execute(self._insert, line))
 
     def lines(self) -> list[Line]:
-        """Every line, oldest first; one that was sent twice only once."""
+        """Return all lines, oldest first, without those that were sent twice."""
         with closing(connect(self._url)) as connection:
-            found = connection.execute("SELECT * FROM ledger ORDER BY at").fetchall()
-        return list({row[-1]: Line(*row) for row in found}.values())
+            rows = connection.execute("SELECT * FROM ledger ORDER BY at").fetchall()
+        return list({row[-1]: Line(*row) for row in rows}.values())
 
     def close(self) -> None:
         if self._connection is not None:
@@ -76,13 +76,13 @@ class Ledger:
             self._connection = connect(self._url)
         return self._connection
 
-    def _insist(self, act: Callable[[], object]) -> None:
-        deadline = time.monotonic() + PATIENCE
+    def _retry(self, statement: Callable[[], object]) -> None:
+        deadline = time.monotonic() + MAX_WAIT_SECONDS
         while True:
             try:
-                act()
+                statement()
                 return
-            except BROKEN:
+            except CONNECTION_ERRORS:
                 self.close()
                 if time.monotonic() > deadline:
                     raise
@@ -98,7 +98,7 @@ def is_sqlite(url: str) -> bool:
 
 
 def connect(url: str) -> Any:
-    """A connection of our own, each statement a transaction."""
+    """Open a connection in autocommit mode."""
     if not is_sqlite(url):
         return psycopg.connect(url, autocommit=True, connect_timeout=3)
     connection = sqlite3.connect(
@@ -109,7 +109,7 @@ def connect(url: str) -> Any:
 
 
 def by_action(lines: Sequence[Line]) -> dict[str, list[Line]]:
-    found: dict[str, list[Line]] = {}
+    grouped: dict[str, list[Line]] = {}
     for line in lines:
-        found.setdefault(line.action, []).append(line)
-    return found
+        grouped.setdefault(line.action, []).append(line)
+    return grouped

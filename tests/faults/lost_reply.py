@@ -1,43 +1,59 @@
-"""A commit is made, and its reply never arrives: of schedule, claim, completion and rescue."""
+"""Campaign: replies to commits are lost, of schedule, claim, completion and retry."""
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import cycle
 
-from faults.drop import WANTED, Drop
-from faults.oracle import Law, Verdict
+from faults.campaign import (
+    LEASE_SECONDS,
+    MARGIN_SECONDS,
+    SWEEP_SECONDS,
+    StoreSetup,
+    finish_campaign,
+    running_campaign,
+)
+from faults.oracle import Expectations, Verdict
 from faults.progress import Progress
-from faults.stage import LEASE, MARGIN, SWEEP, Place, conclude, staged
+from faults.reply_dropper import COMMIT_PATTERNS, ReplyDropper
 
 WORKERS = 2
-# A kind of commit that does not come by in this time is left for the next.
-LONGEST_WAIT = 8.0
-# Of so many claims whose reply was lost, one at least had taken something.
-ENOUGH_CLAIMS = 5
+# A kind of commit that does not occur in this time is skipped.
+MAX_WAIT_SECONDS = 8.0
+# Of this many claims with a lost reply, at least one had claimed something.
+MIN_CLAIMS = 5
 
 
-def lost_reply(place: Place, count: int, progress: Progress) -> Verdict:
-    """Nobody dies and no lease is lost but with a claim that nobody heard of: so even handlers
-    without a transaction have exactly one effect."""
-    assert place.proxy is not None
+def lost_reply(setup: StoreSetup, count: int, progress: Progress) -> Verdict:
+    """Drop `count` replies.
+
+    No process dies, and only claims whose reply was lost lose their lease. So even handlers
+    without a transaction have exactly one effect.
+    """
+    assert setup.proxy is not None
     struck: Counter[str] = Counter()
-    kinds = cycle(WANTED)
-    with staged(place) as stage:
+    kinds = cycle(COMMIT_PATTERNS)
+    with running_campaign(setup) as campaign:
         for _ in range(WORKERS):
-            stage.crew.hire()
+            campaign.processes.start()
         while sum(struck.values()) < count:
             kind = next(kinds)
-            drop = Drop(WANTED[kind])
-            place.proxy.drop_reply(drop)
-            struck[kind] += drop.struck.wait(LONGEST_WAIT)
+            dropper = ReplyDropper(COMMIT_PATTERNS[kind])
+            setup.proxy.drop_reply(dropper)
+            struck[kind] += dropper.struck.wait(MAX_WAIT_SECONDS)
             progress.show(sum(struck.values()), count)
-        place.proxy.drop_reply(None)
-        law = Law(exactly_once=True, unheard=True, recovery=LEASE + SWEEP + MARGIN)
-        verdict = conclude(stage, law)
-    verdict.wrong += [f"no reply to {kind} was lost" for kind in WANTED if not struck[kind]]
-    if struck["claim"] >= ENOUGH_CLAIMS and not verdict.slowest_recovery:
-        verdict.wrong.append("no claim that nobody heard of was rescued")
+        setup.proxy.drop_reply(None)
+        expectations = Expectations(
+            exactly_once=True,
+            unreported_claims=True,
+            recovery=LEASE_SECONDS + SWEEP_SECONDS + MARGIN_SECONDS,
+        )
+        verdict = finish_campaign(campaign, expectations)
+    verdict.wrong += [
+        f"no reply to {kind} was lost" for kind in COMMIT_PATTERNS if not struck[kind]
+    ]
+    if struck["claim"] >= MIN_CLAIMS and not verdict.slowest_recovery:
+        verdict.wrong.append("no claim with a lost reply was rescued")
     verdict.figures["faults"] = sum(struck.values())
     verdict.figures |= Counter({f"replies lost: {kind}": n for kind, n in struck.items()})
     return verdict

@@ -1,4 +1,4 @@
-"""The wire is cut, falls silent in one or both directions, or carries a byte in a second."""
+"""Campaign: connections are cut, go silent in one or both directions, or get very slow."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from contextlib import ExitStack
 from dataclasses import replace
 from itertools import cycle
 
-from faults.oracle import Law, Verdict
+from faults.campaign import (
+    LEASE_SECONDS,
+    StoreSetup,
+    finish_campaign,
+    pause,
+    running_campaign,
+    wait_until,
+)
+from faults.oracle import Expectations, Verdict
 from faults.progress import Progress
-from faults.proxy import ONE_BYTE, STALL, SWALLOW, Proxy, Way
-from faults.recovery import FAR_APART, hears, returned
-from faults.stage import LEASE, Place, conclude, pause, staged, wait_until
+from faults.proxy import ONE_BYTE, STALL, SWALLOW, Direction, Proxy
+from faults.recovery import RARE_SWEEPS, check_listening, check_recovered
 
 MODES: dict[str, Callable[[Proxy], None]] = {
     "cut": lambda wire: wire.cut(),
@@ -22,42 +29,49 @@ MODES: dict[str, Callable[[Proxy], None]] = {
     "asymmetric down": lambda wire: wire.shape(down=SWALLOW),
     "stalled": lambda wire: wire.shape(up=STALL, down=STALL),
     "1 B/s": lambda wire: wire.shape(up=ONE_BYTE, down=ONE_BYTE),
-    "slow": lambda wire: wire.shape(up=Way(delay=0.2), down=Way(delay=0.2)),
+    "slow": lambda wire: wire.shape(up=Direction(delay=0.2), down=Direction(delay=0.2)),
 }
-# So long that handlers are at work while their wire is down.
-LONG_WORK = 1.0
-LOOK_EVERY = len(MODES)
+# Long enough that handlers are running while their connection is down.
+LONG_WORK_SECONDS = 1.0
+CHECK_INTERVAL = len(MODES)
 
 
-def network(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict:
-    """`count` faults of each mode. Two workers and the customers share a wire, a third worker
-    has its own: while one wire is down, what it held is rescued over the other."""
-    dice = random.Random(seed)
-    place = replace(place, settings={**place.settings, **FAR_APART})
+def network(setup: StoreSetup, count: int, progress: Progress, seed: int = 1) -> Verdict:
+    """Inject `count` faults of each mode.
+
+    Two workers and the clients share a proxy, a third worker has its own. While one proxy is
+    broken, its actions are rescued through the other.
+    """
+    rng = random.Random(seed)
+    setup = replace(setup, settings={**setup.settings, **RARE_SWEEPS})
     seen = Verdict()
-    assert place.proxy is not None
+    assert setup.proxy is not None
     with ExitStack() as stack:
-        other = Proxy(place.direct)
+        other = Proxy(setup.direct)
         stack.callback(other.close)
-        stage = stack.enter_context(staged(place, work=LONG_WORK))
-        hands = [stage.crew.hire(), stage.crew.hire(), stage.crew.hire(url=other.url)]
-        assert wait_until(lambda: all(stage.has_started(hand) for hand in hands), 30)
-        wires = cycle([place.proxy, other])
+        campaign = stack.enter_context(running_campaign(setup, work=LONG_WORK_SECONDS))
+        procs = [
+            campaign.processes.start(),
+            campaign.processes.start(),
+            campaign.processes.start(url=other.url),
+        ]
+        assert wait_until(lambda: all(campaign.has_started(proc) for proc in procs), 30)
+        wires = cycle([setup.proxy, other])
         for done, mode in enumerate([*MODES] * count, start=1):
             wire = next(wires)
             wire.heal()
             MODES[mode](wire)
             seen.figures[f"faults: {mode}"] += 1
             progress.show(done, count * len(MODES))
-            pause(dice.uniform(0.2, 2 * LEASE))
-            if done % LOOK_EVERY == 0:
-                place.proxy.heal()
+            pause(rng.uniform(0.2, 2 * LEASE_SECONDS))
+            if done % CHECK_INTERVAL == 0:
+                setup.proxy.heal()
                 other.heal()
-                next(wires)  # so that each mode strikes each wire
-                returned(stage, hands, seen)
-        stage.customer.stop()
-        hears(stage, len(hands), seen)
-        verdict = conclude(stage, Law())
+                next(wires)  # so that each mode is applied to each proxy
+                check_recovered(campaign, procs, seen)
+        campaign.client.stop()
+        check_listening(campaign, len(procs), seen)
+        verdict = finish_campaign(campaign, Expectations())
     verdict.include(seen)
     verdict.figures["faults"] = count * len(MODES)
     return verdict

@@ -1,4 +1,4 @@
-"""Whether a history kept its promises: from the store's public surface and the ledger alone."""
+"""Checks whether a history kept every guarantee, by the public API and the ledger alone."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from duetime import Duetime, State
 from duetime.model.actions.action import Action, Run
 from duetime.model.actions.claim import FATAL_LOSSES
 from duetime.model.state import Outcome
-from faults.customer import Receipts
+from faults.client_process import Receipts
 from faults.ledger import ENDED, STARTED, Line, by_action
-from faults.ticking import PERIOD
+from faults.ticking_app import PERIOD
 
-# How a run may end that another one follows.
+# Outcomes of a run that may be followed by another run.
 REPEATABLE = {Outcome.lost, Outcome.released, Outcome.retried, Outcome.snoozed}
-LAST: Mapping[State, Set[Outcome | None]] = {
+FINAL_OUTCOMES: Mapping[State, Set[Outcome | None]] = {
     State.succeeded: {Outcome.succeeded},
     State.failed: {Outcome.failed, Outcome.lost},
     State.cancelled: {Outcome.cancelled, None, *REPEATABLE},
 }
 
-# When each process fell silent: it died, or stood still.
+# When each process died or froze.
 Silences = Mapping[int, Sequence[float]]
 
 
 @dataclass(frozen=True)
 class Case:
-    """What one action says of itself, and what the ledger says of it."""
+    """One action, its recorded runs, and its lines in the ledger."""
 
     action: Action
     runs: Sequence[Run]
@@ -41,22 +41,22 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Law:
-    """What this history may do beyond what every history may."""
+class Expectations:
+    """What is allowed or required in this history beyond the general guarantees."""
 
-    # A server that crashed may have undone claims: nobody recorded those runs.
+    # A server crash may have undone claims, whose runs are then not on record.
     claims_may_vanish: bool = False
     # Each succeeded action has exactly one effect.
     exactly_once: bool = False
-    # No process falls silent; what is lost was claimed, and nobody heard of it.
-    unheard: bool = False
-    # Seconds from the silence of a process, or from such a claim, to the rescue of what it held.
+    # No process dies or freezes; lost runs are claims whose reply was lost.
+    unreported_claims: bool = False
+    # Allowed seconds from the death of a process, or from such a claim, to the rescue.
     recovery: float = float("inf")
 
 
 @dataclass
 class Verdict:
-    """What was found."""
+    """Violations and figures of a history."""
 
     wrong: list[str] = field(default_factory=list)
     figures: Counter[str] = field(default_factory=Counter)
@@ -66,13 +66,13 @@ class Verdict:
     slowest_call: float = 0.0
 
     def include(self, other: Verdict) -> None:
-        """What was seen while the faults struck."""
+        """Add what was observed during the campaign."""
         self.wrong += other.wrong
         self.figures += other.figures
         self.slowest_return = max(self.slowest_return, other.slowest_return)
         self.wake = max(self.wake, other.wake)
 
-    def say(self, case: Case, what: str) -> None:
+    def add_violation(self, case: Case, what: str) -> None:
         outcomes = [str(run.outcome) for run in case.runs]
         lines = [(line.event, line.pid, line.token[-8:]) for line in case.lines]
         action = case.action
@@ -97,22 +97,24 @@ def every_action(app: Duetime) -> Iterable[Action]:
             return
 
 
-def judge(found: Sequence[Case], receipts: Receipts, silences: Silences, law: Law) -> Verdict:
+def judge(
+    found: Sequence[Case], receipts: Receipts, silences: Silences, expectations: Expectations
+) -> Verdict:
     verdict = Verdict()
     _check_receipts([case for case in found if case.action.job is None], receipts, verdict)
     _check_ticks(found, verdict)
     for case in found:
         _check_end(case, verdict)
         _check_times(case, verdict)
-        _check_starts(case, law, verdict)
-        _check_effects(case, law, verdict)
-        _check_recovery(case, silences, law, verdict)
+        _check_starts(case, expectations, verdict)
+        _check_effects(case, expectations, verdict)
+        _check_recovery(case, silences, expectations, verdict)
         _count(case, verdict)
     return verdict
 
 
 def _check_receipts(found: Sequence[Case], receipts: Receipts, verdict: Verdict) -> None:
-    """What was acknowledged exists once; what was not, at most once; and nothing else does."""
+    """Acknowledged actions exist once, others that were tried at most once, and no more exist."""
     ids: dict[int, list[str]] = {}
     for case in found:
         ids.setdefault(case.action.payload.number, []).append(str(case.action.id))  # type: ignore[attr-defined]
@@ -130,7 +132,7 @@ def _check_receipts(found: Sequence[Case], receipts: Receipts, verdict: Verdict)
 
 
 def _check_ticks(found: Sequence[Case], verdict: Verdict) -> None:
-    """Each tick of a job became one action, and between the first and the last none is missing."""
+    """Each tick of a job became one action, without gaps between the first and the last."""
     jobs: dict[str, Counter[datetime]] = {}
     for case in found:
         if case.action.job is not None and case.action.tick is not None:
@@ -146,79 +148,85 @@ def _check_ticks(found: Sequence[Case], verdict: Verdict) -> None:
 def _check_end(case: Case, verdict: Verdict) -> None:
     action = case.action
     if not action.state.finished:
-        verdict.say(case, "is not finished")
+        verdict.add_violation(case, "is not finished")
         return
     outcomes = [run.outcome for run in case.runs]
     last = outcomes[-1] if outcomes else None
-    if last not in LAST[action.state]:
-        verdict.say(case, f"its last run ended as {last}")
+    if last not in FINAL_OUTCOMES[action.state]:
+        verdict.add_violation(case, f"its last run ended as {last}")
     if not set(outcomes[:-1]) <= REPEATABLE:
-        verdict.say(case, "it was run again though a run had ended it")
+        verdict.add_violation(case, "it was run again though a run had ended it")
     lost = outcomes.count(Outcome.lost)
     if action.state is State.failed and last is Outcome.lost and lost < FATAL_LOSSES:
-        verdict.say(case, f"it failed as lost after {lost} losses")
+        verdict.add_violation(case, f"it failed as lost after {lost} losses")
 
 
 def _check_times(case: Case, verdict: Verdict) -> None:
-    """Each line against the run that wrote it: one that is tried again is due later."""
+    """Compare each line with the due time of its own run; a retry is due later."""
     due = {
         str(run.id): (run.started_at - run.late_by).timestamp()
         for run in case.runs
         if run.started_at is not None and run.late_by is not None
     }
     if any(line.at / 1e6 < due.get(line.token, 0.0) for line in case.lines):
-        verdict.say(case, "it was started before it was due")
+        verdict.add_violation(case, "it was started before it was due")
 
 
-def _check_starts(case: Case, law: Law, verdict: Verdict) -> None:
-    """Each start belongs to a run on record, each run has one start at most."""
+def _check_starts(case: Case, expectations: Expectations, verdict: Verdict) -> None:
+    """Each start belongs to a run on record, and each run has at most one start."""
     recorded = {str(run.id): run for run in case.runs}
     starts = Counter(case.tokens(STARTED))
     for token, times in starts.items():
         if times > 1:
-            verdict.say(case, f"the run {token} was started {times} times")
+            verdict.add_violation(case, f"the run {token} was started {times} times")
         if token not in recorded:
             verdict.figures["starts whose claim vanished"] += 1
-            if not law.claims_may_vanish:
-                verdict.say(case, f"the start of {token} is not on record")
+            if not expectations.claims_may_vanish:
+                verdict.add_violation(case, f"the start of {token} is not on record")
     for line in case.lines:
         run = recorded.get(line.token)
         if run is not None and run.worker is not None and f"-{line.pid}-" not in run.worker:
-            verdict.say(case, f"process {line.pid} ran what {run.worker} had claimed")
+            verdict.add_violation(case, f"process {line.pid} ran what {run.worker} had claimed")
 
 
-def _check_effects(case: Case, law: Law, verdict: Verdict) -> None:
+def _check_effects(case: Case, expectations: Expectations, verdict: Verdict) -> None:
     ended = case.tokens(ENDED)
     if case.action.state is State.succeeded:
         _check_success(case, verdict)
-        if law.exactly_once and len(ended) != 1:
-            verdict.say(case, f"it has {len(ended)} effects")
-    elif law.exactly_once and ended:
-        verdict.say(case, "it did not succeed and has an effect")
+        if expectations.exactly_once and len(ended) != 1:
+            verdict.add_violation(case, f"it has {len(ended)} effects")
+    elif expectations.exactly_once and ended:
+        verdict.add_violation(case, "it did not succeed and has an effect")
 
 
 def _check_success(case: Case, verdict: Verdict) -> None:
-    """The run that succeeded came to its end, and only then was it put on record."""
+    """The run that succeeded reached its end before its completion was stored."""
     last = case.runs[-1]
-    ends = [one.at for one in case.lines if (one.token, one.event) == (str(last.id), ENDED)]
+    ends = [line.at for line in case.lines if (line.token, line.event) == (str(last.id), ENDED)]
     if not ends:
-        verdict.say(case, "it succeeded on record, and no handler came to its end")
+        verdict.add_violation(case, "it succeeded on record, and no handler came to its end")
     elif last.finished_at is not None and min(ends) / 1e6 > last.finished_at.timestamp():
-        verdict.say(case, "it succeeded on record before its handler came to its end")
+        verdict.add_violation(case, "it succeeded on record before its handler came to its end")
 
 
-def _check_recovery(case: Case, silences: Silences, law: Law, verdict: Verdict) -> None:
+def _check_recovery(
+    case: Case, silences: Silences, expectations: Expectations, verdict: Verdict
+) -> None:
     for run in case.runs:
         if run.outcome is not Outcome.lost or run.finished_at is None:
             continue
         rescued = run.finished_at.timestamp()
-        silent = _claimed(run) if law.unheard else _fell_silent(run, rescued, silences)
+        silent = (
+            _claimed(run)
+            if expectations.unreported_claims
+            else _fell_silent(run, rescued, silences)
+        )
         if silent is None:
             continue
         took = rescued - silent
         verdict.slowest_recovery = max(verdict.slowest_recovery, took)
-        if took > law.recovery:
-            verdict.say(case, f"it was rescued {took:.1f} s after its worker fell silent")
+        if took > expectations.recovery:
+            verdict.add_violation(case, f"it was rescued {took:.1f} s after its worker fell silent")
 
 
 def _claimed(run: Run) -> float | None:

@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode before a server: Debian's own, where it is or may be installed."""
+"""Runs PgBouncer in transaction mode, if it is installed or may be installed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from servers import Server, free_port, unprivileged
 
-# Set to `install`, root lets apt-get fetch it.
-ASKED = "DUETIME_TEST_PGBOUNCER"
+# With the value `install`, root installs PgBouncer with apt-get.
+INSTALL_VARIABLE = "DUETIME_TEST_PGBOUNCER"
 
 CONFIG = """
 [databases]
@@ -37,7 +37,7 @@ logfile = {home}/log
 
 
 class NoPooler(Exception):
-    """No PgBouncer can be had here; the message says why."""
+    """PgBouncer is not available; the message says why."""
 
 
 class Pooler:
@@ -48,7 +48,7 @@ class Pooler:
         self._server = server
         self._port = free_port()
         self._user = unprivileged()
-        # As for a server: not $TMPDIR for root, it may lie where the other user cannot go.
+        # Not $TMPDIR for root: the other user may have no access to it.
         temporary = "/tmp" if self._user else None
         self._home = Path(tempfile.mkdtemp(prefix="duetime-pooler-", dir=temporary))
         self._configure(size)
@@ -63,7 +63,7 @@ class Pooler:
         self._wait()
 
     def through(self, url: str) -> str:
-        """The URL of the same database, by way of the pooler."""
+        """Return the URL of the same database through the pooler."""
         parts = urlsplit(url)
         login = parts.netloc.rpartition("@")[0]
         return urlunsplit(parts._replace(netloc=f"{login}@127.0.0.1:{self._port}"))
@@ -96,25 +96,27 @@ class Pooler:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1):
                 return
         log = self._home / "log"
-        told = log.read_text()[-1000:] if log.exists() else ""
+        log_text = log.read_text()[-1000:] if log.exists() else ""
         self.close()
-        raise NoPooler(f"pgbouncer did not start: {told}")
+        raise NoPooler(f"pgbouncer did not start: {log_text}")
 
 
 def _program() -> str:
     path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin"
-    found = shutil.which("pgbouncer", path=path)
-    if found is None and os.environ.get(ASKED) == "install":
+    program = shutil.which("pgbouncer", path=path)
+    if program is None and os.environ.get(INSTALL_VARIABLE) == "install":
         _install()
-        found = shutil.which("pgbouncer", path=path)
-    if found is None:
-        raise NoPooler(f"pgbouncer is not installed (as root, {ASKED}=install fetches it)")
-    return found
+        program = shutil.which("pgbouncer", path=path)
+    if program is None:
+        raise NoPooler(
+            f"pgbouncer is not installed (as root, {INSTALL_VARIABLE}=install fetches it)"
+        )
+    return program
 
 
 def _install() -> None:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        raise NoPooler(f"{ASKED}=install needs root and apt-get")
+        raise NoPooler(f"{INSTALL_VARIABLE}=install needs root and apt-get")
     command = ["apt-get", "install", "-y", "--no-install-recommends", "pgbouncer"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""How far a campaign is, and what came of it."""
+"""Shows the progress and the result of a campaign."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from faults.oracle import Verdict
 
 
 class Progress:
-    """Shows itself on a terminal's line; in tests it says nothing."""
+    """Prints progress on one line of a terminal; prints nothing if `silent`."""
 
     def __init__(self, title: str, *, silent: bool = False) -> None:
         self._title = title
@@ -18,15 +18,15 @@ class Progress:
         self._shown = -1
 
     def show(self, done: int, wanted: int) -> None:
-        # On a terminal each one; in a file, a line for each tenth.
+        # On a terminal after each fault; in a file, a line for each tenth.
         step = done if sys.stdout.isatty() else done * 10 // wanted
         if self._silent or step == self._shown:
             return
         self._shown = step
         elapsed = time.monotonic() - self._began
         left = elapsed / done * (wanted - done) / 60 if done else 0.0
-        told = f"{self._title}: {done:,} of {wanted:,} faults, {left:.1f} min left"
-        print(f"\r{told}   ", end="" if sys.stdout.isatty() else "\n", flush=True)
+        line = f"{self._title}: {done:,} of {wanted:,} faults, {left:.1f} min left"
+        print(f"\r{line}   ", end="" if sys.stdout.isatty() else "\n", flush=True)
 
     def end(self, verdict: Verdict) -> None:
         minutes = (time.monotonic() - self._began) / 60
@@ -45,4 +45,4 @@ def table(verdict: Verdict) -> str:
     }
     rows += [f"  {what:34}{took:10.2f}" for what, took in seconds.items() if took]
     rows.append(f"  {'violations':34}{len(verdict.wrong):10,}")
-    return "\n".join(rows + [f"WRONG: {one}" for one in verdict.wrong[:20]])
+    return "\n".join(rows + [f"WRONG: {violation}" for violation in verdict.wrong[:20]])

@@ -1,4 +1,4 @@
-"""A wire to PostgreSQL that breaks on demand: a TCP proxy in a thread of its own."""
+"""A TCP proxy for PostgreSQL that breaks connections on demand, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from faults.drop import Drop
-from faults.wire import (
+from faults.pg_protocol import (
     ENCRYPTION,
     NOT_ENCRYPTED,
     PROCESS,
-    Asked,
+    StatementReader,
     of_another_process,
     read_message,
     read_opening,
 )
+from faults.reply_dropper import ReplyDropper
 
 T = TypeVar("T")
 
-# What the sockets raise when the other side, or we, cut them.
-GONE = (ConnectionError, asyncio.IncompleteReadError, OSError)
+# Errors of sockets that either side closed.
+CONNECTION_ERRORS = (ConnectionError, asyncio.IncompleteReadError, OSError)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How one direction treats what it carries."""
+class Direction:
+    """How one direction treats its data."""
 
     swallow: bool = False
     stall: bool = False
     delay: float = 0.0
-    rate: float = 0.0  # bytes in a second, if any
+    rate: float = 0.0  # bytes per second, 0 for no limit
 
 
-CLEAR = Way()
+CLEAR = Direction()
 
 
 class Link:
@@ -46,16 +46,19 @@ class Link:
     def __init__(self, client: asyncio.StreamWriter, server: asyncio.StreamWriter) -> None:
         self.client = client
         self.server = server
-        # What was swallowed leaves a hole: such a direction never carries anything again.
+        # A direction that swallowed data never carries anything again.
         self.dead = {"up": False, "down": False}
-        self.asked = Asked()
+        self.statements = StatementReader()
 
     def cut(self) -> None:
         for side in (self.client, self.server):
             side.transport.abort()
 
     def end(self) -> list[asyncio.StreamWriter]:
-        """One side is gone. The other is told; or not, if that way is dead: it is returned."""
+        """Close the other side after one side is gone.
+
+        Returns the sides that must not notice, because their direction is dead.
+        """
         ends = {"up": self.server, "down": self.client}
         for way, side in ends.items():
             if not self.dead[way]:
@@ -64,7 +67,7 @@ class Link:
 
 
 class Proxy:
-    """Stands before the server of a URL. Every verb may be called from any thread."""
+    """A proxy for the server of a URL. Its methods may be called from any thread."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -74,10 +77,10 @@ class Proxy:
         self._ways = {"up": CLEAR, "down": CLEAR}
         self._changed = asyncio.Event()
         self._refusing = False
-        self._drop: Drop | None = None
+        self._dropper: ReplyDropper | None = None
         self._mute_at = ""
         self._posing = False
-        # Sides of links whose other side is gone, and who were not told.
+        # Sides of links whose other side is gone, without their noticing.
         self._orphans: list[asyncio.StreamWriter] = []
         self.seen: Counter[str] = Counter()
         self._loop = asyncio.new_event_loop()
@@ -87,7 +90,7 @@ class Proxy:
         self._port = self._server.sockets[0].getsockname()[1]
 
     def through(self, url: str) -> str:
-        """The URL of the same database, by way of the proxy."""
+        """Return the URL of the same database through the proxy."""
         parts = urlsplit(url)
         login, at, _ = parts.netloc.rpartition("@")
         return urlunsplit(parts._replace(netloc=f"{login}{at}127.0.0.1:{self._port}"))
@@ -99,38 +102,38 @@ class Proxy:
     # -- faults ----------------------------------------------------------------------
 
     def cut(self) -> None:
-        """Every connection there is breaks."""
+        """Break every open connection."""
         self._do(self._cut)
 
     def refuse(self) -> None:
-        """Every connection breaks, and new ones break at once."""
+        """Break every connection, and refuse new ones."""
         self._set(refusing=True)
         self.cut()
 
-    def shape(self, *, up: Way = CLEAR, down: Way = CLEAR) -> None:
-        """From here on, `up` to the server and `down` from it."""
+    def shape(self, *, up: Direction = CLEAR, down: Direction = CLEAR) -> None:
+        """Set how data to the server (`up`) and from it (`down`) are treated from now on."""
         self._set(up=up, down=down)
 
     def heal(self) -> None:
-        """What connects from here on is well; so are links that lost no byte."""
+        """Remove all faults, for new connections and for those that lost no data."""
         self._set()
 
-    def drop_reply(self, drop: Drop | None) -> None:
-        """The next commit that it wants is made, and its reply never arrives."""
-        self._do(lambda: setattr(self, "_drop", drop))
+    def drop_reply(self, dropper: ReplyDropper | None) -> None:
+        """Lose the reply to the next commit that the dropper matches."""
+        self._do(lambda: setattr(self, "_dropper", dropper))
 
     def mute_at(self, text: str) -> None:
-        """The next message with this text never arrives, nor what either side says after it."""
+        """Swallow the next message with this text, and all that follow on its connection."""
         self._do(lambda: setattr(self, "_mute_at", text))
 
     def pose_as_pooler(self) -> None:
-        """What connects from here on is told another process than the one that serves it."""
+        """Report another backend process id to new connections, as a pooler does."""
         self._do(lambda: setattr(self, "_posing", True))
 
     @property
     def named(self) -> int:
-        """How many statements were given a name, by those that are connected."""
-        return sum(len(link.asked.named) for link in self._links)
+        """Number of prepared statements of all open connections."""
+        return sum(len(link.statements.named) for link in self._links)
 
     def close(self) -> None:
         self._do(self._server.close)
@@ -140,7 +143,9 @@ class Proxy:
         self._thread.join()
         self._loop.close()
 
-    def _set(self, *, up: Way = CLEAR, down: Way = CLEAR, refusing: bool = False) -> None:
+    def _set(
+        self, *, up: Direction = CLEAR, down: Direction = CLEAR, refusing: bool = False
+    ) -> None:
         def change() -> None:
             self._ways = {"up": up, "down": down}
             self._refusing = refusing
@@ -157,7 +162,7 @@ class Proxy:
         self._orphans.clear()
 
     async def _settle(self) -> None:
-        """Every task ends by itself once its sockets are gone, or is told to."""
+        """Cancel all tasks and wait for them."""
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
@@ -180,12 +185,12 @@ class Proxy:
             async with asyncio.TaskGroup() as both:
                 both.create_task(self._up(link, reader))
                 both.create_task(self._down(link, back))
-        except* GONE:
+        except* CONNECTION_ERRORS:
             pass
         finally:
             self._links.discard(link)
-            if self._drop is not None:
-                self._drop.closed(link)
+            if self._dropper is not None:
+                self._dropper.closed(link)
             self._orphans += link.end()
 
     async def _up(self, link: Link, reader: asyncio.StreamReader) -> None:
@@ -197,9 +202,9 @@ class Proxy:
         while True:
             message = await read_message(reader)
             self.seen[chr(message[0])] += 1
-            statement = link.asked.statement(message)
-            if self._drop is not None:
-                self._drop.asked(link, statement)
+            statement = link.statements.statement(message)
+            if self._dropper is not None:
+                self._dropper.note_statement(link, statement)
             if self._mute_at and self._mute_at in statement:
                 self._mute_at, link.dead = "", {"up": True, "down": True}
             await self._carry(link, "up", message)
@@ -210,14 +215,14 @@ class Proxy:
             if self._posing and message[:1] == PROCESS:
                 message = of_another_process(message)
             passed = [message]
-            if self._drop is not None:
-                passed = self._drop.answered(link, message)
-                if self._drop.done:
-                    self._drop = None
+            if self._dropper is not None:
+                passed = self._dropper.filter_reply(link, message)
+                if self._dropper.done:
+                    self._dropper = None
                     link.cut()
                     raise ConnectionResetError
-            for one in passed:
-                await self._carry(link, "down", one)
+            for part in passed:
+                await self._carry(link, "down", part)
 
     async def _carry(self, link: Link, way: str, data: bytes) -> None:
         writer = link.server if way == "up" else link.client
@@ -238,13 +243,13 @@ class Proxy:
     async def _trickle(
         self, link: Link, way: str, writer: asyncio.StreamWriter, data: bytes
     ) -> None:
-        """Byte by byte; the rest at once when the wire is well again."""
-        for place in range(len(data)):
+        """Send byte by byte; send the rest at once when the fault is removed."""
+        for setup in range(len(data)):
             rate = self._ways[way].rate
             if not rate:
-                writer.write(data[place:])
+                writer.write(data[setup:])
                 break
-            writer.write(data[place : place + 1])
+            writer.write(data[setup : setup + 1])
             await self._pause(1 / rate)
         await writer.drain()
 
@@ -260,9 +265,9 @@ class Proxy:
     def _call(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(20)
 
-    def _do(self, act: Callable[[], None]) -> None:
+    def _do(self, change: Callable[[], None]) -> None:
         async def done() -> None:
-            act()
+            change()
 
         self._call(done())
 

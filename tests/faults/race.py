@@ -1,4 +1,4 @@
-"""Cancel and reschedule race the claims of other processes: somebody wins, and all agree who."""
+"""Campaign: cancel and reschedule race with claims of other processes; all agree who won."""
 
 from __future__ import annotations
 
@@ -10,58 +10,65 @@ from uuid import UUID
 from duetime.errors import IllegalState
 from duetime.model.actions.action import Action
 from duetime.model.state import State
+from faults.campaign import (
+    Campaign,
+    StoreSetup,
+    finish_campaign,
+    pause,
+    running_campaign,
+    wait_until,
+)
 from faults.ledger import Line, by_action
-from faults.oracle import Law, Verdict
+from faults.oracle import Expectations, Verdict
 from faults.progress import Progress
-from faults.stage import Place, Stage, conclude, pause, staged, wait_until
-from faults.work import Work
+from faults.work_order import Work
 
 WORKERS = 2
 RACERS = 8
-# An action can be taken from its pre-claim on, 0.3 s before it is due: aim around that.
-DELAY = 0.6
-# Of so many races some are won by each side.
-ENOUGH_FOR_ALL = 500
+# Actions are pre-claimed 0.3 s before they are due; the races aim at that moment.
+DELAY_SECONDS = 0.6
+# With this number of races each side must win some.
+MIN_FAULTS_FOR_ALL = 500
 SIDES = ("won by cancel", "won by reschedule", "lost by cancel", "lost by reschedule")
 
 
-def race(place: Place, count: int, progress: Progress, seed: int = 1) -> Verdict:
+def race(setup: StoreSetup, count: int, progress: Progress, seed: int = 1) -> Verdict:
     won: dict[UUID, Action] = {}
     lost: Counter[str] = Counter()
-    with staged(place, per_second=2) as stage:
-        hands = [stage.crew.hire() for _ in range(WORKERS)]
-        assert wait_until(lambda: all(stage.has_started(hand) for hand in hands), 30)
-        dice = random.Random(seed)
+    with running_campaign(setup, per_second=2) as campaign:
+        procs = [campaign.processes.start() for _ in range(WORKERS)]
+        assert wait_until(lambda: all(campaign.has_started(proc) for proc in procs), 30)
+        rng = random.Random(seed)
         with ThreadPoolExecutor(RACERS) as racers:
-            rounds = [racers.submit(_race, stage, n, dice.random()) for n in range(count)]
-            for done, one in enumerate(rounds):
-                changed = one.result(60)
+            rounds = [racers.submit(_race, campaign, n, rng.random()) for n in range(count)]
+            for done, future in enumerate(rounds):
+                changed = future.result(60)
                 if changed is not None:
                     won[changed.id] = changed
                 else:
                     lost["lost by cancel" if _cancels(done) else "lost by reschedule"] += 1
                 progress.show(done + 1, count)
-        verdict = conclude(stage, Law())
-        _check(stage, won, verdict)
+        verdict = finish_campaign(campaign, Expectations())
+        _check(campaign, won, verdict)
     verdict.figures["races"] = verdict.figures["faults"] = count
     verdict.figures += lost
-    if count >= ENOUGH_FOR_ALL:
+    if count >= MIN_FAULTS_FOR_ALL:
         verdict.wrong += [f"no race was {side}" for side in SIDES if not verdict.figures[side]]
     return verdict
 
 
-def _race(stage: Stage, number: int, chance: float) -> Action | None:
-    """What came of a cancel or reschedule; None if it lost against a claim."""
+def _race(campaign: Campaign, number: int, chance: float) -> Action | None:
+    """Cancel or reschedule an action; return None if a claim came first."""
     number += 500_000
-    app, receipts = stage.app.sync, stage.customer.receipts
+    app, receipts = campaign.app.sync, campaign.client.receipts
     receipts.tried.add(number)
-    made = app.schedule(Work(number), delay=DELAY)
-    receipts.acked[number] = str(made.id)
-    pause(DELAY - 0.35 + chance * 0.15)
+    action = app.schedule(Work(number), delay=DELAY_SECONDS)
+    receipts.acked[number] = str(action.id)
+    pause(DELAY_SECONDS - 0.35 + chance * 0.15)
     try:
         if _cancels(number):
-            return app.cancel(made.id, by="racer")
-        return app.reschedule(made.id, delay=DELAY, by="racer")
+            return app.cancel(action.id, by="racer")
+        return app.reschedule(action.id, delay=DELAY_SECONDS, by="racer")
     except IllegalState:
         return None
 
@@ -70,14 +77,16 @@ def _cancels(number: int) -> bool:
     return number % 2 == 1
 
 
-def _check(stage: Stage, won: dict[UUID, Action], verdict: Verdict) -> None:
-    """A cancel that was told to have won left no trace; a reschedule moved the start."""
-    lines = by_action(stage.ledger.lines())
+def _check(campaign: Campaign, won: dict[UUID, Action], verdict: Verdict) -> None:
+    """Check that cancelled actions never ran, and rescheduled ones not before their new time."""
+    lines = by_action(campaign.ledger.lines())
     for action in won.values():
         written = lines.get(str(action.id), [])
         cancelled = action.state is State.cancelled
         verdict.figures["won by cancel" if cancelled else "won by reschedule"] += 1
-        if cancelled and (written or stage.observer.sync.get(action.id).state != State.cancelled):
+        if cancelled and (
+            written or campaign.observer.sync.get(action.id).state != State.cancelled
+        ):
             verdict.wrong.append(f"{action.id} was cancelled and then ran: {written}")
         if not cancelled and _early(action, written):
             verdict.wrong.append(f"{action.id} was rescheduled and ran before that: {written}")

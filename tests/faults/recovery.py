@@ -1,4 +1,4 @@
-"""Whether a cluster is well again after a fault that struck its way to the store."""
+"""Checks that a cluster recovers after a fault between workers and store."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from collections.abc import Sequence
 
 import psycopg
 
-from faults.crew import Hand
+from faults.campaign import Campaign, wait_until
 from faults.ledger import connect
 from faults.oracle import Verdict
-from faults.stage import Stage, wait_until
-from faults.work import Work
+from faults.processes import ManagedProcess
+from faults.work_order import Work
 
-# Sweeps and polls this rare find nothing by accident that a wake should have told.
-RARE = 4.0
-FAR_APART = {"sweep": RARE, "poll": RARE, "poll_unheard": RARE}
-# A sweep that goes unanswered (3 s) and its longest backoff (5 s), the next one whose ping a dead
-# listener does not hear (5 s), its longest pause (5 s); and a loaded machine.
-LONGEST_RETURN = RARE + 3.0 + 5.0 + 5.0 + 5.0 + 3.0
-PROBES = 7
-# A wake comes within milliseconds; the next sweep, on average, in two seconds.
-QUICK = 0.8
+# With sweeps and polls this rare, only a wake can start an action quickly.
+RARE_SECONDS = 4.0
+RARE_SWEEPS = {"sweep": RARE_SECONDS, "poll": RARE_SECONDS, "poll_unheard": RARE_SECONDS}
+# A sweep without an answer (3 s) and its longest backoff (5 s), a sweep whose ping a dead listener
+# does not receive (5 s) and its longest backoff (5 s), and a margin for a loaded machine.
+MAX_RECOVERY_SECONDS = RARE_SECONDS + 3.0 + 5.0 + 5.0 + 5.0 + 3.0
+PROBE_COUNT = 7
+# A wake takes milliseconds; the next sweep comes in two seconds on average.
+MAX_WAKE_SECONDS = 0.8
 
 
-def returned(stage: Stage, hands: Sequence[Hand], verdict: Verdict) -> None:
-    """Every worker runs something again, soon."""
-    before = {hand.pid: stage.has_started(hand) for hand in hands}
+def check_recovered(campaign: Campaign, procs: Sequence[ManagedProcess], verdict: Verdict) -> None:
+    """Check that every worker runs an action again in time."""
+    before = {proc.pid: campaign.has_started(proc) for proc in procs}
     began = time.monotonic()
-    for hand in hands:
+    for proc in procs:
 
-        def works(hand: Hand = hand) -> bool:
-            return stage.has_started(hand) > before[hand.pid]
+        def works(proc: ManagedProcess = proc) -> bool:
+            return campaign.has_started(proc) > before[proc.pid]
 
-        if not wait_until(works, LONGEST_RETURN - (time.monotonic() - began)):
-            verdict.wrong.append(f"worker {hand.pid} did not come back in {LONGEST_RETURN} s")
+        if not wait_until(works, MAX_RECOVERY_SECONDS - (time.monotonic() - began)):
+            verdict.wrong.append(f"worker {proc.pid} did not come back in {MAX_RECOVERY_SECONDS} s")
     verdict.slowest_return = max(verdict.slowest_return, time.monotonic() - began)
 
 
-def hears(stage: Stage, workers: int, verdict: Verdict) -> None:
-    """LISTEN is back by itself: what one process schedules, another starts at once."""
-    wait_until(lambda: listening(stage.place.direct) >= workers, 30)
-    wait_until(lambda: not stage.unfinished(), 30)
-    waits = [_probe(stage) for _ in range(PROBES)]
+def check_listening(campaign: Campaign, workers: int, verdict: Verdict) -> None:
+    """Check that LISTEN works again: an action of one process starts at once in another."""
+    wait_until(lambda: listening(campaign.setup.direct) >= workers, 30)
+    wait_until(lambda: not campaign.unfinished(), 30)
+    waits = [_probe(campaign) for _ in range(PROBE_COUNT)]
     verdict.wake = statistics.median(waits)
-    if verdict.wake > QUICK:
+    if verdict.wake > MAX_WAKE_SECONDS:
         verdict.wrong.append(f"LISTEN is not back: from schedule to start {waits}")
 
 
@@ -62,14 +62,14 @@ def listening(url: str) -> int:
     return int(found[0])
 
 
-def _probe(stage: Stage) -> float:
-    """Seconds from an action's making to the start of its run."""
-    number = stage.next_first()
-    stage.customer.receipts.tried.add(number)
-    made = stage.observer.sync.schedule(Work(number))
-    stage.customer.receipts.acked[number] = str(made.id)
-    ended = stage.observer.sync.wait(made.id, timeout=30)
+def _probe(campaign: Campaign) -> float:
+    """Return the seconds from scheduling an action to the start of its run."""
+    number = campaign.next_first()
+    campaign.client.receipts.tried.add(number)
+    action = campaign.observer.sync.schedule(Work(number))
+    campaign.client.receipts.acked[number] = str(action.id)
+    ended = campaign.observer.sync.wait(action.id, timeout=30)
     assert ended.finished_at is not None
-    [*_, last] = stage.observer.sync.runs(made.id)
+    [*_, last] = campaign.observer.sync.runs(action.id)
     assert last.started_at is not None
-    return (last.started_at - made.created_at).total_seconds()
+    return (last.started_at - action.created_at).total_seconds()

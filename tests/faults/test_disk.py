@@ -1,4 +1,4 @@
-"""A full disk refuses, in words that help, and is waited out: nothing is lost by it."""
+"""A full disk is reported clearly and waited out; no action is lost."""
 
 import resource
 import tempfile
@@ -10,27 +10,27 @@ import psycopg
 import pytest
 
 from duetime import State
-from duetime.api.arguments import Request
+from duetime.api.requests import Request
 from duetime.errors import StoreUnavailable
-from faults.crew import Hand
+from faults.campaign import Campaign, StoreSetup, wait_until
+from faults.campaign_stores import sqlite_setup
 from faults.disk import NoDisk, SmallDisk, small_disk
-from faults.places import sqlite_place
-from faults.stage import Place, Stage, wait_until
-from faults.work import Work
+from faults.processes import ManagedProcess
+from faults.work_order import Work
 from servers import OwnServer
 
 
 def test_on_sqlite(tmp_path: Path) -> None:
-    """The worker's database may not grow any more: then there is room again."""
+    """The database of the worker may not grow for a while."""
     with ExitStack() as stack:
-        stage = opened(sqlite_place(tmp_path), stack)
-        app, hand = stage.observer.sync, stage.crew.hire()
+        campaign = opened(sqlite_setup(tmp_path), stack)
+        app, proc = campaign.observer.sync, campaign.processes.start()
         app.wait(app.schedule(Work(0)).id, timeout=30)
-        limit(hand, ROOM)
+        limit(proc, ROOM)
         rest = [app.schedule(Work(number)) for number in range(1, 6)]
-        assert wait_until(lambda: "disk I/O error" in hand.log.read_text(), 30)
-        assert hand.alive
-        limit(hand, resource.RLIM_INFINITY)
+        assert wait_until(lambda: "disk I/O error" in proc.log.read_text(), 30)
+        assert proc.alive
+        limit(proc, resource.RLIM_INFINITY)
         for action in rest:
             ended = app.wait(action.id, timeout=30)
             assert (ended.state, ended.attempt) == (State.succeeded, 1)
@@ -53,36 +53,36 @@ def test_on_postgres(
 ) -> None:
     url = database_on(disk, private_postgres())
     with ExitStack() as stack:
-        stage = opened(Place(url, url, tmp_path), stack)
-        app, hand = stage.observer.sync, stage.crew.hire()
+        campaign = opened(StoreSetup(url, url, tmp_path), stack)
+        app, proc = campaign.observer.sync, campaign.processes.start()
         app.wait(app.schedule(Work(100)).id, timeout=30)
-        soon = app.schedule_many(bulky(stage, 60, delay=3))
+        soon = app.schedule_many(bulky(campaign, 60, delay=3))
         disk.fill()
         with pytest.raises(StoreUnavailable, match="the disk is full"):
-            fill_pages(stage)
-        assert wait_until(lambda: "disk is full" in hand.log.read_text(), 30)
+            fill_pages(campaign)
+        assert wait_until(lambda: "disk is full" in proc.log.read_text(), 30)
         disk.make_room()
         for action in soon:
             ended = app.wait(action.id, timeout=30)
             assert (ended.state, ended.attempt) == (State.succeeded, 1)
 
 
-def opened(place: Place, stack: ExitStack) -> Stage:
-    stage = Stage(place, 1, 0)
-    stack.callback(stage.close)
-    stack.callback(stage.crew.kill_all)
-    stage.observer.sync.find(limit=1)
-    stage.ledger.create()
-    return stage
+def opened(setup: StoreSetup, stack: ExitStack) -> Campaign:
+    campaign = Campaign(setup, 1, 0)
+    stack.callback(campaign.close)
+    stack.callback(campaign.processes.kill_all)
+    campaign.observer.sync.find(limit=1)
+    campaign.ledger.create()
+    return campaign
 
 
 # Less than the database has, and more than the worker's log.
 ROOM = 50_000
 
 
-def limit(hand: Hand, most: int) -> None:
+def limit(proc: ManagedProcess, most: int) -> None:
     """Of the size of every file that the process writes: more is refused as on a full disk."""
-    resource.prlimit(hand.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+    resource.prlimit(proc.pid, resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
 
 
 def database_on(disk: SmallDisk, server: OwnServer) -> str:
@@ -93,13 +93,15 @@ def database_on(disk: SmallDisk, server: OwnServer) -> str:
     return server.database_url("small")
 
 
-def fill_pages(stage: Stage) -> None:
+def fill_pages(campaign: Campaign) -> None:
     """Until no page has room for another row."""
     for _ in range(200):
-        stage.observer.sync.schedule_many(bulky(stage, 20, delay=3600))
+        campaign.observer.sync.schedule_many(bulky(campaign, 20, delay=3600))
 
 
-def bulky(stage: Stage, count: int, delay: float) -> list[Request]:
+def bulky(campaign: Campaign, count: int, delay: float) -> list[Request]:
     """So long that few of them fit into a page."""
     asked = range(count)
-    return [stage.observer.request(Work(n), correlation_id="x" * 500, delay=delay) for n in asked]
+    return [
+        campaign.observer.request(Work(n), correlation_id="x" * 500, delay=delay) for n in asked
+    ]

@@ -1,4 +1,4 @@
-"""The oracle sees what is wrong: in histories made by hand, and in mistakes planted in the code."""
+"""The oracle detects violations, in histories made by hand and in faults patched into the code."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,16 +12,16 @@ import pytest
 from duetime import Duetime, State
 from duetime.model.actions.action import Action, Run
 from duetime.model.state import Outcome
-from faults.customer import Receipts
+from faults.campaign import finish_campaign, running_campaign, wait_until
+from faults.campaign_stores import sqlite_setup
+from faults.client_process import Receipts
 from faults.halt import halt
 from faults.kill import kill
 from faults.ledger import ENDED, STARTED, Line
-from faults.mutants import MISTAKES
-from faults.oracle import Case, Law, judge
-from faults.places import sqlite_place
+from faults.mutant_app import MUTATIONS
+from faults.oracle import Case, Expectations, judge
 from faults.progress import Progress, table
-from faults.stage import conclude, staged, wait_until
-from faults.work import Work
+from faults.work_order import Work
 
 DUE = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -55,25 +55,27 @@ def good(state: State = State.succeeded) -> Case:
 
 
 def action(state: State) -> Action:
-    """As the store tells it, from an app that has made one."""
+    """Return an action with this state, as an app returns it."""
     app = Duetime("memory://")
     app.payload(Work, kind="work")
-    made = app.sync.schedule(Work(1), at=DUE)
-    return replace(made, state=state)
+    action_ = app.sync.schedule(Work(1), at=DUE)
+    return replace(action_, state=state)
 
 
-def wrongs(case: Case, law: Law | None = None, **receipts: Any) -> list[str]:
-    told = {"tried": {1}, "acked": {1: str(case.action.id)}, **receipts}
+def violations_of(
+    case: Case, expectations: Expectations | None = None, **receipts: Any
+) -> list[str]:
+    values = {"tried": {1}, "acked": {1: str(case.action.id)}, **receipts}
     silences = {6: [DUE.timestamp()]}
-    return judge([case], Receipts(**told), silences, law or Law()).wrong
+    return judge([case], Receipts(**values), silences, expectations or Expectations()).wrong
 
 
-def test_a_good_history_is_good() -> None:
-    assert wrongs(good()) == []
-    assert wrongs(good(), Law(exactly_once=True, recovery=2.5)) == []
+def test_a_good_history_has_no_violations() -> None:
+    assert violations_of(good()) == []
+    assert violations_of(good(), Expectations(exactly_once=True, recovery=2.5)) == []
 
 
-def changed(change: Callable[[Case], Case]) -> Case:
+def modified(change: Callable[[Case], Case]) -> Case:
     return change(good())
 
 
@@ -109,64 +111,68 @@ BAD: dict[str, tuple[str, Callable[[Case], Case]]] = {
 }
 
 
-@pytest.mark.parametrize(("said", "change"), BAD.values(), ids=BAD.keys())
-def test_a_bad_history_is_told(said: str, change: Callable[[Case], Case]) -> None:
-    assert any(said in one for one in wrongs(changed(change)))
+@pytest.mark.parametrize(("expected", "change"), BAD.values(), ids=BAD.keys())
+def test_a_bad_history_is_detected(expected: str, change: Callable[[Case], Case]) -> None:
+    assert any(expected in text for text in violations_of(modified(change)))
 
 
-def test_a_second_effect_is_told_where_there_must_be_one() -> None:
+def test_a_second_effect_is_detected_where_exactly_one_is_required() -> None:
     case = good()
     double = replace(case, lines=[*case.lines, line(case.runs[0], ENDED, 1.0, pid=6)])
-    assert wrongs(double) == []
-    assert any("2 effects" in one for one in wrongs(double, Law(exactly_once=True)))
+    assert violations_of(double) == []
+    assert any(
+        "2 effects" in text for text in violations_of(double, Expectations(exactly_once=True))
+    )
 
 
 def ticks(*seconds: float) -> list[str]:
-    """What is said of a job whose ticks came so."""
+    """Return the violations of a job with ticks at these seconds."""
     case = good()
-    made = [DUE + timedelta(seconds=one) for one in seconds]
+    action_ = [DUE + timedelta(seconds=text) for text in seconds]
     occurrences = [
-        replace(case, action=replace(case.action, job="shop-tick", tick=tick)) for tick in made
+        replace(case, action=replace(case.action, job="shop-tick", tick=tick)) for tick in action_
     ]
-    return judge(occurrences, Receipts(), {6: [DUE.timestamp()]}, Law()).wrong
+    return judge(occurrences, Receipts(), {6: [DUE.timestamp()]}, Expectations()).wrong
 
 
-def test_a_tick_that_is_missing_or_came_twice_is_told() -> None:
+def test_missing_and_doubled_ticks_are_detected() -> None:
     assert ticks(0, 1, 2) == []
-    assert any("no tick between" in one for one in ticks(0, 1, 3))
-    assert any("2 actions for" in one for one in ticks(0, 1, 1, 2))
+    assert any("no tick between" in text for text in ticks(0, 1, 3))
+    assert any("2 actions for" in text for text in ticks(0, 1, 1, 2))
 
 
-def test_a_late_rescue_is_told() -> None:
-    assert any("rescued 2.0 s after" in one for one in wrongs(good(), Law(recovery=1.5)))
+def test_a_late_rescue_is_detected() -> None:
+    assert any(
+        "rescued 2.0 s after" in text for text in violations_of(good(), Expectations(recovery=1.5))
+    )
 
 
-def test_a_late_rescue_of_a_claim_that_nobody_heard_of_is_told() -> None:
-    law = Law(unheard=True, recovery=1.5)
-    assert any("rescued 2.0 s after" in one for one in wrongs(good(), law))
+def test_a_late_rescue_of_an_unreported_claim_is_detected() -> None:
+    expectations = Expectations(unreported_claims=True, recovery=1.5)
+    assert any("rescued 2.0 s after" in text for text in violations_of(good(), expectations))
 
 
-def test_a_worker_that_ends_by_itself_is_told(tmp_path: Path) -> None:
-    place = replace(sqlite_place(tmp_path), module="faults.nowhere")
-    verdict = kill(place, 1, Progress("kill", silent=True))
-    assert any("ended by itself with 1" in one for one in verdict.wrong)
+def test_an_unexpected_exit_of_a_worker_is_detected(tmp_path: Path) -> None:
+    setup = replace(sqlite_setup(tmp_path), module="faults.nowhere")
+    verdict = kill(setup, 1, Progress("kill", silent=True))
+    assert any("ended by itself with 1" in text for text in verdict.wrong)
 
 
-def test_what_was_acknowledged_must_be_there_once() -> None:
+def test_an_acknowledged_action_must_exist_once() -> None:
     case = good()
-    lost = wrongs(case, tried={1, 2}, acked={1: str(case.action.id), 2: str(uuid4())})
-    assert any("number 2: acknowledged" in one for one in lost)
-    assert any("number 1: found" in one for one in wrongs(case, tried=set(), acked={}))
+    lost = violations_of(case, tried={1, 2}, acked={1: str(case.action.id), 2: str(uuid4())})
+    assert any("number 2: acknowledged" in text for text in lost)
+    assert any("number 1: found" in text for text in violations_of(case, tried=set(), acked={}))
 
 
-def test_a_claim_that_a_crash_undid_is_no_fault() -> None:
+def test_a_claim_undone_by_a_crash_is_no_violation() -> None:
     case = good()
     undone = replace(case, runs=case.runs[1:])
-    assert wrongs(undone, Law(claims_may_vanish=True)) == []
+    assert violations_of(undone, Expectations(claims_may_vanish=True)) == []
 
 
 ENDED_WELL = State.succeeded
-SAID = {
+EXPECTED_VIOLATIONS = {
     "unfenced": "before its handler came to its end",
     "unrun": "no handler came to its end",
     "early": "before it was due",
@@ -174,35 +180,34 @@ SAID = {
 }
 
 
-# So often a mistake may go unseen that shows by chance only.
-TRIES = 5
+# A mutation that shows by chance only may be missed this often.
+MAX_TRIES = 5
 
 
-@pytest.mark.parametrize("mistake", [one for one in MISTAKES if one != "unfenced"])
-def test_a_mistake_in_the_code_is_told(mistake: str, tmp_path: Path) -> None:
-    """On a busy machine nothing may come early in a first try."""
-    for number in range(TRIES):
+@pytest.mark.parametrize("mutation", [text for text in MUTATIONS if text != "unfenced"])
+def test_a_mutation_is_detected(mutation: str, tmp_path: Path) -> None:
+    """On a loaded machine the first tries may show nothing."""
+    for number in range(MAX_TRIES):
         folder = tmp_path / str(number)
         folder.mkdir()
-        place = replace(sqlite_place(folder), module="faults.mutants", planted=mistake)
-        with staged(place) as stage:
-            stage.crew.hire()
-            assert wait_until(lambda: len(stage.observer.sync.find(state=ENDED_WELL)) > 30, 20)
-            verdict = conclude(stage, Law(), within=10)
-        if any(SAID[mistake] in one for one in verdict.wrong):
+        setup = replace(sqlite_setup(folder), module="faults.mutant_app", planted=mutation)
+        with running_campaign(setup) as campaign:
+            campaign.processes.start()
+            assert wait_until(lambda: len(campaign.observer.sync.find(state=ENDED_WELL)) > 30, 20)
+            verdict = finish_campaign(campaign, Expectations(), within=10)
+        if any(EXPECTED_VIOLATIONS[mutation] in text for text in verdict.wrong):
             assert "lines" in (folder / "ledger.json").read_text()
             return
     pytest.fail(table(verdict))
 
 
-def test_that_anybody_may_complete_is_told(tmp_path: Path) -> None:
-    """One must stand still in its work, not amidst a commit, and not see that it lost its lease
-    before it is done."""
-    for seed in range(TRIES):
+def test_completing_without_a_token_check_is_detected(tmp_path: Path) -> None:
+    """A worker must freeze in a handler, not in a commit, and not notice its lost lease."""
+    for seed in range(MAX_TRIES):
         folder = tmp_path / str(seed)
         folder.mkdir()
-        place = replace(sqlite_place(folder), module="faults.mutants", planted="unfenced")
-        verdict = halt(place, 4, Progress("", silent=True), seed)
-        if any(SAID["unfenced"] in one for one in verdict.wrong):
+        setup = replace(sqlite_setup(folder), module="faults.mutant_app", planted="unfenced")
+        verdict = halt(setup, 4, Progress("", silent=True), seed)
+        if any(EXPECTED_VIOLATIONS["unfenced"] in text for text in verdict.wrong):
             return
     pytest.fail(table(verdict))

@@ -9,16 +9,16 @@ import psycopg
 import pytest
 
 from api.apps import Note, Other
-from awaiting import until
 from duetime import Duetime, State
 from duetime.errors import ActionNotFound
-from duetime.model.actions.claim import Lease
-from duetime.store.sql.flows.add import PART
+from duetime.model.actions.claim import Fence
+from duetime.store.sql.flows.add import INSERT_BATCH_SIZE
 from duetime.store.sql.postgres import listener
 from duetime.store.sql.postgres.store import PostgresStore
 from faults.pooler import NoPooler, Pooler
+from polling import until
 from servers import Server
-from store.sql_kit import add, another, claim, find
+from store.postgres_helpers import add, another, claim, find
 
 Pooled = Callable[[int], str]
 
@@ -57,7 +57,7 @@ async def test_idle_clients_hold_no_session(pooled: Pooled) -> None:
     [one] = await claim(stores[0])
     # Each call could leave the only session bound to a client that has nothing more to say.
     for _ in range(300):
-        await stores[0].perform(stores[0].renew([Lease(one.id, one.token)], 60_000_000))
+        await stores[0].perform(stores[0].renew([Fence(one.id, one.token)], 60_000_000))
         assert await find(stores[1]) == 1
     for store in stores:
         assert await find(store) == 1
@@ -68,11 +68,13 @@ async def test_two_workers_and_blocking_clients_share_two_sessions(pooled: Poole
     url = pooled(2)
     apps = [app_on(url, listen=False, poll_unheard=0.2) for _ in range(3)]
     async with apps[0].worker(), apps[1].worker():
-        made = await asyncio.gather(*(apps[2].schedule(Note(str(n))) for n in range(50)))
-        made += await asyncio.to_thread(lambda: [apps[2].sync.schedule(Note()) for _ in range(5)])
-        ended = await asyncio.gather(*(apps[2].wait(one.id, timeout=20) for one in made))
+        actions = await asyncio.gather(*(apps[2].schedule(Note(str(n))) for n in range(50)))
+        actions += await asyncio.to_thread(
+            lambda: [apps[2].sync.schedule(Note()) for _ in range(5)]
+        )
+        ended = await asyncio.gather(*(apps[2].wait(action.id, timeout=20) for action in actions))
     assert {one.state for one in ended} == {State.succeeded}
-    assert all([len(await apps[2].runs(one.id)) == 1 for one in made])
+    assert all([len(await apps[2].runs(action.id)) == 1 for action in actions])
     for app in apps:
         await app.aclose()
 
@@ -80,7 +82,7 @@ async def test_two_workers_and_blocking_clients_share_two_sessions(pooled: Poole
 async def test_many_that_are_sent_by_the_part_share_a_session(pooled: Pooled) -> None:
     """No plan is kept where the next call may meet another session; and none is held in between."""
     url = pooled(1)
-    apps, count = [app_on(url, listen=False) for _ in range(2)], 2 * PART + 1
+    apps, count = [app_on(url, listen=False) for _ in range(2)], 2 * INSERT_BATCH_SIZE + 1
     for app in (*apps, *apps):
         await app.schedule_many(app.request(Note(str(n))) for n in range(count))
         await asyncio.to_thread(app.sync.schedule_many, [app.request(Note())] * count)
@@ -110,8 +112,8 @@ async def test_transactional_handlers_have_their_effect_once(
         return str(row[0])
 
     async with app, app.worker():
-        made = [await app.schedule(Note(str(n))) for n in range(20)]
-        ended = [await app.wait(one.id, timeout=30) for one in made]
+        actions = [await app.schedule(Note(str(n))) for n in range(20)]
+        ended = [await app.wait(action.id, timeout=30) for action in actions]
         others = [await app.wait(one.id, timeout=30) for one in await app.find(kind="other")]
     assert {(one.state, one.attempt, one.losses) for one in ended} == {(State.succeeded, 1, 0)}
     assert [one.result for one in others] == ["4MB"] * 20
@@ -142,14 +144,14 @@ async def test_a_callers_transaction_is_joined(pooled: Pooled) -> None:
 async def test_a_listener_that_cannot_hear_says_so_and_polls(
     pooled: Pooled, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listener, "PATIENCE", 0.2)
+    monkeypatch.setattr(listener, "PING_TIMEOUT_SECONDS", 0.2)
     url = pooled(2)
     app, elsewhere = app_on(url, poll=60, sweep=60, poll_unheard=0.1), app_on(url)
     with caplog.at_level(logging.WARNING, "duetime.store"):
         async with app.worker():
             await until(lambda: "not listening, polling faster" in caplog.text)
-            made = await elsewhere.schedule(Note("polled"))
-            assert (await elsewhere.wait(made.id, timeout=10)).result == "polled"
+            action = await elsewhere.schedule(Note("polled"))
+            assert (await elsewhere.wait(action.id, timeout=10)).result == "polled"
     await app.aclose()
     await elsewhere.aclose()
 

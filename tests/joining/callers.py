@@ -24,7 +24,7 @@ COUNT = "SELECT count(*) FROM notes"
 
 
 class Caller(ABC):
-    """Somebody with a connection to the store's database and a transaction of their own."""
+    """A user of the store's database with a connection and a transaction of their own."""
 
     blocking = True
 
@@ -33,7 +33,7 @@ class Caller(ABC):
         self.connection: Any = None
 
     async def call(self, app: Duetime, verb: str, *args: Any, **named: Any) -> Any:
-        """A verb of the app, in this caller's transaction."""
+        """Call a verb of the app in this caller's transaction."""
         if self.blocking:
             return attrgetter(verb)(app.sync)(*args, connection=self.connection, **named)
         return await attrgetter(verb)(app)(*args, connection=self.connection, **named)
@@ -43,7 +43,7 @@ class Caller(ABC):
 
     @abstractmethod
     async def execute(self, sql: str) -> Any:
-        """The first value, if there are any."""
+        """Return the first value of the result, if there is one."""
 
     @abstractmethod
     async def commit(self) -> None: ...
@@ -56,7 +56,7 @@ class Caller(ABC):
 
 
 class BlockingCaller(Caller):
-    """Most libraries end a transaction and a connection in the same words."""
+    """The names that most libraries use for commit, rollback and close."""
 
     async def commit(self) -> None:
         self.connection.commit()
@@ -208,7 +208,7 @@ class DjangoCaller(BlockingCaller):
 
 
 def django_alias(url: str) -> str:
-    """A database of Django's under a name of its own."""
+    """Register a Django database under a new alias and return the alias."""
     import django
     from django.conf import settings
     from django.db import connections
@@ -267,5 +267,5 @@ ON_SQLITE: dict[str, type[Caller]] = {
     "django-sqlite": DjangoCaller,
 }
 CALLERS = ON_POSTGRES | ON_SQLITE
-# Those whose library calls back after a commit.
-TELLING = [name for name in CALLERS if "Session" in name or "django" in name]
+# Callers whose library calls back after a commit.
+REPORTS_COMMITS = [name for name in CALLERS if "Session" in name or "django" in name]

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from api.apps import clock, knowing, memory_app
+from api.apps import clock, memory_app, with_payloads
 from duetime import Duetime
 from joining.callers import CALLERS, NOTES, ON_SQLITE, Caller
 
@@ -29,7 +29,7 @@ def caller_name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 async def app(caller_url: str) -> AsyncIterator[Duetime]:
     """An app whose store is in that database, with its tables made."""
-    async with knowing(Duetime(caller_url)) as app:
+    async with with_payloads(Duetime(caller_url)) as app:
         await app.find()
         yield app
 

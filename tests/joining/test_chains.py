@@ -60,7 +60,7 @@ async def test_a_missing_parent_spoils_nothing(app: Duetime, caller: Caller) -> 
     with pytest.raises(ActionNotFound):
         await caller.call(app, "schedule", Other(), after=unknown)
     await caller.commit()
-    assert [one.id for one in await app.find()] == [kept.id]
+    assert [action.id for action in await app.find()] == [kept.id]
 
 
 async def test_a_waiting_child_is_moved_and_replaced(app: Duetime, caller: Caller) -> None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.parametrize(
 
 
 class Undone(Exception):
-    """What takes a block back."""
+    """Raised to roll a block back."""
 
 
 async def test_an_inner_block_that_is_rolled_back_takes_its_actions_and_events_with_it(
@@ -33,8 +33,8 @@ async def test_an_inner_block_that_is_rolled_back_takes_its_actions_and_events_w
 ) -> None:
     from django.db import transaction
 
-    told: asyncio.Queue[ActionCancelled] = asyncio.Queue()
-    app.on(ActionCancelled, told.put_nowait)
+    events: asyncio.Queue[ActionCancelled] = asyncio.Queue()
+    app.on(ActionCancelled, events.put_nowait)
     first, second = await app.schedule_many([(Note(), LATER), (Note(), LATER)])
     verbs, mine = app.sync, caller.connection
     with suppress(Undone), transaction.atomic(using=mine.alias):
@@ -44,10 +44,10 @@ async def test_an_inner_block_that_is_rolled_back_takes_its_actions_and_events_w
     with transaction.atomic(using=mine.alias):
         kept = verbs.schedule(Note("kept"), at=LATER, connection=mine)
         verbs.cancel(second.id, connection=mine)
-    assert told.empty()
+    assert events.empty()
     await caller.commit()
-    assert (await asyncio.wait_for(told.get(), 5)).action_id == second.id
-    assert told.empty()
+    assert (await asyncio.wait_for(events.get(), 5)).action_id == second.id
+    assert events.empty()
     assert (await app.get(kept.id)).payload == Note("kept")
     assert (await app.get(first.id)).state == "scheduled"
     with pytest.raises(ActionNotFound):

@@ -1,4 +1,4 @@
-"""What the caller has made of their connection does no harm to what we read and write."""
+"""Custom types, factories and settings of a caller's connection do not affect our statements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from psycopg import sql
 from psycopg.adapt import Dumper, Loader
 from psycopg.rows import dict_row
 
-from api.apps import Note, knowing
+from api.apps import Note, with_payloads
 from duetime import Duetime
 from duetime.errors import IllegalState
 from joining.callers import ON_POSTGRES, Caller
@@ -53,7 +53,7 @@ def play(app: Duetime, connection: Any) -> None:
 
 class TestPsycopg:
     def test_row_factories_and_adapters(self, postgres_url: str) -> None:
-        app = knowing(Duetime(postgres_url))
+        app = with_payloads(Duetime(postgres_url))
         with psycopg.connect(postgres_url, row_factory=dict_row) as mine:
             for name in ("text", "int8", "int4", "int2", "uuid", "json"):
                 mine.adapters.register_loader(name, Shouting)
@@ -62,27 +62,27 @@ class TestPsycopg:
         app.sync.close()
 
     def test_a_cursor_that_binds_on_the_client(self, postgres_url: str) -> None:
-        app = knowing(Duetime(postgres_url))
+        app = with_payloads(Duetime(postgres_url))
         with psycopg.connect(postgres_url, cursor_factory=psycopg.ClientCursor) as mine:
             play(app, mine)
         app.sync.close()
 
     def test_a_pipeline_that_is_open(self, postgres_url: str) -> None:
-        app = knowing(Duetime(postgres_url))
+        app = with_payloads(Duetime(postgres_url))
         with psycopg.connect(postgres_url) as mine, mine.pipeline():
             play(app, mine)
         app.sync.close()
 
     @pytest.mark.parametrize("path", ["pg_catalog", '"no such schema"', ""])
     def test_a_search_path_without_our_tables(self, postgres_url: str, path: str) -> None:
-        app = knowing(Duetime(postgres_url))
+        app = with_payloads(Duetime(postgres_url))
         with psycopg.connect(postgres_url) as mine:
             mine.execute("SELECT set_config('search_path', %s, false)", [path])
             play(app, mine)
         app.sync.close()
 
     def test_tables_of_the_same_name_before_ours(self, postgres_url: str) -> None:
-        app = knowing(Duetime(postgres_url))
+        app = with_payloads(Duetime(postgres_url))
         app.sync.find()
         with psycopg.connect(postgres_url) as mine:
             mine.execute("CREATE TEMP TABLE duetime_actions (LIKE public.duetime_actions)")
@@ -95,7 +95,7 @@ class TestPsycopg:
             mine.execute('CREATE SCHEMA "my-App"')
             database = sql.Identifier(mine.info.dbname)
             mine.execute(sql.SQL('ALTER DATABASE {} SET search_path TO "my-App"').format(database))
-        app = knowing(Duetime(postgres_url))
+        app = with_payloads(Duetime(postgres_url))
         with psycopg.connect(postgres_url) as mine:
             mine.execute("SET search_path TO public")
             play(app, mine)
@@ -108,7 +108,7 @@ class TestAsyncpg:
             def __getattr__(self, name: str) -> Any:
                 return self[name]
 
-        app = knowing(Duetime(postgres_url))
+        app = with_payloads(Duetime(postgres_url))
         mine = await asyncpg.connect(postgres_url, record_class=MyRecord)
         for name in ("json", "jsonb", "uuid"):
             await mine.set_type_codec(
@@ -124,7 +124,7 @@ class TestAsyncpg:
         await app.aclose()
 
     async def test_a_connection_lent_by_a_pool(self, postgres_url: str) -> None:
-        app = knowing(Duetime(postgres_url))
+        app = with_payloads(Duetime(postgres_url))
         async with (
             asyncpg.create_pool(postgres_url, min_size=1, max_size=1) as pool,
             pool.acquire() as mine,
@@ -157,7 +157,7 @@ class TestSqlite3:
     def test_factories_and_converters(
         self, sqlite_path: Path, spoil: Callable[[sqlite3.Connection], None]
     ) -> None:
-        app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+        app = with_payloads(Duetime(f"sqlite:///{sqlite_path}"))
         types = sqlite3.PARSE_DECLTYPES | sqlite3.PARSE_COLNAMES
         with closing(sqlite3.connect(sqlite_path, detect_types=types)) as mine:
             spoil(mine)
@@ -184,7 +184,7 @@ class TestIsolation:
     async def test_the_callers_isolation_is_the_callers(
         self, postgres_url: str, level: str
     ) -> None:
-        app = knowing(Duetime(postgres_url))
+        app = with_payloads(Duetime(postgres_url))
         await app.find()
         with psycopg.connect(postgres_url) as mine:
             mine.isolation_level = psycopg.IsolationLevel[level]

@@ -17,16 +17,16 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from api.apps import Note, Other, knowing
+from api.apps import Note, Other, with_payloads
 from duetime import Duetime, State
 from duetime.errors import ActionNotFound, ConfigError
 from duetime.model.actions.action import Action
 from duetime.model.filter import Filter
-from duetime.store.current_transaction import current_joined
+from duetime.store.current_transaction import current_joined_store
 from duetime.store.flow import Rows
 from duetime.store.sql.joining.asyncpg import AsyncpgCaller
 from duetime.store.sql.joining.base import AsyncCaller
-from duetime.store.sql.joining.locks import loop_turn
+from duetime.store.sql.joining.locks import loop_lock
 from duetime.store.sql.joining.psycopg import AsyncPsycopgCaller
 from joining.callers import ON_POSTGRES, Caller
 
@@ -39,10 +39,10 @@ FETCHING: dict[str, type[AsyncCaller]] = {
 
 
 @pytest.mark.parametrize("caller_name", ASYNC, indirect=True)
-async def test_one_that_fails_takes_nothing_of_its_neighbour_back(
+async def test_a_failing_verb_does_not_roll_back_its_neighbour(
     app: Duetime, caller: Caller
 ) -> None:
-    await caller.call(app, "schedule", Other(), at=LATER)  # the connection is known from here on
+    await caller.call(app, "schedule", Other(), at=LATER)  # after this the connection is admitted
     answers: Any = await asyncio.gather(
         caller.call(app, "schedule", Note("1"), at=LATER, key="a"),
         caller.call(app, "schedule", Note("2"), after=uuid4()),
@@ -54,16 +54,16 @@ async def test_one_that_fails_takes_nothing_of_its_neighbour_back(
     assert (await app.get(stored.id)).payload == Note("1")
 
 
-def test_threads_that_share_a_connection_take_nothing_of_each_other_back(
+def test_threads_that_share_a_connection_do_not_roll_back_each_other(
     sqlite_path: Path,
 ) -> None:
-    """As those of a transactional handler may: it is lent a connection that any may use."""
-    app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+    """A transactional handler may pass its connection to several threads."""
+    app = with_payloads(Duetime(f"sqlite:///{sqlite_path}"))
     app.sync.find()
     with closing(sqlite3.connect(sqlite_path, check_same_thread=False)) as mine:
 
         def schedule(number: int) -> Action | None:
-            # Each third one fails, and is taken back.
+            # Each third call fails and is rolled back.
             after = None if number % 3 else uuid4()
             key = f"k{number}"
             try:
@@ -72,26 +72,28 @@ def test_threads_that_share_a_connection_take_nothing_of_each_other_back(
                 return None
 
         with ThreadPoolExecutor(4) as threads:
-            made = [one.id for one in threads.map(schedule, range(150)) if one is not None]
+            stored = [
+                action.id for action in threads.map(schedule, range(150)) if action is not None
+            ]
         mine.commit()
-    assert len(made) == 100
-    assert {one.id for one in app.sync.find(limit=200)} == set(made)
+    assert len(stored) == 100
+    assert {action.id for action in app.sync.find(limit=200)} == set(stored)
     app.sync.close()
 
 
-async def hold_in_turn(owner: object) -> None:
-    async with loop_turn(owner):
+async def hold_lock(owner: object) -> None:
+    async with loop_lock(owner):
         await asyncio.sleep(0)
 
 
 def test_a_connection_may_meet_one_event_loop_after_another() -> None:
     class Owner:
-        """Stands for a connection, such as an AsyncSession of a program with several loops."""
+        """Stands for a connection, such as an AsyncSession used by several loops in turn."""
 
     owner = Owner()
 
     async def two_at_once() -> None:
-        await asyncio.gather(hold_in_turn(owner), hold_in_turn(owner))
+        await asyncio.gather(hold_lock(owner), hold_lock(owner))
 
     asyncio.run(two_at_once())
     asyncio.run(two_at_once())
@@ -120,7 +122,7 @@ def cancel_current() -> None:
 
 @pytest.mark.parametrize("answered", [False, True], ids=["under way", "answered"])
 @pytest.mark.parametrize("caller_name", FETCHING, indirect=True)
-async def test_one_that_is_interrupted_leaves_nothing_half_done(
+async def test_an_interrupted_verb_leaves_nothing_half_done(
     app: Duetime,
     caller: Caller,
     caller_name: str,
@@ -142,12 +144,12 @@ async def test_one_that_is_interrupted_leaves_nothing_half_done(
         assert places(caller.url, action.id) == 1
         if not call.cancelled():
             break
-    # Its savepoint, what it reads and changes, and the end of it.
+    # The savepoint, reads, changes, and the release.
     assert nth > 4
 
 
 def places(url: str, action_id: UUID) -> int:
-    """In how many tables it is."""
+    """Return in how many tables the action is."""
     with psycopg.connect(url) as connection:
         found = connection.execute(
             "SELECT (SELECT count(*) FROM duetime_actions WHERE id = %(id)s)"
@@ -182,22 +184,22 @@ async def test_a_task_that_the_handler_leaves_behind_cannot_undo_its_completion(
     for _ in range(5):
         action = await bank.schedule(Note())
         async with bank.worker():
-            ended = await bank.wait(action.id, timeout=20)
-        assert (ended.state, ended.attempt, ended.losses) == (State.succeeded, 1, 0)
+            finished = await bank.wait(action.id, timeout=20)
+        assert (finished.state, finished.attempt, finished.losses) == (State.succeeded, 1, 0)
     answers = await asyncio.gather(*tasks, return_exceptions=True)
-    # Refused for its parent if it came in before the completion, or as too late.
-    assert {type(one) for one in answers} <= {ActionNotFound, ConfigError}
+    # Refused for its missing parent before the completion, or as too late after it.
+    assert {type(answer) for answer in answers} <= {ActionNotFound, ConfigError}
     assert len(answers) == 5
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute("SELECT count(*) FROM effects").fetchone() == (5,)
 
 
-async def test_what_comes_after_the_completion_is_told_what_to_do(bank: Duetime) -> None:
+async def test_a_verb_after_the_completion_is_refused_with_the_remedy(bank: Duetime) -> None:
     joined: list[Any] = []
 
     @bank.handler(kind="note", transactional=True)
     async def handle(note: Note, connection: psycopg.AsyncConnection[Any]) -> None:
-        joined.append(current_joined(bank.store))
+        joined.append(current_joined_store(bank.store))
 
     action = await bank.schedule(Note())
     async with bank.worker():

@@ -14,7 +14,7 @@ from api.apps import Note, Other
 from duetime import Duetime, Retry, State
 from duetime.errors import ActionNotFound, DuplicateKey, IllegalState, InvalidPayload
 from duetime.model.actions.action import Action
-from duetime.store.sql.flows.add import PART
+from duetime.store.sql.flows.add import INSERT_BATCH_SIZE
 from joining.callers import COUNT, INSERT, Caller
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
@@ -57,31 +57,33 @@ class TestSchedule:
     async def test_an_error_of_ours_leaves_the_caller_their_transaction_and_nothing_half_done(
         self, app: Duetime, caller: Caller
     ) -> None:
-        held = await app.schedule(Note(), at=LATER, key="held")
+        existing = await app.schedule(Note(), at=LATER, key="taken")
         await caller.execute(INSERT)
-        requests = [app.request(Note(), at=LATER, key=key) for key in ("free", "held")]
+        requests = [app.request(Note(), at=LATER, key=key) for key in ("free", "taken")]
         with pytest.raises(DuplicateKey):
             await caller.call(app, "schedule_many", requests, if_exists="raise")
         await caller.execute(INSERT)
         await caller.commit()
         assert await caller.execute(COUNT) == 2
-        assert [one.id for one in await app.find()] == [held.id]
+        assert [action.id for action in await app.find()] == [existing.id]
 
     async def test_of_many_one_that_is_bad_leaves_the_caller_their_transaction(
         self, app: Duetime, caller: Caller
     ) -> None:
-        many: list[Any] = [(Note(str(n)), LATER) for n in range(PART + 1)]
+        many: list[Any] = [(Note(str(n)), LATER) for n in range(INSERT_BATCH_SIZE + 1)]
         await caller.execute(INSERT)
         with app.acting(tenant="ours"), pytest.raises(InvalidPayload):
             await caller.call(app, "schedule_many", [*many, (Note(7), LATER)])  # type: ignore[arg-type]
         with app.acting(tenant="ours"):
-            made = await caller.call(app, "schedule_many", many)
+            scheduled = await caller.call(app, "schedule_many", many)
         await caller.commit()
         assert await caller.execute(COUNT) == 1
-        assert {one.tenant for one in made} == {"ours"}
-        assert (await app.stats(tenant="ours")).scheduled == len(made) == len(many)
+        assert {action.tenant for action in scheduled} == {"ours"}
+        assert (await app.stats(tenant="ours")).scheduled == len(scheduled) == len(many)
 
-    async def test_a_key_is_held_across_the_transaction(self, app: Duetime, caller: Caller) -> None:
+    async def test_a_key_is_unique_within_the_transaction(
+        self, app: Duetime, caller: Caller
+    ) -> None:
         first = await caller.call(app, "schedule", Note("1"), at=LATER, key="k")
         second = await caller.call(app, "schedule", Note("2"), at=LATER, key="k")
         assert (second.id, second.created) == (first.id, False)
@@ -101,7 +103,7 @@ class TestSchedule:
         await caller.call(app, "schedule", Note("gone"), at=LATER, key="k")
         await caller.execute("ROLLBACK TO SAVEPOINT mine")
         await caller.commit()
-        assert [one.id for one in await app.find()] == [kept.id]
+        assert [action.id for action in await app.find()] == [kept.id]
 
     async def test_without_a_transaction_it_is_committed_at_once(
         self, app: Duetime, idle: Caller
@@ -110,8 +112,8 @@ class TestSchedule:
         alone = await idle.call(app, "schedule", Note(), at=LATER)
         keyed = await idle.call(app, "schedule", Note(), at=LATER, key="k")
         many = await idle.call(app, "schedule_many", [(Note(), LATER), (Other(), LATER)])
-        found = {one.id for one in await app.find()}
-        assert found == {alone.id, keyed.id, *(one.id for one in many)}
+        found = {action.id for action in await app.find()}
+        assert found == {alone.id, keyed.id, *(action.id for action in many)}
 
 
 class TestChange:
@@ -166,7 +168,7 @@ class TestRead:
         action = await caller.call(app, "schedule", Note("mine"), at=LATER, correlation_id="c")
         assert (await caller.call(app, "get", action.id)).payload == Note("mine")
         found = await caller.call(app, "find", correlation_id="c", due_before=LATER + timedelta(1))
-        assert [one.id for one in found] == [action.id]
+        assert [action.id for action in found] == [action.id]
         assert await caller.call(app, "runs", action.id) == []
         assert list(await app.find()) == []
         await caller.rollback()

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from api.apps import Note, knowing
+from api.apps import Note, with_payloads
 from duetime import Duetime
 from joining.callers import CALLERS, ON_SQLITE, Caller
-from store.sql_kit import count_sessions
+from store.postgres_helpers import count_sessions
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
 async def other(caller_name: str, idle: Caller) -> AsyncIterator[Caller]:
-    """Another one of the same library."""
+    """Another caller of the same library."""
     caller = CALLERS[caller_name](idle.url)
     yield caller
     if caller.connection is not None:
@@ -55,7 +55,7 @@ async def test_others_may_write_after_it(app: Duetime, idle: Caller, sqlite_path
 
 
 def test_tables_that_it_had_to_make_first_are_committed(sqlite_path: Path) -> None:
-    app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+    app = with_payloads(Duetime(f"sqlite:///{sqlite_path}"))
     with closing(sqlite3.connect(sqlite_path)) as mine:
         assert list(app.sync.find(connection=mine)) == []
         assert not mine.in_transaction
@@ -64,14 +64,14 @@ def test_tables_that_it_had_to_make_first_are_committed(sqlite_path: Path) -> No
 
 
 def open_transactions(caller: Caller) -> int:
-    """As everybody else sees them."""
+    """Return how many transactions other connections see as open."""
     if caller.url.startswith("sqlite"):
         return is_locked(Path(caller.url.removeprefix("sqlite:///")))
     return count_sessions(caller.url, "state LIKE 'idle in transaction%'")
 
 
 def is_locked(path: Path) -> bool:
-    """Whether somebody holds the only lock for writing."""
+    """Return whether another connection holds the write lock."""
     with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as mine:
         try:
             mine.execute("BEGIN IMMEDIATE")

@@ -14,7 +14,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
-from api.apps import Note, knowing
+from api.apps import Note, with_payloads
 from duetime import Duetime
 from duetime.errors import ConfigError, StoreUnavailable
 from joining.callers import CALLERS, COUNT, INSERT, NOTES, ON_SQLITE, Caller
@@ -44,7 +44,7 @@ class TestAnotherDatabase:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        other = knowing(Duetime(other_url))
+        other = with_payloads(Duetime(other_url))
         if with_tables:
             await other.find()
         caller = CALLERS[caller_name](other_url)
@@ -59,10 +59,13 @@ class TestAnotherDatabase:
         assert list(await app.find()) == []
         await other.aclose()
 
-    def test_a_database_of_another_kind_is_another_one(
+    def test_a_database_of_another_kind_is_refused(
         self, postgres_url: str, sqlite_path: Path
     ) -> None:
-        app, lite = knowing(Duetime(postgres_url)), knowing(Duetime(f"sqlite:///{sqlite_path}"))
+        app, lite = (
+            with_payloads(Duetime(postgres_url)),
+            with_payloads(Duetime(f"sqlite:///{sqlite_path}")),
+        )
         with closing(sqlite3.connect(":memory:")) as mine:
             with pytest.raises(ConfigError, match="SQLite"):
                 app.sync.schedule(Note(), connection=mine)
@@ -76,10 +79,10 @@ class TestAnotherDatabase:
 
 class TestUnknown:
     @pytest.mark.parametrize("connection", ["a string", object(), 5, sqlite3])
-    def test_what_is_no_connection_is_refused_with_those_that_are(
+    def test_an_unknown_object_is_refused_with_a_list_of_supported_libraries(
         self, sqlite_path: Path, connection: Any
     ) -> None:
-        app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+        app = with_payloads(Duetime(f"sqlite:///{sqlite_path}"))
         with pytest.raises(ConfigError, match=r"AsyncSession.*Django.*asyncpg"):
             app.sync.schedule(Note(), connection=connection)
         app.sync.close()
@@ -92,7 +95,7 @@ class TestUnknown:
             memory_app.sync.schedule(Note(), connection=mine)
 
     async def test_an_async_connection_is_not_for_blocking_verbs(self, sqlite_path: Path) -> None:
-        app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+        app = with_payloads(Duetime(f"sqlite:///{sqlite_path}"))
         engine = create_async_engine(f"sqlite+aiosqlite:///{sqlite_path}")
         async with AsyncSession(engine) as session:
             with pytest.raises(ConfigError, match="await app"):
@@ -104,7 +107,7 @@ class TestUnknown:
         self, sqlite_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-        app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+        app = with_payloads(Duetime(f"sqlite:///{sqlite_path}"))
         caller: Caller = CALLERS["django-sqlite"](f"sqlite:///{sqlite_path}")
         await caller.begin(autocommit=True)
         with pytest.raises(ConfigError, match=r"app\.sync"):
@@ -112,40 +115,42 @@ class TestUnknown:
         await caller.close()
         await app.aclose()
 
-    def test_a_session_without_an_engine_is_told_what_to_pass(self, sqlite_path: Path) -> None:
-        app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+    def test_the_error_for_a_session_without_an_engine_names_the_remedy(
+        self, sqlite_path: Path
+    ) -> None:
+        app = with_payloads(Duetime(f"sqlite:///{sqlite_path}"))
         with Session() as session, pytest.raises(ConfigError, match="bind_arguments"):
             app.sync.schedule(Note(), connection=session)
         app.sync.close()
 
 
 class TestSqlite:
-    """A file has one writer at a time: the caller may be it."""
+    """An SQLite file has one writer at a time, which may be the caller."""
 
     def test_the_first_use_of_a_file_may_be_a_callers_transaction(self, sqlite_path: Path) -> None:
-        app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+        app = with_payloads(Duetime(f"sqlite:///{sqlite_path}"))
         with closing(sqlite3.connect(sqlite_path)) as mine:
             mine.execute(NOTES)
             mine.execute(INSERT)
             action = app.sync.schedule(Note(), connection=mine)
             mine.rollback()
-            again = app.sync.schedule(Note(), connection=mine)
+            second = app.sync.schedule(Note(), connection=mine)
             mine.commit()
-        assert action.id != again.id
-        assert [one.id for one in app.sync.find()] == [again.id]
+        assert action.id != second.id
+        assert [action.id for action in app.sync.find()] == [second.id]
         app.sync.close()
 
     def test_tables_may_not_be_made_where_that_is_forbidden(self, sqlite_path: Path) -> None:
-        app = knowing(Duetime(f"sqlite:///{sqlite_path}", migrate=False))
+        app = with_payloads(Duetime(f"sqlite:///{sqlite_path}", migrate=False))
         with closing(sqlite3.connect(sqlite_path)) as mine:
             with pytest.raises(ConfigError, match="duetime migrate"):
                 app.sync.schedule(Note(), connection=mine)
             assert mine.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
 
-    def test_who_holds_the_write_lock_and_forgets_the_connection_is_told(
+    def test_holding_the_write_lock_without_connection_names_the_remedy(
         self, sqlite_path: Path
     ) -> None:
-        app = knowing(Duetime(f"sqlite:///{sqlite_path}", timeout=0.2))
+        app = with_payloads(Duetime(f"sqlite:///{sqlite_path}", timeout=0.2))
         app.sync.find()
         with closing(sqlite3.connect(sqlite_path)) as mine:
             mine.execute("BEGIN IMMEDIATE")
@@ -157,7 +162,7 @@ class TestSqlite:
 
 class TestScopedSession:
     def test_it_stands_for_the_session_of_this_thread(self, sqlite_path: Path) -> None:
-        app = knowing(Duetime(f"sqlite:///{sqlite_path}"))
+        app = with_payloads(Duetime(f"sqlite:///{sqlite_path}"))
         engine = create_engine(f"sqlite:///{sqlite_path}")
         registry = scoped_session(sessionmaker(engine))
         action = app.sync.schedule(Note(), connection=registry)

@@ -1,4 +1,4 @@
-"""However a transactional run ends, nothing of it stays that should not, and nobody waits."""
+"""However a transactional run finishes, it leaves nothing behind and blocks no other run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def run(app: Duetime) -> Action:
         return await app.wait(action.id, timeout=20)
 
 
-def counted(url: str) -> int:
+def count_effects(url: str) -> int:
     with psycopg.connect(url) as connection:
         found = connection.execute("SELECT count(*) FROM effects").fetchone()
     assert found is not None
@@ -43,7 +43,9 @@ def effects_url(postgres_url: str) -> str:
 class TestCommitThatFails:
     async def test_a_constraint_checked_at_the_commit_of_sqlite(self, sqlite_path: Path) -> None:
         engine = create_engine(f"sqlite:///{sqlite_path}")
-        event.listen(engine, "connect", lambda one, _: one.execute("PRAGMA foreign_keys = ON"))
+        event.listen(
+            engine, "connect", lambda connection, _: connection.execute("PRAGMA foreign_keys = ON")
+        )
         with engine.begin() as setup:
             setup.execute(text("CREATE TABLE parents (id integer PRIMARY KEY)"))
             setup.execute(
@@ -59,9 +61,9 @@ class TestCommitThatFails:
             session.execute(text("INSERT INTO effects VALUES (1)"))
 
         async with app:
-            ended = await run(app)
-        assert ended.state is State.failed
-        assert "FOREIGN KEY" in str(ended.error)
+            finished = await run(app)
+        assert finished.state is State.failed
+        assert "FOREIGN KEY" in str(finished.error)
         engine.dispose()
 
     async def test_a_listener_that_objects(self, effects_url: str) -> None:
@@ -79,8 +81,8 @@ class TestCommitThatFails:
             session.execute(text("INSERT INTO effects VALUES (1)"))
 
         async with app:
-            ended = await run(app)
-        assert (ended.state, counted(effects_url)) == (State.failed, 0)
+            finished = await run(app)
+        assert (finished.state, count_effects(effects_url)) == (State.failed, 0)
         engine.dispose()
 
     async def test_a_block_that_the_handler_left_open(self, effects_url: str) -> None:
@@ -94,12 +96,12 @@ class TestCommitThatFails:
             blocks[0].__enter__()
 
         async with app:
-            ended = await run(app)
-        assert (ended.state, counted(effects_url)) == (State.failed, 0)
+            finished = await run(app)
+        assert (finished.state, count_effects(effects_url)) == (State.failed, 0)
 
 
 class TestStream:
-    """One that a handler left in the middle, and that somebody keeps."""
+    """A stream that a handler left half read and that a reference keeps open."""
 
     async def test_of_an_async_connection(self, effects_url: str) -> None:
         app, kept = Duetime(effects_url, timeout=1), []
@@ -111,9 +113,9 @@ class TestStream:
             await anext(kept[0])
 
         async with app:
-            ended = await run(app)
-        assert (ended.state, counted(effects_url)) == (State.failed, 0)
-        assert "close the stream" in str(ended.error)
+            finished = await run(app)
+        assert (finished.state, count_effects(effects_url)) == (State.failed, 0)
+        assert "close the stream" in str(finished.error)
 
     async def test_of_a_blocking_connection(self, effects_url: str) -> None:
         app, kept = Duetime(effects_url, timeout=1), []
@@ -125,14 +127,14 @@ class TestStream:
             next(kept[0])
 
         async with app:
-            ended = await run(app)
-        assert (ended.state, counted(effects_url)) == (State.failed, 0)
-        assert "close the stream" in str(ended.error)
+            finished = await run(app)
+        assert (finished.state, count_effects(effects_url)) == (State.failed, 0)
+        assert "close the stream" in str(finished.error)
 
 
 class TestSession:
     @pytest.mark.parametrize("how", ["rollback", "close", "with"])
-    async def test_one_that_the_handler_ended_fails_for_good(
+    async def test_a_session_that_the_handler_closed_fails_for_good(
         self, effects_url: str, how: str
     ) -> None:
         engine = create_engine(effects_url.replace("postgresql", "postgresql+psycopg"))
@@ -148,9 +150,9 @@ class TestSession:
                 getattr(session, how)()
 
         async with app:
-            ended = await run(app)
-        assert (ended.state, ended.attempt) == (State.failed, 1)
-        assert "duetime commits it" in str(ended.error)
+            finished = await run(app)
+        assert (finished.state, finished.attempt) == (State.failed, 1)
+        assert "duetime commits it" in str(finished.error)
         engine.dispose()
 
 
@@ -161,8 +163,8 @@ class TestConnection:
 
         @app.handler(kind="note", transactional=True)
         def handle(note: Note, connection: psycopg.Connection[Any]) -> None:
-            asked = "SELECT current_setting('statement_timeout'), count(*) FROM pg_locks"
-            seen.append(connection.execute(f"{asked} WHERE locktype = 'advisory'").fetchone())
+            query = "SELECT current_setting('statement_timeout'), count(*) FROM pg_locks"
+            seen.append(connection.execute(f"{query} WHERE locktype = 'advisory'").fetchone())
             connection.execute("SET statement_timeout = '7s'")
             connection.execute("SELECT pg_advisory_lock(5)")
             connection.execute("CREATE TEMPORARY TABLE mine (n integer)")
@@ -174,7 +176,7 @@ class TestConnection:
             assert (await run(app)).state == (await run(app)).state == State.succeeded
         assert seen == [("0", 0), ("0", 0)]
 
-    async def test_it_is_cleared_whatever_the_last_handler_asked_of_the_driver(
+    async def test_it_is_reset_whatever_driver_options_the_last_handler_set(
         self, effects_url: str
     ) -> None:
         app = Duetime(effects_url, pool_size=1)
@@ -192,11 +194,11 @@ class TestConnection:
             connection.adapters.register_dumper(str, Loud)
 
         async with app:
-            ended = [await run(app) for _ in range(4)]
-        assert {one.state for one in ended} == {State.succeeded}
+            finished = [await run(app) for _ in range(4)]
+        assert {action.state for action in finished} == {State.succeeded}
         assert seen == [("0",)] * 4
 
-    async def test_one_that_forgets_its_plans_costs_no_attempt(self, effects_url: str) -> None:
+    async def test_a_session_that_lost_its_plans_costs_no_attempt(self, effects_url: str) -> None:
         app = Duetime(effects_url, pool_size=1)
 
         @app.handler(kind="note", transactional=True, retry=Retry.none())
@@ -204,8 +206,8 @@ class TestConnection:
             connection.execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
 
         async with app:
-            ended = [await run(app) for _ in range(4)]
-        assert [(one.state, one.attempt) for one in ended] == [(State.succeeded, 1)] * 4
+            finished = [await run(app) for _ in range(4)]
+        assert [(action.state, action.attempt) for action in finished] == [(State.succeeded, 1)] * 4
 
     async def test_its_completion_is_planned_once(self, effects_url: str) -> None:
         app = Duetime(effects_url, pool_size=1)
@@ -219,11 +221,11 @@ class TestConnection:
         async with app:
             for _ in range(4):
                 await run(app)
-        # The first completion asks whose session it is; the next one prepares what it sends.
+        # The first completion asks for the backend process; the next one prepares its statements.
         assert kept == [0, 0, 2, 2]
 
-    async def test_whoever_waits_for_one_has_not_begun(self, effects_url: str) -> None:
-        """The second gets the only connection when the first one's time is over."""
+    async def test_a_run_that_waits_for_a_connection_has_not_begun(self, effects_url: str) -> None:
+        """The second run gets the only connection after the first run timed out."""
         app = Duetime(effects_url, pool_size=1)
         late: list[tuple[bool, bool]] = []
 
@@ -248,7 +250,7 @@ class TestConnection:
     ) -> None:
         """A plain function whose dependency is async: it is not run whole in its thread."""
         app = Duetime(effects_url, grace=0.1, lease=5)
-        started, stopped, ended = threading.Event(), threading.Event(), threading.Event()
+        started, stopped, finished = threading.Event(), threading.Event(), threading.Event()
 
         async def number() -> int:
             return 1
@@ -264,18 +266,18 @@ class TestConnection:
             started.set()
             assert stopped.wait(20)
             connection.execute("INSERT INTO effects VALUES (2)")
-            ended.set()
+            finished.set()
 
         async with app:
             action = await app.schedule(Note())
             async with app.worker():
                 await happens(started)
-            assert counted(effects_url) == 0
+            assert count_effects(effects_url) == 0
             stopped.set()
-            await happens(ended)
+            await happens(finished)
             after = await app.wait(action.id, timeout=20)
-        # It came to its end after all, in one piece.
-        assert (after.state, counted(effects_url)) == (State.succeeded, 2)
+        # The run completed after all, as a whole.
+        assert (after.state, count_effects(effects_url)) == (State.succeeded, 2)
 
     async def test_what_the_handler_chose_stands_although_its_connection_broke(
         self, effects_url: str
@@ -288,18 +290,22 @@ class TestConnection:
             raise Fail("card declined")
 
         async with app:
-            ended = await run(app)
-        assert (ended.state, ended.error, ended.losses) == (State.failed, "card declined", 0)
+            finished = await run(app)
+        assert (finished.state, finished.error, finished.losses) == (
+            State.failed,
+            "card declined",
+            0,
+        )
 
     @pytest.mark.parametrize("commits", [False, True])
     async def test_a_completion_that_meets_a_lock_costs_no_attempt(
         self, effects_url: str, commits: bool
     ) -> None:
-        """The lock is let go as soon as it was met. Who committed by itself is not run again."""
+        """The lock is released after the conflict. A handler that committed is not run again."""
         app = Duetime(effects_url, timeout=2)
         holding: list[psycopg.Connection[Any]] = []
 
-        class LetGo(logging.Handler):
+        class ReleaseLock(logging.Handler):
             def emit(self, record: logging.LogRecord) -> None:
                 if record.levelno >= logging.WARNING:
                     holding[0].rollback()
@@ -313,18 +319,18 @@ class TestConnection:
             if commits:
                 connection.pgconn.exec_(b"COMMIT; BEGIN")
 
-        letting_go = LetGo()
-        logging.getLogger("duetime.worker").addHandler(letting_go)
+        release = ReleaseLock()
+        logging.getLogger("duetime.worker").addHandler(release)
         async with app:
-            ended = await run(app)
-            outcomes = [one.outcome for one in await app.runs(ended.id)]
-        logging.getLogger("duetime.worker").removeHandler(letting_go)
+            finished = await run(app)
+            outcomes = [run.outcome for run in await app.runs(finished.id)]
+        logging.getLogger("duetime.worker").removeHandler(release)
         holding[0].close()
-        state, told = (
+        state, expected = (
             (State.failed, ["failed"]) if commits else (State.succeeded, ["released", "succeeded"])
         )
-        assert (ended.state, ended.attempt, counted(effects_url)) == (state, 1, 1)
-        assert outcomes == told
+        assert (finished.state, finished.attempt, count_effects(effects_url)) == (state, 1, 1)
+        assert outcomes == expected
 
 
 async def test_progress_on_sqlite_does_not_wait_for_the_handler_itself(sqlite_path: Path) -> None:
@@ -335,8 +341,8 @@ async def test_progress_on_sqlite_does_not_wait_for_the_handler_itself(sqlite_pa
         context.sync_progress(0.5)
 
     async with app:
-        ended = await run(app)
-    assert (ended.state, ended.progress) == (State.succeeded, 0.5)
+        finished = await run(app)
+    assert (finished.state, finished.progress) == (State.succeeded, 0.5)
 
 
 async def happens(what: threading.Event) -> None:

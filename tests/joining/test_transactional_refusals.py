@@ -1,4 +1,4 @@
-"""What cannot be transactional is refused when it is declared, with the remedy."""
+"""A handler that cannot be transactional is refused when declared, with the remedy."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def two(note: Note, session: Session, connection: sqlite3.Connection) -> None: .
 
 
 @pytest.mark.parametrize(
-    ("handler", "sessions", "said"),
+    ("handler", "sessions", "message"),
     [
         (async_with_session, SESSIONS, "would block.*AsyncSession"),
-        (plain_with_async_session, ASYNC_SESSIONS, r"no async function.*Session"),
+        (plain_with_async_session, ASYNC_SESSIONS, r"is not async, but.*Session"),
         (async_with_sqlite3, None, "would block"),
         (plain_session, None, r"sessions=sessionmaker\(engine\)"),
         (plain_session, ASYNC_SESSIONS, r"sessions=sessionmaker\(engine\)\), not"),
@@ -62,12 +62,12 @@ def two(note: Note, session: Session, connection: sqlite3.Connection) -> None: .
     ],
 )
 def test_on_sqlite(
-    sqlite_path: Path, handler: Callable[..., Any], sessions: Any, said: str
+    sqlite_path: Path, handler: Callable[..., Any], sessions: Any, message: str
 ) -> None:
     app = Duetime(f"sqlite:///{sqlite_path}", sessions=sessions)
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         app.handler(kind="note", transactional=True)(handler)
-    # Nothing of it was declared.
+    # The refused handler was not declared.
     app.handler(kind="note")(nothing)
 
 
@@ -104,5 +104,5 @@ async def test_a_dependency_may_ask_for_the_transaction(sqlite_path: Path) -> No
     async with app:
         action = await app.schedule(Note())
         await app.testing.drain()
-        ended = await app.get(action.id)
-    assert (ended.state, ended.result, len(lent)) == (State.succeeded, True, 1)
+        finished = await app.get(action.id)
+    assert (finished.state, finished.result, len(lent)) == (State.succeeded, True, 1)

@@ -1,9 +1,8 @@
-"""Random cron expressions, and which of the two oracles may judge each of them.
+"""Random cron expressions, and which of the two oracles interprets each of them correctly.
 
-cronsim knows neither nW, L-n, `?` nor ranges that wrap. croniter knows neither LW, L-n nor weekdays
-with L, reads a starred step in a day field as if it were no star, and cannot join `#` or W with
-the other day field, and refuses 7 among six fields. What else they get wrong is noted where it is
-drawn.
+cronsim does not support nW, L-n, `?` or ranges that wrap. croniter does not support LW, L-n or
+weekdays with L, reads a starred step in a day field as if it had no star, cannot combine `#` or W
+with the other day field, and refuses 7 among six fields. Comments below name their other errors.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ WEEKDAYS = ["SUN", "MON", "tue", "WED", "THU", "Fri", "SAT"]
 
 @dataclass
 class Drawn:
-    """An expression, and who may judge it."""
+    """An expression, and the oracles that interpret it correctly."""
 
     fields: list[str]
     cronsim: bool = True

@@ -1,6 +1,6 @@
-"""A slow and simple oracle: look at the local clock of a zone minute by minute.
+"""A slow and simple oracle: read the local clock of a zone minute by minute.
 
-It knows cron only as sets of numbers, and nothing of gaps, folds or offsets.
+An expression is given as sets of numbers. Gaps, folds and offsets do not occur in the code.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MARGIN = timedelta(hours=36)
 
 @dataclass(frozen=True)
 class Sets:
-    """An expression, and what it means."""
+    """An expression, and the numbers that match it."""
 
     text: str
     minutes: tuple[int, ...]
@@ -45,11 +45,11 @@ class Sets:
 
 @dataclass
 class Window:
-    """The minutes around a change of the clocks, and what the clock shows at each."""
+    """The minutes around a clock change, and the local time at each."""
 
     middle: datetime
     zone: ZoneInfo
-    # What the clock shows, without a zone -> the instants at which it does
+    # Local time, without a zone -> the instants at which the clock shows it
     shown: dict[datetime, list[datetime]] = field(default_factory=dict)
     _instants: list[datetime] = field(default_factory=list)
     _highest: list[datetime] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Window:
         self._highest = list(accumulate(clocks, max))
 
     def ticks(self, sets: Sets) -> list[datetime]:
-        """What must tick within a day of the change, in order."""
+        """Return the expected ticks within a day of the change, in order."""
         found = {tick for local in self._nominal(sets) for tick in self._when(local, sets)}
         return sorted(tick for tick in found if abs(tick - self.middle) < DAY)
 
@@ -86,14 +86,14 @@ class Window:
 
 @cache
 def histories() -> dict[str, list[datetime]]:
-    """One zone for each distinct history 2020-2037, and the instants at which its clocks change."""
+    """Return a zone for each distinct history 2020-2037, with the instants of its clock changes."""
     names = sorted(available_timezones() - {"localtime", "Factory"})
     found = {tuple(changes(ZoneInfo(name))): name for name in reversed(names)}
     return {name: [at for at, _ in history] for history, name in found.items() if history}
 
 
 def changes(zone: ZoneInfo) -> Iterator[tuple[datetime, timedelta | None]]:
-    """When the offset changes, and to what: the week, then the minute."""
+    """Yield when the offset changes, and to which: found by the week, then by the minute."""
     offset = PROBES[0].astimezone(zone).utcoffset()
     for probe in PROBES:
         if (after := probe.astimezone(zone).utcoffset()) != offset:
@@ -103,7 +103,7 @@ def changes(zone: ZoneInfo) -> Iterator[tuple[datetime, timedelta | None]]:
 
 
 def _first_with(offset: timedelta | None, start: datetime, zone: ZoneInfo) -> int:
-    """The minute of the week from `start` on that first has this offset."""
+    """Return the first minute of the week from `start` on that has this offset."""
     return bisect_left(
         range(7 * 1440),
         True,

@@ -1,4 +1,4 @@
-"""Rules for Hypothesis: of every kind, near changes of clocks, joined and thinned out."""
+"""Rules for Hypothesis: of every kind, near clock changes, with unions and exclusions."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ RULES: st.SearchStrategy[Recurrence] = st.recursive(
     ),
     max_leaves=4,
 )
-# The first look at a year of a zone takes a moment, on a busy machine a long one.
-unhurried = settings(deadline=None)
+# The first use of a year of a zone is slow, and very slow on a busy machine.
+no_deadline = settings(deadline=None)

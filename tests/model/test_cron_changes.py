@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from duetime import Cron
-from duetime.model.recurrence.dst_note import clock_note
+from duetime.model.recurrence.preview_notes import clock_change_note
 
 DAY = timedelta(days=1)
 
@@ -136,10 +136,25 @@ def test_offsets_of_seconds_are_exact() -> None:
         ("30 1 * * *", "Europe/Paris", "2026-10-24T23:30Z", None),
         ("30 3 * * *", "Europe/Paris", "2026-10-25T02:30Z", None),
         ("0 0 * * *", "UTC", "2026-10-25T00:00Z", None),
+        # An interval has no tick for a time that the clock skips: the next tick says so.
+        ("*/15 2 * * *", "Europe/Paris", "2026-03-30T00:00Z",
+            "no ticks in the gap 2026-03-29 02:00-03:00"),
+        ("*/15 2 * * *", "Europe/Paris", "2026-03-30T00:15Z", None),
+        ("*/15 2 * * *", "Europe/Paris", "2026-03-28T01:45Z", None),
+        ("*/15 * * * *", "Europe/Paris", "2026-03-29T01:00Z",
+            "no ticks in the gap 02:00-03:00"),
+        ("*/15 2 29 3,10 *", "Europe/Paris", "2026-10-29T01:00Z",
+            "no ticks in the gap 2026-03-29 02:00-03:00"),
+        ("*/15 2 * 3,10 SUNL", "Europe/Paris", "2026-10-25T00:00Z",
+            "no ticks in the gap 2026-03-29 02:00-03:00; "
+            "first pass: the clocks go back from 03:00 to 02:00"),
+        ("*/15 3 * * *", "Europe/Paris", "2026-03-29T01:00Z", None),
+        ("0 */12 30 12 *", "Pacific/Apia", "2012-12-29T10:00Z",
+            "no ticks in the gap 2011-12-30 00:00-2011-12-31 00:00"),
     ],
 )  # fmt: skip
 def test_notes(expression: str, tz: str, tick: str, note: str | None) -> None:
     instant = datetime.fromisoformat(tick)
     rule = Cron(expression, tz=tz)
     assert instant in rule
-    assert clock_note(rule, instant) == note
+    assert clock_change_note(rule, instant) == note

@@ -24,7 +24,7 @@ ZONES = ["Europe/Paris", "America/New_York", "Australia/Sydney", "America/St_Joh
 REFUSED = ["refused"]
 
 
-def some_instant(random: Random) -> datetime:
+def random_instant(random: Random) -> datetime:
     return START + timedelta(seconds=random.randrange(12 * 365 * 86_400))
 
 
@@ -33,13 +33,13 @@ def ours(text: str, after: datetime, tz: str = "UTC") -> list[object]:
         rule = Cron(text, tz=tz)
     except InvalidRecurrence:
         return [*REFUSED]
-    found: list[object] = []
+    ticks: list[object] = []
     tick: datetime | None = after
     for _ in range(TICKS):
         assert tick is not None
         tick = rule.next(tick)
-        found.append(tick)
-    return found
+        ticks.append(tick)
+    return ticks
 
 
 def by_cronsim(text: str, after: datetime) -> list[object]:
@@ -60,7 +60,7 @@ def by_croniter(text: str, after: datetime) -> list[object]:
 
 
 def judged(random: Random) -> Iterator[Drawn]:
-    """Expressions that at least one of them can judge."""
+    """Yield expressions that cronsim or croniter interprets correctly."""
     while True:
         drawn = draw(random)
         if drawn.cronsim or drawn.croniter:
@@ -70,7 +70,7 @@ def judged(random: Random) -> Iterator[Drawn]:
 def test_random_expressions_agree_with_both() -> None:
     random, verdicts = Random(2026), Counter[str]()
     for drawn in islice(judged(random), EXPRESSIONS):
-        after = some_instant(random)
+        after = random_instant(random)
         found = ours(drawn.text, after)
         if drawn.cronsim:
             assert found == by_cronsim(drawn.text, after), (drawn.text, after)
@@ -87,7 +87,7 @@ def test_near_clock_changes_five_fields_agree_with_cronsim(tz: str) -> None:
     random, zone = Random(tz), ZoneInfo(tz)
     changes = [day for day in days(2020, 2036) if offset(day, zone) != offset(day + DAY, zone)]
     assert len(changes) > 30
-    expressions = (one for one in judged(random) if one.cronsim and len(one.fields) == 5)
+    expressions = (drawn for drawn in judged(random) if drawn.cronsim and len(drawn.fields) == 5)
     for drawn in islice(expressions, 700):
         after = random.choice(changes) + timedelta(seconds=random.randrange(86_400))
         assert ours(drawn.text, after, tz) == by_cronsim(drawn.text, after.astimezone(zone)), (

@@ -64,7 +64,7 @@ from duetime.errors import InvalidArgument, InvalidRecurrence
         ("* * * * MON#6", "day of week", "MON#6", "MON#1 to MON#5, or MONL for the last"),
         ("* * * * MON#0", "day of week", "MON#0", "MON#1 to MON#5, or MONL for the last"),
         ("* * * * MON#", "day of week", "MON#", "MON#1 to MON#5, or MONL for the last"),
-        ("* * * * #1", "day of week", "", "0 to 7 or SUN to SAT"),
+        ("* * * * #1", "day of week", "#1", "MON#1 to MON#5, or MONL for the last"),
         ("* * * * 1-5#1", "day of week", "1-5", "0 to 7 or SUN to SAT"),
         ("0 0 31 2 *", "day of month", "31", "1 to 31"),
         ("0 0 30 FEB ?", "day of month", "30", "1 to 31"),
@@ -89,20 +89,27 @@ def test_field_value_and_range_are_named(
     [
         ("", "empty"),
         ("  ", "empty"),
-        ("*", "1 fields"),
-        ("* * * *", "4 fields"),
-        ("* * * * * * *", "7 fields"),
+        ("*", "it has 1 field;"),
+        ("* * * *", "it has 4 fields; write minute, hour"),
+        ("* * * * * * *", "it has 7 fields; leave out the year"),
+        ("0 0 12 1 1 ? 2027", r"single dates are written \[datetime\(\.\.\.\)\]"),
+        ("* * * * * * * *", "it has 8 fields; write minute, hour"),
         ("@reboot", "schedule an action when your program starts"),
         ("@Reboot", "schedule an action"),
         ("@dayly", "did you mean '@daily'"),
-        ("@every 5m", "no macro"),
+        ("@every 5m", r"an interval is written Every\(\.\.\.\), as Every\(minutes=5\)"),
+        ("@every 1h30m", r"an interval is written Every\("),
+        ("@every", r"an interval is written Every\("),
+        ("@every_minute", r"write '\* \* \* \* \*'"),
+        ("@every_second", r"write '\* \* \* \* \* \*'"),
+        ("@fortnightly", "is not a macro; known are @yearly"),
         ("* " * 300, "500 characters"),
         (None, "as a string"),
         (5, "as a string"),
         (["0 2 * * *"], "as a string"),
     ],
 )
-def test_what_is_no_expression_at_all(expression: str, says: str) -> None:
+def test_texts_that_are_not_expressions(expression: str, says: str) -> None:
     with pytest.raises(InvalidRecurrence, match=says):
         Cron(expression)
 
@@ -126,7 +133,7 @@ def test_any_text_is_a_rule_or_is_refused(text: str) -> None:
     ["", "Mars/Base", "Europe", "../Paris", "/etc/localtime", "localtime", "right/UTC", "posix/UTC",
      "Europe/Paris\x00", "\ud800", "é" * 300, None, 3, ["UTC"]],
 )  # fmt: skip
-def test_zones_that_are_none(tz: str) -> None:
+def test_unknown_zones_are_refused(tz: str) -> None:
     with pytest.raises(InvalidRecurrence, match="zone"):
         Cron("0 2 * * *", tz=tz)
 

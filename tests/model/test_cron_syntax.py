@@ -1,4 +1,4 @@
-"""What each piece of cron syntax means."""
+"""The meaning of each piece of cron syntax."""
 
 from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta

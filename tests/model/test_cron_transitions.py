@@ -62,7 +62,7 @@ def test_there_are_thirty_expressions_and_dozens_of_histories() -> None:
     assert sum(map(len, histories().values())) > 1000
 
 
-# In shares, because the zones are known only when they have been read.
+# In shares, because parameters are needed before the zones are read.
 @pytest.mark.parametrize("share", range(8))
 def test_around_each_change(share: int) -> None:
     for tz in list(histories())[share::8]:
@@ -83,23 +83,23 @@ def check(tz: str) -> None:
 
 
 def check_within(rule: Cron, change: datetime, expected: list[datetime]) -> None:
-    """Asked from amid the gap or either pass of a fold, and not only when walking by."""
+    """Start also from within the gap, or from within either pass of a fold."""
     for minutes in (-40, -20, 10, 40):
-        asked = change + timedelta(minutes=minutes)
-        place = bisect_right(expected, asked)
+        start = change + timedelta(minutes=minutes)
+        place = bisect_right(expected, start)
         if 0 < place < len(expected):
-            assert rule.next(asked) == expected[place], (rule, asked)
-            assert rule.latest(change - DAY, asked) == expected[place - 1], (rule, asked)
+            assert rule.next(start) == expected[place], (rule, start)
+            assert rule.latest(change - DAY, start) == expected[place - 1], (rule, start)
 
 
 DAY, MICROSECOND = timedelta(days=1), timedelta(microseconds=1)
 
 
 def walked(rule: Cron, change: datetime) -> list[datetime]:
-    """Forward and backward, which must agree; strictly less than a day from the change."""
+    """Return the ticks less than a day from the change; both directions must agree."""
     first, last = change - DAY, change + DAY - MICROSECOND
     forward = rule.between(first, last, 3000)
-    assert all(one < other for one, other in pairwise(forward))
+    assert all(earlier < later for earlier, later in pairwise(forward))
     if len(forward) < 100:
         backward = []
         tick = rule.latest(first, last)

@@ -53,6 +53,28 @@ def test_words(expression: str, words: str) -> None:
     assert Cron(expression, tz="Europe/Paris").describe() == f"{words}, Europe/Paris"
 
 
+@pytest.mark.parametrize(
+    ("expression", "tz", "words"),
+    [
+        ("0-59/15 0-23 * * *", "Europe/Paris", "every 15 minutes (fixed times), every day"),
+        ("*/15 * * * *", "Europe/Paris", "every 15 minutes, every day"),
+        ("0 0-23 * * *", "Europe/Paris",
+            "at minute 0 of every hour (fixed times), every day"),
+        ("0-59/5 2 * * *", "Europe/Paris",
+            "every 5 minutes of hour 2 (fixed times), every day"),
+        # On these days and at these hours the clocks never change: both kinds tick alike.
+        ("0 9-17 * * *", "Europe/Paris", "at minute 0 of hours 9 to 17, every day"),
+        ("0-59/15 0-23 * 5 *", "Europe/Paris", "every 15 minutes, every day, in May"),
+        ("0-59/15 0-23 * * *", "UTC", "every 15 minutes, every day"),
+        ("0-59/15 0-23 * * *", "Asia/Tokyo", "every 15 minutes, every day"),
+    ],
+)  # fmt: skip
+def test_fixed_times_are_marked_where_an_interval_would_tick_differently(
+    expression: str, tz: str, words: str
+) -> None:
+    assert Cron(expression, tz=tz).describe() == f"{words}, {tz}"
+
+
 def test_every_expression_has_words() -> None:
     chance = random.Random(3)
     for _ in range(2000):

@@ -1,11 +1,11 @@
-"""Frozen dataclasses that are made the fast way are like any others."""
+"""Instances of `fast_constructor` behave like any other frozen dataclass."""
 
 from copy import copy
 from dataclasses import FrozenInstanceError, dataclass, replace
 
 import pytest
 
-from duetime.model.fast_dataclass import maker
+from duetime.model.columns import fast_constructor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,25 +15,25 @@ class Point:
     name: str = ""
 
 
-to_point = maker(Point)
+to_point = fast_constructor(Point)
 
 
-def test_what_is_made_is_one_of_them() -> None:
-    made = to_point(1, 2, "a")
-    assert type(made) is Point
-    assert made == Point(x=1, y=2, name="a")
-    assert {made} == {Point(x=1, y=2, name="a")}
-    assert repr(made) == repr(Point(x=1, y=2, name="a"))
-    assert replace(made, y=3) == Point(x=1, y=3, name="a")
-    assert copy(made) == made
+def test_the_instance_has_the_class_and_its_methods() -> None:
+    point = to_point(1, 2, "a")
+    assert type(point) is Point
+    assert point == Point(x=1, y=2, name="a")
+    assert {point} == {Point(x=1, y=2, name="a")}
+    assert repr(point) == repr(Point(x=1, y=2, name="a"))
+    assert replace(point, y=3) == Point(x=1, y=3, name="a")
+    assert copy(point) == point
 
 
-def test_what_is_made_cannot_be_changed() -> None:
-    made = to_point(1, 2, "a")
+def test_the_instance_is_frozen() -> None:
+    point = to_point(1, 2, "a")
     with pytest.raises(FrozenInstanceError):
-        made.x = 3  # type: ignore[misc]
+        point.x = 3  # type: ignore[misc]
     with pytest.raises(FrozenInstanceError):
-        del made.y
+        del point.y
 
 
 def test_every_field_must_be_given() -> None:

@@ -1,4 +1,4 @@
-"""What figures mean: every rule of the doctor, by values."""
+"""Every rule by which `duetime doctor` judges figures and diagnoses."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 
 from duetime.model.health import checks as health
-from duetime.model.health.checks import Finding, Level, is_usable, judge_database, judge_work
-from duetime.model.health.diagnosis import DatabaseFile, Diagnosis, Ear, Holder, Schema, Version
+from duetime.model.health.checks import CheckResult, Level, is_usable, judge_database, judge_work
+from duetime.model.health.diagnosis import (
+    DatabaseFile,
+    Diagnosis,
+    ListenProbe,
+    Schema,
+    SnapshotHolder,
+    Version,
+)
 from duetime.model.health.stats import LivingWorker, Parked, Stats
 from duetime.model.jobs.stats import JobStats
 from duetime.model.validation import amount
@@ -38,20 +45,21 @@ FILE = DatabaseFile("x.db", True, True, 10**10, "wal")
 OK, WARNING, FAILURE = Level.ok, Level.warning, Level.failure
 
 
-def work(check: str, runs: Any = None, **changes: Any) -> Finding:
-    [found] = [one for one in judge_work(replace(WELL, **changes), runs) if one.check == check]
-    return found
+def work(check: str, runs: Any = None, **changes: Any) -> CheckResult:
+    results = judge_work(replace(WELL, **changes), runs)
+    [result] = [result for result in results if result.check == check]
+    return result
 
 
-def base(check: str, **facts: Any) -> Finding:
-    found = judge_database(Diagnosis(**facts), "duetime migrate --app shop:app")
-    return next(one for one in found if one.check == check)
+def base(check: str, **facts: Any) -> CheckResult:
+    results = judge_database(Diagnosis(**facts), "duetime migrate --app shop:app")
+    return next(result for result in results if result.check == check)
 
 
-def test_what_is_well_is_told_with_its_figures_and_no_remedy() -> None:
-    found = judge_work(WELL)
-    assert {one.level for one in found} == {OK}
-    assert {one.remedy for one in found} == {None}
+def test_healthy_figures_are_ok_and_have_no_remedy() -> None:
+    results = judge_work(WELL)
+    assert {result.level for result in results} == {OK}
+    assert {result.remedy for result in results} == {None}
     assert work("unfinished").figure == "3 scheduled, 2 running, 0 waiting, 0 parked"
 
 
@@ -60,10 +68,10 @@ def test_what_is_well_is_told_with_its_figures_and_no_remedy() -> None:
     [(0.0, OK), (59.9, OK), (60.0, WARNING), (599.0, WARNING), (600.0, FAILURE)],
 )
 def test_overdue_work_is_worse_the_older_it_is(oldest: float, level: Level) -> None:
-    found = work("overdue", overdue=4, oldest_overdue=oldest)
-    assert found.level is level
-    assert found.figure.startswith("4, the oldest for ")
-    assert (found.remedy is None) == (level is OK)
+    result = work("overdue", overdue=4, oldest_overdue=oldest)
+    assert result.level is level
+    assert result.figure.startswith("4, the oldest for ")
+    assert (result.remedy is None) == (level is OK)
 
 
 def test_overdue_work_without_workers_needs_workers() -> None:
@@ -84,8 +92,8 @@ def test_which_clock_is_ahead() -> None:
 
 
 def test_expired_leases_are_for_the_next_sweep() -> None:
-    found = work("leases", expired_leases=3)
-    assert (found.level, found.figure) == (WARNING, "3 expired")
+    result = work("leases", expired_leases=3)
+    assert (result.level, result.figure) == (WARNING, "3 expired")
 
 
 def test_unreachable_rows_are_a_failure() -> None:
@@ -97,11 +105,11 @@ def test_no_worker_is_a_warning() -> None:
     assert work("workers", workers=()).level is WARNING
 
 
-def test_what_failed_for_good_is_a_warning_that_names_the_way_back() -> None:
-    found = work("failed", failed=1200)
-    assert (found.level, found.figure) == (WARNING, "1,200 actions for good")
-    assert "duetime actions list --state failed" in (found.remedy or "")
-    assert "duetime actions retry" in (found.remedy or "")
+def test_failed_actions_are_a_warning_that_names_the_retry_command() -> None:
+    result = work("failed", failed=1200)
+    assert (result.level, result.figure) == (WARNING, "1,200 actions")
+    assert "duetime actions list --state failed" in (result.remedy or "")
+    assert "duetime actions retry" in (result.remedy or "")
 
 
 @pytest.mark.parametrize(
@@ -109,10 +117,10 @@ def test_what_failed_for_good_is_a_warning_that_names_the_way_back() -> None:
 )
 def test_overdue_ticks_are_worse_the_older_they_are(oldest: float, level: Level) -> None:
     jobs = JobStats(overdue=2, oldest_overdue=oldest, overdue_apps=("shop",))
-    found = work("ticks", jobs=jobs)
-    assert found.level is level
-    assert found.figure.startswith("those of 2 jobs are overdue, the oldest for ")
-    assert (found.remedy is None) == (level is OK)
+    result = work("ticks", jobs=jobs)
+    assert result.level is level
+    assert result.figure.startswith("ticks of 2 jobs are overdue, the oldest for ")
+    assert (result.remedy is None) == (level is OK)
 
 
 def test_overdue_ticks_want_a_worker_of_their_own_app() -> None:
@@ -120,21 +128,21 @@ def test_overdue_ticks_want_a_worker_of_their_own_app() -> None:
     assert work("ticks", jobs=jobs).remedy == "start a worker of books"
     assert work("ticks", jobs=jobs, workers=()).remedy == "start a worker of books, shop"
     ours = replace(jobs, overdue_apps=("shop",))
-    assert "look into the log" in (work("ticks", jobs=ours).remedy or "")
+    assert "check the logs of the workers" in (work("ticks", jobs=ours).remedy or "")
 
 
 def test_failing_jobs_are_a_warning_that_names_the_first() -> None:
     names = tuple(f"job-{number}" for number in range(7))
-    found = work("failing", jobs=JobStats(failing=names))
-    told = "7 jobs: job-0, job-1, job-2, job-3, job-4 and 2 more"
-    assert (found.level, found.figure) == (WARNING, told)
-    assert found.remedy == "see why with `duetime jobs runs job-0`"
+    result = work("failing", jobs=JobStats(failing=names))
+    figure = "7 jobs: job-0, job-1, job-2, job-3, job-4 and 2 more"
+    assert (result.level, result.figure) == (WARNING, figure)
+    assert result.remedy == "see why with `duetime jobs runs job-0`"
 
 
 def test_jobs_of_another_version_want_an_upgrade() -> None:
-    found = work("unreadable", jobs=JobStats(unreadable=("job-1",)))
-    assert (found.level, found.figure) == (WARNING, "1 job: job-1")
-    assert "upgrade duetime" in (found.remedy or "")
+    result = work("unreadable", jobs=JobStats(unreadable=("job-1",)))
+    assert (result.level, result.figure) == (WARNING, "1 job: job-1")
+    assert "upgrade duetime" in (result.remedy or "")
 
 
 def test_jobs_are_counted() -> None:
@@ -149,35 +157,37 @@ def test_jobs_are_counted() -> None:
         ("fax", lambda kind, version: True, "start a worker of this app"),
         ("mail", None, "deploy a worker that knows version 2 of mail"),
         ("mail", lambda kind, version: version == 1, "knows version 2 of mail"),
-        ("mail", lambda kind, version: True, "takes it when it is due"),
+        ("mail", lambda kind, version: True, "claims it when it is due"),
     ],
 )
-def test_what_is_parked_waits_for_whom(kind: str, runs: Any, remedy: str) -> None:
+def test_the_remedy_for_parked_actions_names_the_missing_worker(
+    kind: str, runs: Any, remedy: str
+) -> None:
     unknown = () if kind == "mail" else (kind,)
-    found = work(
+    result = work(
         "parked", runs, parked=3, parked_kinds=(Parked(kind, 2, 3),), unknown_kinds=unknown
     )
-    assert (found.level, found.figure) == (WARNING, f"3: {kind} v2 (3)")
-    assert remedy in (found.remedy or "")
+    assert (result.level, result.figure) == (WARNING, f"3: {kind} v2 (3)")
+    assert remedy in (result.remedy or "")
 
 
-def test_a_connection_that_fails_is_all_there_is() -> None:
+def test_a_failed_connection_is_the_only_result() -> None:
     assert not is_usable(Diagnosis(fault="no server"))
-    assert base("connection", fault="no server") == Finding("connection", FAILURE, "no server")
+    assert base("connection", fault="no server") == CheckResult("connection", FAILURE, "no server")
 
 
-def test_an_answer_takes_its_time() -> None:
+def test_a_slow_answer_is_a_warning() -> None:
     assert base("connection", answered_in=0.02).figure == "answered in 20 ms"
     assert base("connection", answered_in=1.0).level is WARNING
-    assert base("connection").level is OK  # a store that tells nothing
+    assert base("connection").level is OK  # a store that does not report it
 
 
 @pytest.mark.parametrize(
     ("found", "level"), [((13, 0), OK), ((18, 1), OK), ((12, 9), FAILURE), ((9, 6), FAILURE)]
 )
 def test_versions_are_compared_by_their_numbers(found: tuple[int, ...], level: Level) -> None:
-    told = base("PostgreSQL", versions=(Version("PostgreSQL", found, (13,)),))
-    assert told.level is level
+    result = base("PostgreSQL", versions=(Version("PostgreSQL", found, (13,)),))
+    assert result.level is level
 
 
 @pytest.mark.parametrize(
@@ -185,49 +195,51 @@ def test_versions_are_compared_by_their_numbers(found: tuple[int, ...], level: L
     [
         (Schema(1, 1), OK, "version 1", True),
         (Schema(0, 1, ("0001_actions",)), FAILURE, "0001_actions pending", False),
-        (Schema(3, 1), WARNING, "may go on", True),
+        (Schema(3, 1), WARNING, "knows up to 1 and can use it", True),
         (Schema(3, 1, (), "needs newer code"), FAILURE, "needs newer code", False),
     ],
 )
 def test_schemas(schema: Schema, level: Level, words: str, usable: bool) -> None:
-    found = base("schema", schema=schema)
-    assert found.level is level
-    assert words in found.figure
+    result = base("schema", schema=schema)
+    assert result.level is level
+    assert words in result.figure
     assert is_usable(Diagnosis(schema=schema)) == usable
 
 
 def test_pending_migrations_name_the_command() -> None:
-    found = base("schema", schema=Schema(0, 1, ("0001_actions",)))
-    assert found.remedy == "run `duetime migrate --app shop:app`"
+    result = base("schema", schema=Schema(0, 1, ("0001_actions",)))
+    assert result.remedy == "run `duetime migrate --app shop:app`"
 
 
 def test_listening() -> None:
-    assert base("listen", ear=Ear(False)).level is OK
-    assert base("listen", ear=Ear(True, 0.01, 2.0)).figure == "heard a notice after 10 ms"
-    deaf = base("listen", ear=Ear(True, None, 2.0))
-    assert deaf.level is WARNING
-    assert "listen=False" in (deaf.remedy or "")
+    assert base("listen", listen_probe=ListenProbe(False)).level is OK
+    assert (
+        base("listen", listen_probe=ListenProbe(True, 0.01, 2.0)).figure == "notified after 10 ms"
+    )
+    missed = base("listen", listen_probe=ListenProbe(True, None, 2.0))
+    assert missed.level is WARNING
+    assert "listen=False" in (missed.remedy or "")
 
 
 @pytest.mark.parametrize(
     ("holder", "level"),
     [
-        (Holder("session 7 (psql, me)", 60.0), OK),
-        (Holder("session 7 (psql, me)", 61.0), WARNING),
-        (Holder("replication slot s", None, 1_000_000), OK),
-        (Holder("replication slot s", None, 1_000_001), WARNING),
+        (SnapshotHolder("session 7 (psql, me)", 60.0), OK),
+        (SnapshotHolder("session 7 (psql, me)", 61.0), WARNING),
+        (SnapshotHolder("replication slot s", None, 1_000_000), OK),
+        (SnapshotHolder("replication slot s", None, 1_000_001), WARNING),
     ],
 )
-def test_the_oldest_snapshot(holder: Holder, level: Level) -> None:
-    found = base("snapshots", answered_in=0.0, holders=(holder,))
-    assert found.level is level
-    assert (holder.name in found.figure) == (level is WARNING)
-    assert base("snapshots", answered_in=0.0, holders=()).figure == "none open"
+def test_the_oldest_snapshot(holder: SnapshotHolder, level: Level) -> None:
+    result = base("snapshots", answered_in=0.0, snapshot_holders=(holder,))
+    assert result.level is level
+    assert (holder.name in result.figure) == (level is WARNING)
+    assert base("snapshots", answered_in=0.0, snapshot_holders=()).figure == "none open"
 
 
-def test_a_store_that_tells_of_no_snapshots_is_not_told_that_there_are_none() -> None:
-    found = judge_database(Diagnosis(answered_in=0.0), "duetime migrate")
-    assert [one.check for one in found] == ["connection"]
+def test_a_store_without_snapshot_report_has_no_snapshot_check() -> None:
+    results = judge_database(Diagnosis(answered_in=0.0), "duetime migrate")
+    assert [result.check for result in results] == ["connection"]
 
 
 @pytest.mark.parametrize(
@@ -251,5 +263,5 @@ def test_files(check: str, changes: dict[str, Any], level: Level) -> None:
 
 
 def test_durations_are_short() -> None:
-    told = [amount(seconds) for seconds in (0.25, 3, 12, 119, 120, 7200, 200_000)]
-    assert told == ["0.2 s", "3 s", "12 s", "119 s", "2 m", "2 h", "2 d"]
+    texts = [amount(seconds) for seconds in (0.25, 3, 12, 119, 120, 7200, 200_000)]
+    assert texts == ["0.2 s", "3 s", "12 s", "119 s", "2 m", "2 h", "2 d"]

@@ -6,51 +6,51 @@ from uuid import UUID
 
 import pytest
 
-from duetime.model.ids import LOW, LOW_BITS, TimeOrderedIds
+from duetime.model.ids import LOW_BITS, LOW_MASK, TimeOrderedIds
 from duetime.testing import FakeClock
 
 
 def test_ids_are_version_7_and_carry_their_time() -> None:
     clock = FakeClock(datetime(2031, 5, 6, 7, 8, 9, 123_000, tzinfo=UTC))
-    made = TimeOrderedIds(clock)()
-    assert made.version == 7
-    assert made.variant == "specified in RFC 4122"
-    assert made.int >> 80 == int(clock.now().timestamp() * 1000)
+    id_ = TimeOrderedIds(clock)()
+    assert id_.version == 7
+    assert id_.variant == "specified in RFC 4122"
+    assert id_.int >> 80 == int(clock.now().timestamp() * 1000)
 
 
-def test_ids_sort_in_the_order_they_were_made_whatever_the_clock_does() -> None:
+def test_ids_sort_by_creation_whatever_the_clock_does() -> None:
     clock = FakeClock()
     new = TimeOrderedIds(clock)
-    made: list[UUID] = []
+    ids: list[UUID] = []
     for step in (0, 0, 1, -3600, 0, 3600, 0):
         clock.advance(timedelta(milliseconds=step))
-        made += [new() for _ in range(100)]
-    assert made == sorted(made)
-    assert len(set(made)) == len(made)
+        ids += [new() for _ in range(100)]
+    assert ids == sorted(ids)
+    assert len(set(ids)) == len(ids)
 
 
 @pytest.mark.parametrize("left", [5_000, 150, 0])
-def test_many_at_once_sort_like_those_made_one_by_one(left: int) -> None:
-    """Also where the last bits, with so many left, overflow into those before the variant."""
-    start = (0b10 << LOW_BITS | (LOW - left)).to_bytes(10)
+def test_a_batch_of_ids_sorts_like_single_ones(left: int) -> None:
+    """Also if the low bits, with `left` values left, overflow past the variant field."""
+    start = (0b10 << LOW_BITS | (LOW_MASK - left)).to_bytes(10)
     new = TimeOrderedIds(FakeClock(), random=lambda _: start)
-    made = [*new.many(100), new(), *new.many(100), *new.many(0), new()]
-    assert made == sorted(made)
-    assert len(set(made)) == 202
-    assert {(one.version, one.variant) for one in made} == {(7, "specified in RFC 4122")}
-    assert made == [UUID(int=one.int) for one in made]
-    assert made[7] == UUID(str(made[7]))
-    assert hash(made[7]) == hash(UUID(str(made[7])))
+    ids = [*new.batch(100), new(), *new.batch(100), *new.batch(0), new()]
+    assert ids == sorted(ids)
+    assert len(set(ids)) == 202
+    assert {(id_.version, id_.variant) for id_ in ids} == {(7, "specified in RFC 4122")}
+    assert ids == [UUID(int=id_.int) for id_ in ids]
+    assert ids[7] == UUID(str(ids[7]))
+    assert hash(ids[7]) == hash(UUID(str(ids[7])))
 
 
-def test_two_makers_in_one_millisecond_make_different_ids() -> None:
+def test_two_generators_in_one_millisecond_create_different_ids() -> None:
     clock = FakeClock()
-    ones, others = TimeOrderedIds(clock), TimeOrderedIds(clock)
-    assert not {ones() for _ in range(100)} & {others() for _ in range(100)}
+    first, second = TimeOrderedIds(clock), TimeOrderedIds(clock)
+    assert not {first() for _ in range(100)} & {second() for _ in range(100)}
 
 
-def test_a_forked_process_makes_ids_of_its_own() -> None:
-    """In the same millisecond, or with a clock that was set back, both would count on."""
+def test_a_forked_process_creates_different_ids() -> None:
+    """In the same millisecond, or after the clock was set back, both would continue one count."""
     new = TimeOrderedIds(FakeClock())
     new()
     read, write = os.pipe()

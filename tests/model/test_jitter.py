@@ -10,8 +10,8 @@ from duetime.model.jobs.ticks import jitter_of
 from .rules import INSTANTS
 
 TICK = datetime(2026, 5, 1, tzinfo=UTC)
-# Written down once; other values would move every job that has jitter.
-FIRST, SECOND = 1_893_067, 34_697_297
+# Other values would move every job that has jitter.
+FIRST_MICROS, SECOND_MICROS = 1_893_067, 34_697_297
 
 
 @given(job=st.text(max_size=30), tick=INSTANTS, jitter=st.floats(0, 1e6))
@@ -22,9 +22,9 @@ def test_within_bounds(job: str, tick: datetime, jitter: float) -> None:
 
 
 def test_the_same_in_every_process_and_version() -> None:
-    assert jitter_of("billing-close", TICK, 60) == timedelta(microseconds=FIRST)
+    assert jitter_of("billing-close", TICK, 60) == timedelta(microseconds=FIRST_MICROS)
     assert jitter_of("billing-close", TICK + timedelta(days=1), timedelta(minutes=1)) == timedelta(
-        microseconds=SECOND
+        microseconds=SECOND_MICROS
     )
 
 

@@ -29,12 +29,12 @@ def test_good_names(name: str) -> None:
         ("\u00e9", "billing-nightly-close"),
     ],
 )
-def test_bad_names_and_what_was_meant(name: str, suggestion: str) -> None:
+def test_bad_names_get_a_suggestion(name: str, suggestion: str) -> None:
     with pytest.raises(InvalidArgument, match=f"'{suggestion}'"):
         check_job_name(name)
 
 
 @pytest.mark.parametrize("name", ["", " ", None, 3, "a-" + "b" * 199])
-def test_no_names(name: Any) -> None:
+def test_values_that_are_not_names(name: Any) -> None:
     with pytest.raises(InvalidArgument, match="name="):
         check_job_name(name)

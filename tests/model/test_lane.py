@@ -1,4 +1,4 @@
-"""Lanes: the order in which claims visit them starves nobody."""
+"""Lanes: the order in which claims visit them starves no tenant and no priority."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""What a handler's end means: always an ending, and one that every store can keep."""
+"""Every result of a handler becomes a completion that every store can keep."""
 
 import json
 from uuid import UUID
@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from duetime import Cancel, Fail, Outcome, Retry, Snooze, State
 from duetime.errors import InvalidArgument, InvalidPayload
 from duetime.model.actions.claim import Claim
-from duetime.model.actions.completion import Again, Ending, Finish
-from duetime.model.actions.outcome import End, Raised, Returned, TimedOut, Undecodable, cut, decide
+from duetime.model.actions.completion import Completion, Finish, Reschedule
+from duetime.model.actions.outcome import (
+    HandlerResult,
+    Raised,
+    Returned,
+    TimedOut,
+    Undecodable,
+    decide,
+    truncate_error,
+)
 
 CLAIM = Claim(
     id=UUID(int=1),
@@ -33,10 +41,12 @@ CLAIM = Claim(
 )
 
 
-def ending(end: End, retry: Retry | None = None, max_result: int = 1000) -> Ending:
+def completion(
+    result: HandlerResult, retry: Retry | None = None, max_result: int = 1000
+) -> Completion:
     return decide(
         CLAIM,
-        end,
+        result,
         retry=retry or Retry.none(),
         chance=0.0,
         started_at=7,
@@ -88,71 +98,71 @@ RESULTS = [
 
 
 @pytest.mark.parametrize("value", RESULTS, ids=lambda v: type(v).__name__)
-def test_a_result_that_is_not_json_fails_the_action_and_is_not_tried_again(value: object) -> None:
-    made = ending(Returned(value), Retry(attempts=5))
-    assert isinstance(made, Finish)
-    assert (made.state, made.outcome, made.result) == (State.failed, Outcome.failed, None)
-    assert "result is not JSON" in str(made.error)
+def test_a_result_that_is_not_json_fails_the_action_and_is_not_retried(value: object) -> None:
+    done = completion(Returned(value), Retry(attempts=5))
+    assert isinstance(done, Finish)
+    assert (done.state, done.outcome, done.result) == (State.failed, Outcome.failed, None)
+    assert "result is not JSON" in str(done.error)
 
 
 def test_a_huge_result_fails_the_action_and_says_how_large_it_was() -> None:
-    made = ending(Returned("x" * 999), max_result=1000)
-    assert isinstance(made, Finish)
-    assert made.state is State.failed
-    assert "1,001 bytes" in str(made.error)
-    fits = ending(Returned("x" * 998), max_result=1000)
+    done = completion(Returned("x" * 999), max_result=1000)
+    assert isinstance(done, Finish)
+    assert done.state is State.failed
+    assert "1,001 bytes" in str(done.error)
+    fits = completion(Returned("x" * 998), max_result=1000)
     assert isinstance(fits, Finish)
     assert fits.state is State.succeeded
 
 
 @pytest.mark.parametrize("error", [Hostile(), Fail(Hostile())])  # type: ignore[arg-type]
-def test_an_error_that_cannot_be_told_is_still_an_error(error: Exception) -> None:
-    made = ending(Raised(error))
-    assert isinstance(made, Finish)
-    assert made.state is State.failed
-    assert "cannot be had: RuntimeError" in str(made.error)
+def test_an_error_without_text_is_still_an_error(error: Exception) -> None:
+    done = completion(Raised(error))
+    assert isinstance(done, Finish)
+    assert done.state is State.failed
+    assert "cannot be had: RuntimeError" in str(done.error)
 
 
 @given(st.text(st.characters(codec=None)))
 def test_error_text_is_always_storable_and_never_long(text: str) -> None:
-    kept = cut(text)
+    kept = truncate_error(text)
     kept.encode()
     assert "\x00" not in kept
     assert len(kept) <= 500 + len(" [truncated]")
-    assert cut(kept) == kept
+    assert truncate_error(kept) == kept
 
 
 @pytest.mark.parametrize(("length", "truncated"), [(500, False), (501, True), (5000, True)])
 def test_a_reason_is_cut_to_500_characters(length: int, truncated: bool) -> None:
-    made = ending(Returned(Fail("é" * length)))
-    assert isinstance(made, Finish)
-    assert made.error == ("é" * 500 + " [truncated]" if truncated else "é" * length)
+    done = completion(Returned(Fail("é" * length)))
+    assert isinstance(done, Finish)
+    assert done.error == ("é" * 500 + " [truncated]" if truncated else "é" * length)
 
 
-def test_data_that_does_not_fit_is_not_tried_again() -> None:
-    made = ending(Undecodable(InvalidPayload("note", "x")), Retry(attempts=5))
-    assert isinstance(made, Finish)
-    assert made.state is State.failed
+def test_data_that_does_not_fit_is_not_retried() -> None:
+    done = completion(Undecodable(InvalidPayload("note", "x")), Retry(attempts=5))
+    assert isinstance(done, Finish)
+    assert done.state is State.failed
 
 
-def test_the_same_error_from_a_handler_is_a_failed_attempt_like_any_other() -> None:
-    """It may have scheduled something itself."""
-    made = ending(Raised(InvalidPayload("note", "x")), Retry(delays=[3]))
-    assert isinstance(made, Again)
-    assert made.outcome is Outcome.retried
+def test_an_invalid_payload_error_raised_by_a_handler_is_retried() -> None:
+    """The handler may have scheduled an invalid payload itself."""
+    done = completion(Raised(InvalidPayload("note", "x")), Retry(delays=[3]))
+    assert isinstance(done, Reschedule)
+    assert done.outcome is Outcome.retried
 
 
 @pytest.mark.parametrize("how", [Returned, Raised])
 def test_snooze_gives_the_attempt_back_even_when_none_is_left(how: type[Returned]) -> None:
-    made = ending(how(Snooze(90)), Retry.none())
-    assert isinstance(made, Again)
-    assert (made.outcome, made.delay, made.refund) == (Outcome.snoozed, 90_000_000, True)
+    done = completion(how(Snooze(90)), Retry.none())
+    assert isinstance(done, Reschedule)
+    assert (done.outcome, done.delay, done.refund) == (Outcome.snoozed, 90_000_000, True)
 
 
 @pytest.mark.parametrize("how", [Returned, Raised])
-def test_cancel_and_fail_end_for_good(how: type[Returned]) -> None:
-    cancelled = ending(how(Cancel("not wanted")), Retry(attempts=5))
-    failed = ending(how(Fail("hopeless")), Retry(attempts=5))
+def test_cancel_and_fail_are_not_retried(how: type[Returned]) -> None:
+    cancelled = completion(how(Cancel("not wanted")), Retry(attempts=5))
+    failed = completion(how(Fail("hopeless")), Retry(attempts=5))
     assert isinstance(cancelled, Finish)
     assert isinstance(failed, Finish)
     assert (cancelled.state, cancelled.error) == (State.cancelled, "not wanted")
@@ -161,14 +171,14 @@ def test_cancel_and_fail_end_for_good(how: type[Returned]) -> None:
 
 
 def test_a_timeout_is_a_failed_attempt() -> None:
-    made = ending(TimedOut(1.5), Retry(delays=[3]))
-    assert isinstance(made, Again)
-    assert (made.outcome, made.delay, made.refund) == (Outcome.retried, 3_000_000, False)
-    assert "1.5 s" in str(made.error)
+    done = completion(TimedOut(1.5), Retry(delays=[3]))
+    assert isinstance(done, Reschedule)
+    assert (done.outcome, done.delay, done.refund) == (Outcome.retried, 3_000_000, False)
+    assert "1.5 s" in str(done.error)
 
 
 @pytest.mark.parametrize("delay", [-1, float("nan"), float("inf"), "soon", None, True])
-def test_a_snooze_for_no_duration_is_refused_where_it_is_made(delay: float) -> None:
+def test_a_snooze_without_a_valid_duration_is_refused(delay: float) -> None:
     with pytest.raises(InvalidArgument, match="delay"):
         Snooze(delay)
 
@@ -185,9 +195,9 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_every_json_value_is_kept_as_it_is(value: object) -> None:
-    made = ending(Returned(value), max_result=10_000_000)
-    assert isinstance(made, Finish)
-    assert made.state is State.succeeded
-    kept = None if made.result is None else json.loads(made.result)
+def test_every_json_value_is_stored_unchanged(value: object) -> None:
+    done = completion(Returned(value), max_result=10_000_000)
+    assert isinstance(done, Finish)
+    assert done.state is State.succeeded
+    kept = None if done.result is None else json.loads(done.result)
     assert kept == value

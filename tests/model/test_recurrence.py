@@ -1,6 +1,6 @@
-"""Every, Instants, unions, exclusions, and rules as people declare them."""
+"""Every, Instants, unions, exclusions, and the values that callers give as a recurrence."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from duetime import Cron, Every, Instants, Recurrence
 from duetime.errors import InvalidArgument, InvalidRecurrence, NaiveDatetime
 from duetime.model.recurrence import base as rules
 from duetime.model.recurrence.base import AnyOf, Exclusions, Without
-from duetime.model.recurrence.parse import recurrence
+from duetime.model.recurrence.parse import to_recurrence
 from duetime.model.recurrence.serialize import from_text, to_text
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -152,18 +152,18 @@ def test_a_long_holiday_of_a_fast_rule_is_passed_in_one_step_a_day() -> None:
 def test_long_exclusions_are_passed_in_large_steps(
     rule: Recurrence, excluded: Recurrence, after: str, tick: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rules, "PATIENCE", 50)
+    monkeypatch.setattr(rules, "MAX_CHECKS_PER_WAKE", 50)
     left, begin, end = rule - excluded, _utc(after), _utc(tick)
     assert left.next(begin) == end
     assert left.latest(begin, end) == end
     assert left.latest(begin, end - timedelta(microseconds=1)) is None
 
 
-def test_a_search_that_is_given_up_goes_on_from_where_it_was(
+def test_a_wake_continues_the_search_of_the_wake_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing is known of two intervals but their ticks."""
-    monkeypatch.setattr(rules, "PATIENCE", 500)
+    """Two intervals have no common structure: only their ticks can be compared."""
+    monkeypatch.setattr(rules, "MAX_CHECKS_PER_WAKE", 500)
     late = datetime(2030, 1, 20, tzinfo=UTC)
     busy = Every(seconds=1) - Instants([late])
     left = Without(Every(seconds=1), Exclusions(rules=(busy,)))
@@ -172,6 +172,101 @@ def test_a_search_that_is_given_up_goes_on_from_where_it_was(
         assert wake > wakes[-1]
         wakes.append(wake)
     assert 10 < len(wakes) < 30
+
+
+PARIS_DAYS = [Cron(f"0-59 0-23 {day} * *", tz="Europe/Paris") for day in range(1, 32)]
+
+
+def test_days_that_are_excluded_by_fixed_times_are_passed_in_one_step_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rules, "MAX_CHECKS_PER_WAKE", 31 * 40)
+    minutes = Cron("* * * * *", tz="Europe/Paris")
+    left = minutes - PARIS_DAYS[:21]
+    assert left.next(_utc("2026-01-01T00:00:00")) == _utc("2026-01-21T23:00:00")
+    assert left.latest(_utc("2025-12-01"), _utc("2026-01-15")) == _utc("2025-12-31T22:59:00")
+
+
+def test_fixed_times_leave_an_interval_its_second_pass() -> None:
+    """25 October 2026 in Paris: 02:00 to 03:00 comes twice, at 00:00 and 01:00 in UTC."""
+    left = Cron("* * * * *", tz="Europe/Paris") - PARIS_DAYS[24]
+    day = left.between(_utc("2026-10-24T21:59:00"), _utc("2026-10-25T22:59:00"), 2000)
+    assert day == [_utc("2026-10-25T01:00:00") + n * timedelta(minutes=1) for n in range(60)]
+    assert left.latest(_utc("2026-10-24T22:00"), _utc("2026-10-25T22:59")) == day[-1]
+
+
+def test_a_time_moved_out_of_a_gap_excludes_one_tick_only() -> None:
+    """29 March 2026 in Paris: all of hour 2 moves to 03:00, which is 01:00 in UTC."""
+    left = Cron("* * * * *", tz="Europe/Paris") - Cron("0-59 2 * * *", tz="Europe/Paris")
+    assert left.next(_utc("2026-03-29T00:59")) == _utc("2026-03-29T01:01")
+    assert left.latest(_utc("2026-03-28"), _utc("2026-03-29T01:00")) == _utc("2026-03-29T00:59")
+
+
+def test_a_time_moved_out_of_a_gap_is_not_passed_with_its_neighbours() -> None:
+    """29 March 2026 in Paris: 02:00:30 moves to 03:00:00, where the excluded rule has no tick."""
+    half_minutes = Cron("30 0-59 0-23 * * *", tz="Europe/Paris")
+    left = half_minutes - Cron("30 * * * * *")
+    assert left.next(_utc("2026-03-29T00:30")) == _utc("2026-03-29T01:00")
+    assert left.latest(_utc("2026-03-29"), _utc("2026-03-29T05:00")) == _utc("2026-03-29T01:00")
+    left = half_minutes - Cron("0 * * * * *")
+    assert left.next(_utc("2026-03-29T00:59:30")) == _utc("2026-03-29T01:00:30")
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_many_excluded_rules_share_the_bound_of_one(
+    joined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound counts comparisons of a tick with a rule."""
+    many: list[Recurrence] = [Every(minutes=1, anchor=NOON + n * DAY / 7000) for n in range(20)]
+    busy = [*many, Every(seconds=1)]
+    checks = 0
+
+    def latest(rule: Every, after: datetime, until: datetime) -> datetime | None:
+        nonlocal checks
+        checks += 1
+        return original(rule, after, until)
+
+    original = Every.latest
+    monkeypatch.setattr(Every, "latest", latest)
+    monkeypatch.setattr(rules, "MAX_CHECKS_PER_WAKE", 1000)
+    excluded = AnyOf(busy) if joined else busy
+    with pytest.raises(InvalidRecurrence, match="leaves no tick"):
+        Cron("* * * * * *") - excluded
+    assert 5000 < checks <= 11_000
+
+
+def test_a_union_shares_the_bound_of_one_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is skipped: a tick that another rule has in the meantime comes first."""
+    monkeypatch.setattr(rules, "MAX_CHECKS_PER_WAKE", 1000)
+    checks = 0
+
+    def latest(rule: Every, after: datetime, until: datetime) -> datetime | None:
+        nonlocal checks
+        checks += 1
+        return original(rule, after, until)
+
+    original = Every.latest
+    monkeypatch.setattr(Every, "latest", latest)
+    union = AnyOf(Every(seconds=n) for n in range(1, 11))
+    with pytest.raises(InvalidRecurrence, match="leaves no tick"):
+        union - Every(seconds=1)
+    assert 5000 < checks <= 12_000
+    late = NOON + timedelta(seconds=1500)
+    left = union._without(Exclusions(rules=(Every(seconds=1) - Instants([late]),)))
+    assert (left | Instants([NOON + 9 * DAY, late])).next(NOON + timedelta(seconds=1400)) == late
+
+
+def test_latest_gives_up_after_as_many_excluded_ticks_as_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rules, "MAX_CHECKS_PER_WAKE", 200)
+    start, end = NOON, NOON + timedelta(seconds=1000)
+    busy = Every(seconds=1) - Instants([start, end])
+    left = Without(Every(seconds=1), Exclusions(rules=(busy,)))
+    assert left.latest(NOON - DAY, end - timedelta(seconds=1)) == start
+    assert left.next(start) == end
+    assert left.latest(NOON - DAY, end + timedelta(seconds=1000)) == end
+    assert left.latest(NOON - DAY, end + timedelta(seconds=1001)) is None
 
 
 def _utc(text: str) -> datetime:
@@ -190,9 +285,46 @@ def test_an_exclusion_of_everything_is_refused() -> None:
 
 
 @pytest.mark.parametrize("excluded", ["2026-05-01", 5, None, [5], ["0 2 * * *"]])
-def test_what_cannot_be_excluded(excluded: Any) -> None:
+def test_other_values_cannot_be_excluded(excluded: Any) -> None:
     with pytest.raises(InvalidRecurrence, match="exclude dates"):
         Cron("0 2 * * *") - excluded
+
+
+EVERY_KIND = [
+    Cron("0 2 * * *", tz="Europe/Paris"),
+    Cron("* * * * * *"),
+    Every(seconds=1),
+    Instants([NOON]),
+    Cron("0 2 * * *") | Every(hours=1),
+    Cron("0 2 * * *") - date(2026, 12, 25),
+    Every(seconds=1) - Cron("0 2 * * *"),
+]
+EASTERN, WESTERN = timezone(timedelta(hours=5)), timezone(timedelta(hours=-5))
+
+
+@pytest.mark.parametrize("rule", EVERY_KIND)
+def test_the_ends_of_the_calendar_are_not_ticks(rule: Recurrence) -> None:
+    for tz in (UTC, EASTERN):
+        assert datetime.min.replace(tzinfo=tz) not in rule
+    for tz in (UTC, WESTERN):
+        assert datetime.max.replace(tzinfo=tz) not in rule
+    tick = rule.next(NOON - HOUR)
+    assert tick is not None
+    assert tick in rule
+
+
+@pytest.mark.parametrize("rule", EVERY_KIND)
+@pytest.mark.parametrize("value", ["2020", None, 5, date(2026, 5, 1)])
+def test_only_an_instant_can_be_in_a_rule(rule: Recurrence, value: Any) -> None:
+    with pytest.raises(InvalidArgument, match=r"tick=.* is not valid: give an aware datetime"):
+        assert value in rule
+
+
+@pytest.mark.parametrize("rule", EVERY_KIND)
+def test_a_naive_datetime_cannot_be_in_a_rule(rule: Recurrence) -> None:
+    for naive in (datetime(2026, 5, 1, 12), datetime.min):  # noqa: DTZ001, DTZ901
+        with pytest.raises(NaiveDatetime, match="tick="):
+            assert naive in rule
 
 
 def test_only_rules_are_joined() -> None:
@@ -201,15 +333,15 @@ def test_only_rules_are_joined() -> None:
 
 
 def test_declared() -> None:
-    assert recurrence("0 2 * * *") == Cron("0 2 * * *")
-    assert recurrence("0 2 * * *", "Europe/Paris") == Cron("0 2 * * *", tz="Europe/Paris")
-    assert recurrence(Every(minutes=5), "Europe/Paris") == Every(minutes=5)
-    assert recurrence([NOON, NOON + DAY]) == Instants([NOON, NOON + DAY])
-    assert recurrence(["0 2 * * *", Every(hours=1)], "Europe/Paris") == AnyOf(
+    assert to_recurrence("0 2 * * *") == Cron("0 2 * * *")
+    assert to_recurrence("0 2 * * *", "Europe/Paris") == Cron("0 2 * * *", tz="Europe/Paris")
+    assert to_recurrence(Every(minutes=5), "Europe/Paris") == Every(minutes=5)
+    assert to_recurrence([NOON, NOON + DAY]) == Instants([NOON, NOON + DAY])
+    assert to_recurrence(["0 2 * * *", Every(hours=1)], "Europe/Paris") == AnyOf(
         [Cron("0 2 * * *", tz="Europe/Paris"), Every(hours=1)]
     )
-    assert recurrence(("0 2 * * *",)) == Cron("0 2 * * *")
-    assert recurrence(["0 2 * * *", NOON]) == AnyOf([Cron("0 2 * * *"), Instants([NOON])])
+    assert to_recurrence(("0 2 * * *",)) == Cron("0 2 * * *")
+    assert to_recurrence(["0 2 * * *", NOON]) == AnyOf([Cron("0 2 * * *"), Instants([NOON])])
 
 
 @pytest.mark.parametrize(
@@ -229,7 +361,7 @@ def test_declared() -> None:
 )
 def test_declared_wrongly(value: object, tz: str | None, says: str) -> None:
     with pytest.raises(InvalidRecurrence, match=says):
-        recurrence(value, tz)
+        to_recurrence(value, tz)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +389,7 @@ def test_texts(rule: Recurrence, text: str) -> None:
      '{"every":300,"pickle":1}', '{"rule":{"every":1},"without":{"what":[]}}', '{"instants":[1]}',
      '{"instants":["2026-01-01"]}', '{"rule":' * 2000],
 )  # fmt: skip
-def test_texts_that_nobody_wrote(text: str) -> None:
+def test_foreign_texts_are_refused(text: str) -> None:
     with pytest.raises(InvalidArgument):
         from_text(text, "UTC")
 

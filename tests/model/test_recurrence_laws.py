@@ -12,14 +12,14 @@ from duetime import Recurrence
 from duetime.model.recurrence.base import AnyOf, Exclusions, Without
 from duetime.model.recurrence.serialize import from_text, to_text
 
-from .rules import EXCLUSIONS, INSTANTS, LENGTHS, RULES, SIMPLE, unhurried
+from .rules import EXCLUSIONS, INSTANTS, LENGTHS, RULES, SIMPLE, no_deadline
 
 MICROSECOND = timedelta(microseconds=1)
-MOST = 300
-pytestmark = pytest.mark.usefixtures("impatience")
+MAX_TICKS = 300
+pytestmark = pytest.mark.usefixtures("small_search_bound")
 
 
-@unhurried
+@no_deadline
 @given(rule=RULES, after=INSTANTS)
 def test_strictly_increasing(rule: Recurrence, after: datetime) -> None:
     tick = rule.next(after)
@@ -30,11 +30,13 @@ def test_strictly_increasing(rule: Recurrence, after: datetime) -> None:
         after, tick = tick, rule.next(tick)
 
 
-@unhurried
-@given(rule=RULES, one=INSTANTS, other=INSTANTS)
-def test_nothing_is_skipped(rule: Recurrence, one: datetime, other: datetime) -> None:
-    """From anywhere before a tick, and not beyond the one before it, that tick comes next."""
-    early, late = sorted((one, other))
+@no_deadline
+@given(rule=RULES, first_instant=INSTANTS, second_instant=INSTANTS)
+def test_nothing_is_skipped(
+    rule: Recurrence, first_instant: datetime, second_instant: datetime
+) -> None:
+    """From every instant between two neighbouring ticks, `next` returns the later tick."""
+    early, late = sorted((first_instant, second_instant))
     first, second = rule.next(early), rule.next(late)
     if first is None or second is None:
         assert second is None
@@ -45,14 +47,14 @@ def test_nothing_is_skipped(rule: Recurrence, one: datetime, other: datetime) ->
         assert first in rule
 
 
-@unhurried
+@no_deadline
 @given(rule=RULES, after=INSTANTS, length=LENGTHS)
 def test_forward_and_backward_agree(rule: Recurrence, after: datetime, length: timedelta) -> None:
     until = after + length
-    forward = rule.between(after, until, MOST)
-    until = forward[-1] if len(forward) == MOST else until
+    forward = rule.between(after, until, MAX_TICKS)
+    until = forward[-1] if len(forward) == MAX_TICKS else until
     assert all(after < tick <= until for tick in forward)
-    assert all(one < other for one, other in pairwise(forward))
+    assert all(earlier < later for earlier, later in pairwise(forward))
     backward = []
     tick = rule.latest(after, until)
     while tick is not None:
@@ -61,15 +63,15 @@ def test_forward_and_backward_agree(rule: Recurrence, after: datetime, length: t
     assert backward[::-1] == forward
 
 
-@unhurried
+@no_deadline
 @given(rules=st.lists(SIMPLE, min_size=1, max_size=3), after=INSTANTS, length=LENGTHS)
 def test_a_union_is_the_union(rules: list[Recurrence], after: datetime, length: timedelta) -> None:
     joined = AnyOf(rules)
-    expected = {tick for rule in rules for tick in rule.between(after, after + length, MOST)}
-    assert joined.between(after, after + length, MOST) == sorted(expected)[:MOST]
+    expected = {tick for rule in rules for tick in rule.between(after, after + length, MAX_TICKS)}
+    assert joined.between(after, after + length, MAX_TICKS) == sorted(expected)[:MAX_TICKS]
 
 
-@unhurried
+@no_deadline
 @given(rule=SIMPLE, excluded=EXCLUSIONS, after=INSTANTS, length=LENGTHS)
 def test_an_exclusion_is_the_difference(
     rule: Recurrence, excluded: Exclusions, after: datetime, length: timedelta
@@ -84,15 +86,15 @@ def test_an_exclusion_is_the_difference(
             and not any(tick in other for other in excluded.rules)
         )
 
-    all_ticks = rule.between(after, after + length, MOST)
-    until = all_ticks[-1] if len(all_ticks) == MOST else after + length
-    found = Without(rule, excluded).between(after, until, MOST)
+    all_ticks = rule.between(after, after + length, MAX_TICKS)
+    until = all_ticks[-1] if len(all_ticks) == MAX_TICKS else after + length
+    found = Without(rule, excluded).between(after, until, MAX_TICKS)
     assert found == [tick for tick in all_ticks if is_left(tick)]
 
 
-@unhurried
+@no_deadline
 @given(rule=RULES)
-def test_a_text_comes_back_as_the_same_rule(rule: Recurrence) -> None:
+def test_a_text_is_read_back_as_the_same_rule(rule: Recurrence) -> None:
     text = to_text(rule)
     assert from_text(text, rule.tz) == rule
     assert to_text(from_text(text, rule.tz)) == text

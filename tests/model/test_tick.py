@@ -1,4 +1,4 @@
-"""Which occurrences a job gets when its time has come."""
+"""Ticks and edits of jobs as pure functions, and the stored text of a job."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duetime.model.clock import to_micros
-from duetime.model.jobs.change import Change, Found, Unfinished
-from duetime.model.jobs.edit import armed, paused, removed, resumed, retired, seeded
-from duetime.model.jobs.job import Definition, JobRecord, Overlap
+from duetime.model.jobs.change import FoundJob, JobChange, Unfinished
+from duetime.model.jobs.edit import arm, pause_job, remove_job, resume_job, retire_job, seed_job
+from duetime.model.jobs.job import JobDefinition, JobRecord, Overlap
 from duetime.model.jobs.serialize import of_text, to_text
-from duetime.model.jobs.ticks import ticked
+from duetime.model.jobs.ticks import apply_ticks
 from duetime.testing.conformance.probe import HOURLY
 
 MIDNIGHT = to_micros(datetime(2030, 1, 1, tzinfo=UTC))
@@ -33,11 +33,12 @@ DEFINITION: dict[str, Any] = {
 }
 
 
-def job(**given: Any) -> JobRecord:
-    defined = {name: given.pop(name) for name in [*given] if name in DEFINITION}
-    definition = Definition(**(DEFINITION | defined))
-    told: dict[str, Any] = {"next_due_at": MIDNIGHT + HOUR, "created_at": 0, "created_by": "ann"}
-    return JobRecord(definition=definition, app="shop", declared=True, version=1, **(told | given))
+def job(**fields: Any) -> JobRecord:
+    defined = {name: fields.pop(name) for name in [*fields] if name in DEFINITION}
+    definition = JobDefinition(**(DEFINITION | defined))
+    record: dict[str, Any] = {"next_due_at": MIDNIGHT + HOUR, "created_at": 0, "created_by": "ann"}
+    record |= fields
+    return JobRecord(definition=definition, app="shop", declared=True, version=1, **record)
 
 
 def ids() -> Iterator[UUID]:
@@ -45,11 +46,11 @@ def ids() -> Iterator[UUID]:
 
 
 NEW = ids()
-TICK = partial(ticked, new_id=lambda: next(NEW), misfire_after=10.0)
+TICK = partial(apply_ticks, new_id=lambda: next(NEW), misfire_after=10.0)
 
 
-def tick(one: JobRecord, hours: float, *unfinished: Unfinished) -> Change:
-    change = TICK(Found(one.name, one, unfinished, MIDNIGHT + round(hours * HOUR)))
+def tick(stored: JobRecord, hours: float, *unfinished: Unfinished) -> JobChange:
+    change = TICK(FoundJob(stored.name, stored, unfinished, MIDNIGHT + round(hours * HOUR)))
     assert change is not None
     return change
 
@@ -59,7 +60,7 @@ def unfinished(number: int, *, running: bool = True, after: int | None = None) -
     return Unfinished(UUID(int=number), running, waits_for, MIDNIGHT, None)
 
 
-def test_what_a_newer_version_wrote_survives_an_older_one() -> None:
+def test_keys_that_a_newer_version_wrote_are_kept() -> None:
     written = json.loads(to_text(job()))
     written |= {"region": "eu"}
     written["definition"] |= {"window": [1, 2]}
@@ -70,16 +71,43 @@ def test_what_a_newer_version_wrote_survives_an_older_one() -> None:
     assert of_text(to_text(job())) == job()
 
 
+STORED = (
+    '{"definition":{"name":"a-b","kind":"k","payload_version":1,"payload":"{}",'
+    '"recurrence":"0 2 * * *","tz":"UTC","queue":"default","priority":20,"misfire":"once",'
+    '"overlap":"skip","jitter":0,"alert_after":3,"retry":null,"tenant":null},"app":"app",'
+    '"declared":true,"version":3,"created_at":1,"created_by":"system","modified_at":null,'
+    '"modified_by":null,"next_due_at":null,"last_tick":null,"last_started_at":null,'
+    '"last_finished_at":null,"last_outcome":null,"consecutive_failures":3,"last_error":"boom",'
+    '"failing_since":5,"told_by":"17","triggered_by":null,"paused_at":null,"paused_by":null,'
+    '"pause_note":null,"paused_until":null,"retired_at":null,"removed_at":null}'
+)
+
+
+def test_the_stored_text_of_a_job_keeps_its_keys() -> None:
+    read = of_text(STORED)
+    assert (read.alert_token, read.failing_since) == ("17", 5)
+    assert to_text(read) == STORED
+    newer = json.loads(STORED) | {"region": "eu"}
+    assert of_text(json.dumps(newer)).alert_token == "17"
+    assert json.loads(to_text(of_text(json.dumps(newer)))) == newer
+
+
 def test_nothing_is_due_before_its_time() -> None:
-    found = Found("shop-report", job(), (), MIDNIGHT + HOUR - 1)
-    assert ticked(found, lambda: UUID(int=1), 10.0) is None
-    assert ticked(Found("shop-report", None, (), MIDNIGHT), lambda: UUID(int=1), 10.0) is None
+    found = FoundJob("shop-report", job(), (), MIDNIGHT + HOUR - 1)
+    assert apply_ticks(found, lambda: UUID(int=1), 10.0) is None
+    assert (
+        apply_ticks(FoundJob("shop-report", None, (), MIDNIGHT), lambda: UUID(int=1), 10.0) is None
+    )
 
 
 def test_a_tick_is_due_at_its_instant_and_the_next_is_armed() -> None:
     change = tick(job(), 1)
-    [one] = change.occurrences
-    assert (one.tick, one.action.due_at, one.skipped) == (MIDNIGHT + HOUR, MIDNIGHT + HOUR, None)
+    [occurrence] = change.occurrences
+    assert (occurrence.tick, occurrence.action.due_at, occurrence.skipped) == (
+        MIDNIGHT + HOUR,
+        MIDNIGHT + HOUR,
+        None,
+    )
     assert (change.job.last_tick, change.job.next_due_at) == (
         MIDNIGHT + HOUR,
         MIDNIGHT + 2 * HOUR,
@@ -101,13 +129,13 @@ def test_a_tick_is_due_at_its_instant_and_the_next_is_armed() -> None:
 def test_overlap(
     overlap: Overlap, there: list[Unfinished], after: int | None, skipped: bool
 ) -> None:
-    [one] = tick(job(overlap=overlap), 1, *there).occurrences
-    assert one.action.after == (None if after is None else UUID(int=after))
-    assert (one.skipped is not None) == skipped
+    [occurrence] = tick(job(overlap=overlap), 1, *there).occurrences
+    assert occurrence.action.after == (None if after is None else UUID(int=after))
+    assert (occurrence.skipped is not None) == skipped
 
 
 def test_a_stored_rule_that_has_changed_meanwhile_is_armed_anew() -> None:
-    """Its next tick is none of its rule any more: it is advanced, and nothing occurs."""
+    """Its next tick is not a tick of the new rule: the job is armed, and no occurrence is added."""
     change = tick(job(recurrence="30 * * * *", next_due_at=MIDNIGHT + HOUR), 1)
     assert change.occurrences == ()
     assert change.job.next_due_at == MIDNIGHT + round(1.5 * HOUR)
@@ -119,82 +147,86 @@ class TestEditing:
         last=st.none() | st.floats(0, 200),
         until=st.none() | st.floats(0, 90),
     )
-    def test_it_is_never_armed_in_the_past(
+    def test_a_job_is_never_armed_in_the_past(
         self, hours: float, last: float | None, until: float | None
     ) -> None:
         now = MIDNIGHT + round(hours * HOUR)
-        one = job(last_tick=None if last is None else MIDNIGHT + round(last * HOUR))
+        stored = job(last_tick=None if last is None else MIDNIGHT + round(last * HOUR))
         if until is not None:
-            one = armed_after_pause(one, now, until)
-        after = armed(one, now).next_due_at
+            stored = armed_after_pause(stored, now, until)
+        after = arm(stored, now).next_due_at
         assert after is not None
         assert after > now
         # A last tick far ahead was made by a wrong clock; it must not silence the job.
-        if one.last_tick is not None and one.last_tick - now < HOUR:
-            assert after > one.last_tick
-        assert after >= (one.paused_until or 0)
+        if stored.last_tick is not None and stored.last_tick - now < HOUR:
+            assert after > stored.last_tick
+        assert after >= (stored.paused_until or 0)
 
-    def test_a_worker_that_declares_it_changes_only_the_definition(self) -> None:
-        one = job(paused_at=5, paused_by="ann", consecutive_failures=2, next_due_at=None)
-        wanted = Definition(**(DEFINITION | {"recurrence": "30 * * * *"}))
-        change = seeded(Found(one.name, one, (), MIDNIGHT), wanted, "shop", TICK)
+    def test_seeding_changes_only_the_definition(self) -> None:
+        stored = job(paused_at=5, paused_by="ann", consecutive_failures=2, next_due_at=None)
+        wanted = JobDefinition(**(DEFINITION | {"recurrence": "30 * * * *"}))
+        change = seed_job(FoundJob(stored.name, stored, (), MIDNIGHT), wanted, "shop", TICK)
         assert change is not None
         assert (change.job.definition, change.job.paused_by) == (wanted, "ann")
         assert (change.job.consecutive_failures, change.job.next_due_at) == (2, None)
 
-    def test_the_same_is_no_change(self) -> None:
-        one = job()
-        found = Found(one.name, one, (), MIDNIGHT)
-        assert seeded(found, one.definition, "shop", TICK) is None
-        assert resumed(found, None, "ann") is None
+    def test_an_unchanged_job_is_not_edited(self) -> None:
+        stored = job()
+        found = FoundJob(stored.name, stored, (), MIDNIGHT)
+        assert seed_job(found, stored.definition, "shop", TICK) is None
+        assert resume_job(found, None, "ann") is None
 
-    def test_pause_spares_what_runs_and_what_was_triggered(self) -> None:
+    def test_a_pause_spares_running_and_triggered_occurrences(self) -> None:
         ticking, waiting = unfinished(1), unfinished(2, running=False)
         trigger = Unfinished(UUID(int=3), False, None, None, "ann")
-        found = Found("shop-report", job(), (ticking, waiting, trigger), MIDNIGHT)
-        change = paused(found, None, "bob", None, None, TICK)
+        found = FoundJob("shop-report", job(), (ticking, waiting, trigger), MIDNIGHT)
+        change = pause_job(found, None, "bob", None, None, TICK)
         assert change is not None
         assert change.cancel == (waiting.id,)
-        assert removed(found, None, "bob", TICK).cancel == (waiting.id, trigger.id)
+        assert remove_job(found, None, "bob", TICK).cancel == (waiting.id, trigger.id)
 
     @pytest.mark.parametrize("verb", ["pause", "remove", "retire"])
-    def test_a_tick_that_has_come_leaves_its_record_whatever_overtakes_it(self, verb: str) -> None:
-        found = Found("shop-report", job(), (), MIDNIGHT + HOUR + 5)
+    def test_a_tick_that_has_come_is_recorded_as_skipped(self, verb: str) -> None:
+        found = FoundJob("shop-report", job(), (), MIDNIGHT + HOUR + 5)
         change = {
-            "pause": paused(found, None, "bob", None, None, TICK),
-            "remove": removed(found, None, "bob", TICK),
-            "retire": retired(found, TICK),
+            "pause": pause_job(found, None, "bob", None, None, TICK),
+            "remove": remove_job(found, None, "bob", TICK),
+            "retire": retire_job(found, TICK),
         }[verb]
         assert change is not None
-        [one] = change.occurrences
-        assert (one.tick, change.job.next_due_at) == (MIDNIGHT + HOUR, None)
-        assert one.skipped is not None
-        assert one.skipped.startswith("skipped: ")
+        [occurrence] = change.occurrences
+        assert (occurrence.tick, change.job.next_due_at) == (MIDNIGHT + HOUR, None)
+        assert occurrence.skipped is not None
+        assert occurrence.skipped.startswith("skipped: ")
 
-    def test_a_tick_that_has_come_runs_though_the_rule_is_another_now(self) -> None:
-        wanted = Definition(**(DEFINITION | {"recurrence": "30 * * * *"}))
-        found = Found("shop-report", job(), (), MIDNIGHT + HOUR + 5)
-        change = seeded(found, wanted, "shop", TICK)
+    def test_a_tick_that_has_come_runs_by_the_old_rule(self) -> None:
+        wanted = JobDefinition(**(DEFINITION | {"recurrence": "30 * * * *"}))
+        found = FoundJob("shop-report", job(), (), MIDNIGHT + HOUR + 5)
+        change = seed_job(found, wanted, "shop", TICK)
         assert change is not None
-        assert [(one.tick, one.skipped) for one in change.occurrences] == [(MIDNIGHT + HOUR, None)]
+        assert [(occurrence.tick, occurrence.skipped) for occurrence in change.occurrences] == [
+            (MIDNIGHT + HOUR, None)
+        ]
         assert change.job.next_due_at == MIDNIGHT + round(1.5 * HOUR)
 
-    def test_one_that_a_wrong_clock_armed_for_next_year_is_armed_anew(self) -> None:
+    def test_a_job_that_a_wrong_clock_armed_for_next_year_is_armed_again(self) -> None:
         ahead = MIDNIGHT + 9000 * HOUR
-        one = job(next_due_at=ahead, last_tick=ahead - HOUR)
-        change = seeded(Found(one.name, one, (), MIDNIGHT), one.definition, "shop", TICK)
+        stored = job(next_due_at=ahead, last_tick=ahead - HOUR)
+        change = seed_job(
+            FoundJob(stored.name, stored, (), MIDNIGHT), stored.definition, "shop", TICK
+        )
         assert change is not None
         assert change.job.next_due_at == MIDNIGHT + HOUR
 
-    def test_retired_once(self) -> None:
-        change = retired(Found("shop-report", job(), (), MIDNIGHT), TICK)
+    def test_a_job_is_retired_once(self) -> None:
+        change = retire_job(FoundJob("shop-report", job(), (), MIDNIGHT), TICK)
         assert change is not None
         assert (change.job.retired_at, change.job.next_due_at) == (MIDNIGHT, None)
-        assert retired(Found("shop-report", change.job, (), MIDNIGHT), TICK) is None
+        assert retire_job(FoundJob("shop-report", change.job, (), MIDNIGHT), TICK) is None
 
 
-def armed_after_pause(one: JobRecord, now: int, until: float) -> JobRecord:
+def armed_after_pause(stored: JobRecord, now: int, until: float) -> JobRecord:
     end = now + 1 + round(until * HOUR)
-    change = paused(Found(one.name, one, (), now), None, "ann", None, end, TICK)
+    change = pause_job(FoundJob(stored.name, stored, (), now), None, "ann", None, end, TICK)
     assert change is not None
     return change.job

@@ -1,4 +1,4 @@
-"""Zones as spans: every change of every zone is found, and what was reached before is right."""
+"""Zones as spans: all clock changes are found, with the local time reached before each."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -9,7 +9,7 @@ import pytest
 
 from duetime.errors import InvalidRecurrence
 from duetime.model.clock import EPOCH
-from duetime.model.recurrence.zone import PROBE, Zone, zone
+from duetime.model.recurrence.zone import PROBE_INTERVAL, Zone, zone
 
 RANDOM = Random(5)
 NAMES = sorted(available_timezones() - {"localtime", "Factory"})
@@ -55,7 +55,7 @@ def test_far_years_repeat_after_four_hundred() -> None:
 
 
 @pytest.mark.parametrize("year", [1900, 2020, 2565, 5000])
-def test_spans_join_and_remember_how_far_the_clock_had_come(year: int) -> None:
+def test_spans_are_contiguous_and_know_the_local_time_reached_before(year: int) -> None:
     place = zone("Europe/Paris")
     span = place.span(seconds(year))
     reached = span.reached
@@ -80,7 +80,7 @@ def test_no_zone_changes_twice_between_two_probes() -> None:
                 changes.append(instant)
             before = after
         distances = [later - earlier for earlier, later in pairwise(changes)]
-        assert min(distances) > 2 * PROBE
+        assert min(distances) > 2 * PROBE_INTERVAL
 
 
 def test_a_name_is_checked() -> None:

@@ -1,4 +1,4 @@
-"""Many histories over several processes."""
+"""Runs the simulation for many seeds, spread over several processes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from simulation.cluster import run
 from simulation.scenario import Scenario, draw
 
-CHUNK = 20
+SEEDS_PER_CHUNK = 20
 
 Draw = Callable[[int], Scenario]
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What came of many seeds."""
+    """Results of many seeds added up."""
 
     done: int = 0
     seconds: float = 0.0
@@ -34,17 +34,17 @@ class Verdict:
         self.tally += other.tally
         self.failures |= other.failures
 
-    def told(self, most: int = 10) -> str:
-        """The first failures, and how to see them happen again."""
+    def report(self, max_failures: int = 10) -> str:
+        """Describe the first failures, with the command that replays each."""
         lines = [f"{len(self.failures)} of {self.done} histories broke a guarantee:"]
-        for seed, violations in list(self.failures.items())[:most]:
+        for seed, violations in list(self.failures.items())[:max_failures]:
             lines.append(f"  python tests/simulation/replay.py {seed}")
             lines += [f"      {violation}" for violation in violations[:3]]
         return "\n".join(lines)
 
 
-def live(seeds: Sequence[int], scenario: Draw = draw) -> Verdict:
-    """One history after another, in this process."""
+def run_seeds(seeds: Sequence[int], scenario: Draw = draw) -> Verdict:
+    """Run the seeds one after the other in this process."""
     verdict = Verdict()
     for seed in seeds:
         history = run(seed, scenario=scenario)
@@ -56,15 +56,18 @@ def live(seeds: Sequence[int], scenario: Draw = draw) -> Verdict:
 def campaign(
     seeds: range, scenario: Draw = draw, processes: int | None = None
 ) -> Iterator[Verdict]:
-    """Verdicts chunk by chunk, in the order of their seeds."""
-    chunks = [seeds[first : first + CHUNK] for first in range(0, len(seeds), CHUNK)]
+    """Yield a verdict per chunk of seeds, in the order of the seeds."""
+    chunks = [
+        seeds[first : first + SEEDS_PER_CHUNK] for first in range(0, len(seeds), SEEDS_PER_CHUNK)
+    ]
     spawn = multiprocessing.get_context("spawn")
     workers = min(processes or os.cpu_count() or 1, len(chunks))
     with ProcessPoolExecutor(workers, mp_context=spawn) as pool:
-        yield from pool.map(live, chunks, [scenario] * len(chunks))
+        yield from pool.map(run_seeds, chunks, [scenario] * len(chunks))
 
 
-def judge(seeds: range, scenario: Draw = draw) -> Verdict:
+def run_campaign(seeds: range, scenario: Draw = draw) -> Verdict:
+    """Run all seeds on all cores and return the sum of their verdicts."""
     verdict = Verdict()
     for part in campaign(seeds, scenario):
         verdict.add(part)

@@ -1,4 +1,4 @@
-"""What goes wrong, and when."""
+"""Injects faults into nodes and network at random moments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simulation.trace import Trace
 
 
 class Chaos:
-    """Picks a victim now and then."""
+    """Strikes a random node with a random fault, each kind at its own mean interval."""
 
     def __init__(
         self,
@@ -32,10 +32,10 @@ class Chaos:
         self._nodes = nodes
         self._kill = kill
         self._stop = stop
-        self._dice = Random(f"{scenario.seed}/chaos")
+        self._rng = Random(f"{scenario.seed}/chaos")
 
     async def run(self) -> None:
-        """Until cancelled: every kind of fault at its own pace."""
+        """Inject every enabled kind of fault until cancelled."""
         faults = self._faults
         kinds: list[tuple[float, Callable[[Node], None]]] = [
             (faults.kill, self._killed),
@@ -45,19 +45,19 @@ class Chaos:
             (faults.cut, self._cut),
             (faults.stop, self._stopped),
         ]
-        await asyncio.gather(*(self._now_and_then(mean, do) for mean, do in kinds if mean))
+        await asyncio.gather(*(self._repeat(mean, do) for mean, do in kinds if mean))
 
-    async def _now_and_then(self, mean: float, do: Callable[[Node], None]) -> None:
+    async def _repeat(self, mean: float, do: Callable[[Node], None]) -> None:
         while True:
-            await asyncio.sleep(self._dice.expovariate(1 / mean))
+            await asyncio.sleep(self._rng.expovariate(1 / mean))
             victims = [node for node in self._nodes() if node.works]
             if victims:
-                do(self._dice.choice(victims))
+                do(self._rng.choice(victims))
 
-    def _seconds(self) -> float:
-        """Shorter than the lease, about as long, or longer."""
-        dice = self._dice
-        return self._lease * dice.choice([dice.random(), dice.uniform(0.9, 1.4), 3 * dice.random()])
+    def _duration(self) -> float:
+        """Return seconds: shorter than the lease, about as long, or longer."""
+        rng = self._rng
+        return self._lease * rng.choice([rng.random(), rng.uniform(0.9, 1.4), 3 * rng.random()])
 
     def _killed(self, node: Node) -> None:
         self._kill(node)
@@ -78,7 +78,7 @@ class Chaos:
         self._stop(node)
 
     def _note(self, what: str, node: Node | None) -> float:
-        seconds = self._seconds()
+        seconds = self._duration()
         self._trace.count(what)
         self._trace.add(what, node.process.name if node else "store", f"{seconds:.3f}")
         return seconds

@@ -1,17 +1,17 @@
-"""Clocks of a history: the store's is the truth, every machine's own is wrong."""
+"""Clocks in virtual time: the store's is right, each machine's own is skewed."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
 from duetime.model.clock import to_micros
-from simulation.loop import SimLoop
+from simulation.virtual_loop import SimLoop
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 class LoopClock:
-    """Wall clock in virtual time, off by `skew` seconds. Microseconds are cut, not rounded."""
+    """Wall clock in virtual time, off by `skew` seconds; truncated to microseconds."""
 
     def __init__(self, loop: SimLoop, skew: float = 0.0) -> None:
         self._loop = loop
@@ -22,5 +22,5 @@ class LoopClock:
 
 
 def instant(seconds: float) -> int:
-    """A moment of the loop as the store writes it."""
+    """Convert a time of the event loop into the microseconds that the store uses."""
     return to_micros(START) + int(seconds * 1_000_000)

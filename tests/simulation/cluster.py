@@ -1,4 +1,4 @@
-"""One history: a cluster, its customer and its faults, from the seed to the verdict."""
+"""Runs one seeded history: a cluster of workers, a client and injected faults."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from uuid import UUID
 from duetime.errors import StoreUnavailable
 from duetime.events.types import ActionEvent
 from simulation.chaos import Chaos
-from simulation.checker import Checker
-from simulation.customer import Customer
-from simulation.excuses import Excuses
+from simulation.client import Client
+from simulation.final_checker import FinalChecker
+from simulation.handler_script import draw_script
+from simulation.lease_loss_causes import LeaseLossCauses
 from simulation.ledger import Ledger, Start
-from simulation.loop import Deadlock, Process, SimLoop
-from simulation.monitor import Monitor
+from simulation.liveness_monitor import LivenessMonitor
 from simulation.network import Network
 from simulation.node import Node
+from simulation.real_store import RealStore
 from simulation.scenario import Scenario, draw
-from simulation.script import draw_script
-from simulation.stage import Stage
+from simulation.script_runner import ScriptRunner
 from simulation.trace import Trace
-from simulation.truth import Truth
-from simulation.witness import Witness
+from simulation.transaction_checker import TransactionChecker
+from simulation.virtual_loop import Deadlock, Process, SimLoop
 
-# Thirds of a lease that a cluster without faults may need to finish everything: five losses of
-# every poison, one after the other.
-LONGEST = 250
-# A history takes a tenth of a second; this one does not end by itself.
-REAL_SECONDS = 60
+# In thirds of a lease: how long a cluster without faults may take to finish everything. Each
+# poison action may be lost five times, one after the other.
+MAX_SETTLE_ROUNDS = 250
+# A history takes about 0.1 s; after this time it is considered stuck.
+MAX_REAL_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What came of one seed."""
+    """Result of one seed."""
 
     seed: int
     hash: str
@@ -52,25 +52,27 @@ class History:
 
 
 class Cluster:
-    """Puts the parts together, and replaces nodes that died."""
+    """Connects the parts of the simulation and replaces nodes that died."""
 
     def __init__(self, loop: SimLoop, scenario: Scenario, trace: Trace) -> None:
         self._loop = loop
         self._scenario = scenario
         self._trace = trace
-        self._dice = Random(f"{scenario.seed}/cluster")
-        self._truth = Truth(loop, Random(f"{scenario.seed}/truth"))
+        self._rng = Random(f"{scenario.seed}/cluster")
+        self._real_store = RealStore(loop, Random(f"{scenario.seed}/truth"))
         self._nodes: dict[Process, Node] = {}
-        self._witness = Witness(self._truth, trace)
-        self._ledger = Ledger(loop, self._witness, trace)
+        self._checker = TransactionChecker(self._real_store, trace)
+        self._ledger = Ledger(loop, self._checker, trace)
         find = self._nodes.__getitem__
-        self._witness.excuses = Excuses(scenario, self._truth, self._ledger, trace, find).covers
-        self._network = Network(loop, self._truth, self._witness, scenario, trace)
-        scripts = [draw_script(self._dice, scenario) for _ in range(scenario.actions)]
-        self._customer = Customer(self._network, self._truth, scenario, scripts)
-        self._told: Counter[UUID] = Counter()
+        self._checker.is_loss_explained = LeaseLossCauses(
+            scenario, self._real_store, self._ledger, trace, find
+        ).explain
+        self._network = Network(loop, self._real_store, self._checker, scenario, trace)
+        scripts = [draw_script(self._rng, scenario) for _ in range(scenario.actions)]
+        self._client = Client(self._network, self._real_store, scenario, scripts)
+        self._emitted_events: Counter[UUID] = Counter()
         self._calm_at: float | None = None
-        self._stage = Stage(
+        self._script_runner = ScriptRunner(
             loop,
             scenario,
             scripts,
@@ -79,25 +81,25 @@ class Cluster:
             node=find,
             crash=self._crash,
         )
-        loop.play = self._stage.play
+        loop.play = self._script_runner.play
 
     # -- the history -----------------------------------------------------------------
 
     async def run(self) -> float:
-        """Returns how late the latest start was."""
-        async with self._truth.listen(self._network.woken):
+        """Run the whole history; return the longest start delay in seconds."""
+        async with self._real_store.listen(self._network.deliver_wakes):
             for slot in range(self._scenario.nodes):
                 self._boot(slot)
-            buying = self._loop.spawn(self._customer.process, self._customer.run())
-            await self._rage()
+            scheduling = self._loop.spawn(self._client.process, self._client.run())
+            await self._inject_faults()
             self._calm_down()
-            await self._settle(buying)
+            await self._settle(scheduling)
         latest = self._judge()
         self._shut_down()
         await asyncio.sleep(0)
         return latest
 
-    async def _rage(self) -> None:
+    async def _inject_faults(self) -> None:
         chaos = Chaos(
             self._network,
             self._scenario,
@@ -106,39 +108,44 @@ class Cluster:
             kill=self._kill,
             stop=self._stop,
         )
-        raging = asyncio.ensure_future(chaos.run())
+        injecting = asyncio.ensure_future(chaos.run())
         await asyncio.sleep(self._scenario.chaos)
-        raging.cancel()
+        injecting.cancel()
         with suppress(asyncio.CancelledError):
-            await raging
+            await injecting
 
     def _calm_down(self) -> None:
         self._trace.add("calm")
-        self._calm_at = self._stage.calm_at = self._loop.time()
+        self._calm_at = self._script_runner.calm_at = self._loop.time()
         self._network.calm_down()
         for node in self._alive():
             node.thaw()
 
-    async def _settle(self, buying: asyncio.Task[None]) -> None:
-        """Healthy workers get the time they need, and not for ever."""
-        monitor = Monitor(
-            self._scenario, self._truth, self._witness, self._ledger, self._trace, self._alive
+    async def _settle(self, scheduling: asyncio.Task[None]) -> None:
+        """Give healthy workers the time to finish everything, up to a limit."""
+        monitor = LivenessMonitor(
+            self._scenario,
+            self._real_store,
+            self._checker,
+            self._ledger,
+            self._trace,
+            self._alive,
         )
         watching = asyncio.ensure_future(monitor.run(self._loop.time))
         settings = self._scenario.settings
-        # So late may a call from before still arrive.
+        # A call sent before may arrive as late as this.
         await asyncio.sleep(3 * settings.lease)
-        await buying
-        if self._dice.random() < self._scenario.faults.deploy:
+        await scheduling
+        if self._rng.random() < self._scenario.faults.deploy:
             self._deploy()
-        for _ in range(LONGEST):
+        for _ in range(MAX_SETTLE_ROUNDS):
             if self._is_over():
                 break
             await asyncio.sleep(settings.lease / 3)
         watching.cancel()
 
     def _is_over(self) -> bool:
-        if self._customer.process.tasks or self._truth.unfinished():
+        if self._client.process.tasks or self._real_store.unfinished():
             return False
         return not any(node.stopping or node.leftovers() for node in self._alive())
 
@@ -148,15 +155,19 @@ class Cluster:
                 self._stop(node)
 
     def _judge(self) -> float:
-        checker = Checker(self._truth, self._witness, self._ledger, self._customer, self._trace)
-        checker.check(self._told)
+        checker = FinalChecker(
+            self._real_store, self._checker, self._ledger, self._client, self._trace
+        )
+        checker.check(self._emitted_events)
         for node in self._alive():
             if (left := node.leftovers()) is not None:
-                self._trace.violation("a worker holds what is over", node.process.name, left)
+                self._trace.violation(
+                    "a worker keeps state of finished actions", node.process.name, left
+                )
         return checker.latest()
 
     def _shut_down(self) -> None:
-        self._loop.kill(self._customer.process)
+        self._loop.kill(self._client.process)
         for node in self._alive():
             node.kill()
 
@@ -168,12 +179,12 @@ class Cluster:
     def _boot(self, slot: int) -> None:
         node = Node(
             self._network,
-            self._truth,
+            self._real_store,
             self._scenario,
-            self._dice,
+            self._rng,
             slot=slot,
             number=len(self._nodes),
-            told=self._tell,
+            on_event=self._count_event,
         )
         self._nodes[node.process] = node
         self._trace.add("boot", node.process.name)
@@ -181,25 +192,25 @@ class Cluster:
         starting.add_done_callback(lambda task: self._started(node, task))
 
     def _started(self, node: Node, task: asyncio.Task[None]) -> None:
-        """A worker that does not find its store does not start; its supervisor tries again."""
+        """A worker that cannot reach its store does not start; its supervisor restarts it."""
         if node.alive and isinstance(task.exception(), StoreUnavailable):
             self._trace.count("starts without a store")
             self._end(node, "cannot start")
 
-    def _tell(self, event: ActionEvent) -> None:
-        self._told[event.action_id] += 1
+    def _count_event(self, event: ActionEvent) -> None:
+        self._emitted_events[event.action_id] += 1
 
     def _kill(self, node: Node) -> None:
         self._trace.count("kills")
         self._end(node, "kill")
 
     def _crash(self, node: Node, start: Start) -> None:
-        """Poison: the process dies, and with it all that it holds."""
+        """A poison action kills its process, and with it every claim of that process."""
         self._trace.count("crashes by poison")
-        hold = start.hold
-        for held in self._witness.held_by(node.process):
-            if held.delivered_at is not None:
-                held.killer = (hold.action, hold.life)
+        claim = start.claim
+        for lost in self._checker.unfinished_claims_of(node.process):
+            if lost.delivered_at is not None:
+                lost.killer = (claim.action, claim.budget_number)
         self._end(node, "crash")
 
     def _stop(self, node: Node) -> None:
@@ -215,25 +226,31 @@ class Cluster:
             return
         if not task.cancelled() and task.exception() is not None:
             self._trace.violation("an orderly stop failed", node.process.name, task.exception())
-        kept = [h for h in self._witness.held_by(node.process) if h.delivered_at is not None]
-        if kept and healthy:
-            self._trace.violation("G7 stopped and kept a claim", node.process.name, len(kept))
+        unfinished = [
+            h
+            for h in self._checker.unfinished_claims_of(node.process)
+            if h.delivered_at is not None
+        ]
+        if unfinished and healthy:
+            self._trace.violation("G7 stopped and kept a claim", node.process.name, len(unfinished))
         self._end(node, "stopped")
 
     def _end(self, node: Node, how: str) -> None:
         self._trace.add(how, node.process.name)
         self._ledger.died(node.process)
         node.kill()
-        wait = self._dice.uniform(0.1, 2 * self._scenario.settings.lease)
-        self._loop.world_later(min(wait, 2.0) if self._calm_at else wait, self._boot, node.slot)
+        wait = self._rng.uniform(0.1, 2 * self._scenario.settings.lease)
+        self._loop.call_later_outside(
+            min(wait, 2.0) if self._calm_at else wait, self._boot, node.slot
+        )
 
 
 def run(seed: int, *, scenario: Callable[[int], Scenario] = draw, keep: bool = False) -> History:
-    """Live through one history and judge it."""
+    """Run the history of one seed and check it."""
     loop = SimLoop()
     trace = Trace(loop.time, keep=keep)
     latest = 0.0
-    with watched_log(trace), _alarm():
+    with errors_as_violations(trace), _real_time_limit():
         try:
             latest = loop.run_until_complete(Cluster(loop, scenario(seed), trace).run())
         except (Deadlock, Stuck) as error:
@@ -241,7 +258,7 @@ def run(seed: int, *, scenario: Callable[[int], Scenario] = draw, keep: bool = F
         finally:
             loop.close()
     for error_text in loop.errors:
-        trace.violation("nobody caught", error_text)
+        trace.violation("uncaught exception", error_text)
     return History(
         seed,
         trace.hash,
@@ -255,18 +272,18 @@ def run(seed: int, *, scenario: Callable[[int], Scenario] = draw, keep: bool = F
 
 
 class Stuck(Exception):
-    """Code that never comes back to the event loop."""
+    """Code did not return to the event loop in time."""
 
 
 @contextmanager
-def _alarm() -> Iterator[None]:
-    """Virtual time cannot end a loop that never yields; the machine's own timer can."""
+def _real_time_limit() -> Iterator[None]:
+    """Raise Stuck in code that never yields: virtual time cannot interrupt it, SIGALRM can."""
 
-    def ring(number: int, frame: object) -> None:
-        raise Stuck(f"more than {REAL_SECONDS} s without an end")
+    def interrupt(number: int, frame: object) -> None:
+        raise Stuck(f"more than {MAX_REAL_SECONDS} s of real time")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, REAL_SECONDS)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, MAX_REAL_SECONDS)
     try:
         yield
     finally:
@@ -274,8 +291,8 @@ def _alarm() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-class _ErrorWatch(logging.Handler):
-    """A part of the worker that fails and goes on has a bug."""
+class _ErrorLogHandler(logging.Handler):
+    """Turns every logged error into a violation: a service that fails and continues has a bug."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(logging.ERROR)
@@ -288,8 +305,8 @@ class _ErrorWatch(logging.Handler):
 
 
 @contextmanager
-def watched_log(trace: Trace) -> Iterator[None]:
-    log, watch = logging.getLogger("duetime"), _ErrorWatch(trace)
+def errors_as_violations(trace: Trace) -> Iterator[None]:
+    log, watch = logging.getLogger("duetime"), _ErrorLogHandler(trace)
     before = log.level, log.propagate
     log.addHandler(watch)
     log.setLevel(logging.ERROR)

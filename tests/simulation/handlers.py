@@ -1,4 +1,4 @@
-"""The handlers of the simulation, declared once; each asks its history what to do."""
+"""Payload types and handlers of the simulation; each handler follows a script."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from duetime.model.actions.retry import Retry
 from duetime.model.payloads.registry import Payloads
 from duetime.registry.context import Context
 from duetime.registry.handlers import Handlers
-from simulation.loop import SimLoop
-from simulation.script import TIMEOUT
+from simulation.handler_script import TIMEOUT_SECONDS
+from simulation.virtual_loop import SimLoop
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _handlers(*kinds: str) -> Handlers:
             PAYLOADS.named(kind),
             play,
             retry=RETRIES[kind],
-            timeout=TIMEOUT if kind == "timed" else None,
+            timeout=TIMEOUT_SECONDS if kind == "timed" else None,
             providers={},
             scope={},
         )
@@ -67,4 +67,4 @@ PAYLOADS = Payloads()
 for name, type_ in TYPES.items():
     PAYLOADS.add(type_, kind=name)
 ALL = _handlers("work", "timed", "once", "rare")
-FEWER = _handlers("work", "timed", "once")
+SOME_HANDLERS = _handlers("work", "timed", "once")

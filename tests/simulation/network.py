@@ -1,4 +1,4 @@
-"""The network between processes and the store: slow, lossy, sometimes down."""
+"""The unreliable network between processes and the store: slow, lossy, sometimes down."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from typing import Any, TypeVar, cast
 from duetime.errors import DuetimeError, StoreUnavailable
 from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Wake
-from simulation.faulty import Call
-from simulation.loop import Process, SimLoop
+from simulation.faulty_store import Call
+from simulation.real_store import RealStore
 from simulation.scenario import Scenario
 from simulation.trace import Trace
-from simulation.truth import Truth
-from simulation.witness import Witness
+from simulation.transaction_checker import TransactionChecker
+from simulation.virtual_loop import Process, SimLoop
 
 T = TypeVar("T")
 
-CALM_LATENCY = 0.005
+CALM_LATENCY_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
-    """What will become of one call."""
+class CallFate:
+    """Delays and losses of one call."""
 
     there: float
     back: float
@@ -37,109 +37,120 @@ class Fate:
 
 
 class Network:
-    """Carries calls to the truth and wakes back."""
+    """Carries calls to the real store, and wakes back to the processes."""
 
     def __init__(
-        self, loop: SimLoop, truth: Truth, witness: Witness, scenario: Scenario, trace: Trace
+        self,
+        loop: SimLoop,
+        real_store: RealStore,
+        transaction_checker: TransactionChecker,
+        scenario: Scenario,
+        trace: Trace,
     ) -> None:
         self.loop = loop
         self.trace = trace
-        self._truth = truth
-        self._witness = witness
+        self._real_store = real_store
+        self._checker = transaction_checker
         self._scenario = scenario
-        self._dice = Random(f"{scenario.seed}/network")
-        self._lines: list[ProcessLine] = []
+        self._rng = Random(f"{scenario.seed}/network")
+        self._lines: list[ProcessConnection] = []
         self._down_until = 0.0
         self._calm = False
 
-    def line(self, process: Process) -> ProcessLine:
-        return ProcessLine(self, process)
+    def line(self, process: Process) -> ProcessConnection:
+        return ProcessConnection(self, process)
 
     def go_down(self, seconds: float) -> None:
         self._down_until = max(self._down_until, self.loop.time() + seconds)
 
     def calm_down(self) -> None:
-        """From now on everything arrives, soon."""
+        """Deliver everything quickly from now on."""
         self._calm = True
         self._down_until = 0.0
 
-    def reaches(self, line: ProcessLine) -> bool:
+    def reaches(self, line: ProcessConnection) -> bool:
         down = max(self._down_until, line.cut_until)
         return self._calm or self.loop.time() >= down
 
     @property
-    def patience(self) -> float:
-        return self._scenario.patience
+    def call_timeout(self) -> float:
+        return self._scenario.call_timeout
 
     @property
     def lease(self) -> float:
         return self._scenario.settings.lease
 
-    def fate(self) -> Fate:
-        dice, faults = self._dice, self._scenario.faults
+    def fate(self) -> CallFate:
+        rng, faults = self._rng, self._scenario.faults
         if self._calm:
-            return Fate(dice.random() * CALM_LATENCY, dice.random() * CALM_LATENCY, False, False, 0)
-        return Fate(
+            return CallFate(
+                rng.random() * CALM_LATENCY_SECONDS,
+                rng.random() * CALM_LATENCY_SECONDS,
+                False,
+                False,
+                0,
+            )
+        return CallFate(
             there=self._delay(),
             back=self._delay(),
-            lost_request=dice.random() < faults.lost_request,
-            lost_reply=dice.random() < faults.lost_reply,
-            noticed=dice.random(),
+            lost_request=rng.random() < faults.lost_request,
+            lost_reply=rng.random() < faults.lost_reply,
+            noticed=rng.random(),
         )
 
     def _delay(self) -> float:
-        if self._dice.random() < self._scenario.faults.slow:
-            return self._dice.uniform(0.5, 2.5 * self._scenario.settings.lease)
-        return self._dice.expovariate(1 / self._scenario.latency)
+        if self._rng.random() < self._scenario.faults.slow:
+            return self._rng.uniform(0.5, 2.5 * self._scenario.settings.lease)
+        return self._rng.expovariate(1 / self._scenario.latency)
 
     def execute(self, process: Process, call: Call[T]) -> T | DuetimeError:
-        """What the store does when a call has arrived."""
-        before = self._truth.snapshot()
+        """Perform a call that has arrived at the store, and check its transaction."""
+        before = self._real_store.snapshot()
         value: T | DuetimeError
         try:
-            value = self._truth.perform_blocking(call)
+            value = self._real_store.perform_blocking(call)
         except DuetimeError as error:
             value = error
-        self._witness.saw(process, call, before, value)
+        self._checker.check_transaction(process, call, before, value)
         return value
 
     def delivered(self, value: object) -> None:
-        self._witness.delivered(value)
+        self._checker.delivered(value)
 
     # -- waking ----------------------------------------------------------------------
 
-    def join(self, line: ProcessLine) -> None:
+    def subscribe(self, line: ProcessConnection) -> None:
         self._lines.append(line)
 
-    def part(self, line: ProcessLine) -> None:
+    def unsubscribe(self, line: ProcessConnection) -> None:
         if line in self._lines:
             self._lines.remove(line)
 
-    def woken(self, wakes: Sequence[Wake]) -> None:
+    def deliver_wakes(self, wakes: Sequence[Wake]) -> None:
         faults = self._scenario.faults
         for line in self._lines:
             if self._calm:
                 self._wake_later(line, wakes)
-            elif self._dice.random() < faults.lost_wake or not self.reaches(line):
+            elif self._rng.random() < faults.lost_wake or not self.reaches(line):
                 self.trace.count("wakes lost")
             else:
                 self._wake_later(line, wakes)
-                if self._dice.random() < faults.doubled_wake:
+                if self._rng.random() < faults.doubled_wake:
                     self._wake_later(line, wakes)
 
-    def _wake_later(self, line: ProcessLine, wakes: Sequence[Wake]) -> None:
-        self.loop.world_later(self.fate().there, line.wake, wakes)
+    def _wake_later(self, line: ProcessConnection, wakes: Sequence[Wake]) -> None:
+        self.loop.call_later_outside(self.fate().there, line.wake, wakes)
 
 
-class ProcessLine:
-    """The way of one process to the store; also the listener it holds."""
+class ProcessConnection:
+    """Connection of one process to the store, and its listener for wakes."""
 
     def __init__(self, network: Network, process: Process) -> None:
         self._network = network
         self._loop = network.loop
         self.process = process
         self.cut_until = 0.0
-        self.troubled_at = -1.0
+        self.last_trouble_at = -1.0
         self.cut_off_at = -1e9
         self._on_wake: OnWake | None = None
 
@@ -154,35 +165,35 @@ class ProcessLine:
         if self.process.dead:
             raise asyncio.CancelledError
         reply: asyncio.Future[T] = self._loop.create_future()
-        asked = cast("Call[T]", call)
-        self._judge_rescue(asked)
-        self._send(asked, self._network.fate(), reply)
+        labelled = cast("Call[T]", call)
+        self._check_rescue(labelled)
+        self._send(labelled, self._network.fate(), reply)
         return await reply
 
-    def _judge_rescue(self, call: Call[Any]) -> None:
-        """Who was cut off lets the others renew first."""
+    def _check_rescue(self, call: Call[Any]) -> None:
+        """Check that a worker that was cut off lets the others renew first."""
         since = self._loop.time() - self.cut_off_at
         if call.verb == "rescue" and since < self._network.lease:
             name = self.process.name
             self._network.trace.violation(f"G6 rescues {since:.3f} s after being cut off", name)
 
-    def _send(self, call: Call[T], fate: Fate, reply: asyncio.Future[T]) -> None:
-        later, patience = self._loop.world_later, self._patience(call)
+    def _send(self, call: Call[T], fate: CallFate, reply: asyncio.Future[T]) -> None:
+        later, call_timeout = self._loop.call_later_outside, self._call_timeout(call)
         if fate.there + fate.back > self._network.lease / 6:
-            self.troubled_at = self._loop.time()
+            self.last_trouble_at = self._loop.time()
         if fate.lost_request:
             self._network.trace.count("requests lost")
-            later(fate.noticed * patience, self._fail, call, reply, "request lost")
+            later(fate.noticed * call_timeout, self._fail, call, reply, "request lost")
             return
-        if fate.there + fate.back > patience:
-            later(patience, self._fail, call, reply, "no answer in time")
+        if fate.there + fate.back > call_timeout:
+            later(call_timeout, self._fail, call, reply, "no answer in time")
         later(fate.there, self._arrive, call, fate, reply)
 
-    def _patience(self, call: Call[Any]) -> float:
-        longest = self._network.patience
-        return longest if call.within is None else min(call.within, longest)
+    def _call_timeout(self, call: Call[Any]) -> float:
+        max_seconds = self._network.call_timeout
+        return max_seconds if call.deadline is None else min(call.deadline, max_seconds)
 
-    def _arrive(self, call: Call[T], fate: Fate, reply: asyncio.Future[T]) -> None:
+    def _arrive(self, call: Call[T], fate: CallFate, reply: asyncio.Future[T]) -> None:
         if not self._network.reaches(self):
             self._network.trace.count("calls refused")
             self._fail(call, reply, "connection refused")
@@ -190,10 +201,10 @@ class ProcessLine:
         value = self._network.execute(self.process, call)
         if fate.lost_reply:
             self._network.trace.count("replies lost")
-            noticed = fate.noticed * self._patience(call)
-            self._loop.world_later(noticed, self._fail, call, reply, "reply lost")
+            noticed = fate.noticed * self._call_timeout(call)
+            self._loop.call_later_outside(noticed, self._fail, call, reply, "reply lost")
             return
-        self._loop.world_later(fate.back, self._deliver, call, value, reply)
+        self._loop.call_later_outside(fate.back, self._deliver, call, value, reply)
 
     def _deliver(self, call: Call[T], value: Any, reply: asyncio.Future[T]) -> None:
         if not self._network.reaches(self):
@@ -209,7 +220,7 @@ class ProcessLine:
     def _fail(self, call: Call[T], reply: asyncio.Future[T], why: str) -> None:
         if not reply.done():
             self._network.trace.add(self.process.name, call.verb, why)
-            self.troubled_at = self._loop.time()
+            self.last_trouble_at = self._loop.time()
             if call.verb == "sweep":
                 self.cut_off_at = self._loop.time()
             reply.set_exception(StoreUnavailable(f"{call.verb}: {why}"))
@@ -226,7 +237,7 @@ class ProcessLine:
                 self._loop.call_soon(self._on_wake, wakes)
 
     async def __aenter__(self) -> Listener:
-        self._network.join(self)
+        self._network.subscribe(self)
         return self
 
     async def __aexit__(
@@ -235,4 +246,4 @@ class ProcessLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._network.part(self)
+        self._network.unsubscribe(self)

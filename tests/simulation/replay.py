@@ -1,4 +1,4 @@
-"""Live through one seed again and print it all: tests/simulation/replay.py SEED [DRAW]"""
+"""Replay one seed and print its whole trace: tests/simulation/replay.py SEED [DRAW]"""
 
 from __future__ import annotations
 

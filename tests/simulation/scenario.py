@@ -1,4 +1,4 @@
-"""What one seed means: the size of the cluster, its settings, and which faults it meets."""
+"""Draws the scenario of a seed: size of the cluster, its settings, and its faults."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeVar
 
-from duetime.worker.settings import (
-    WorkerSettings,
-)
+from duetime.worker.settings import WorkerSettings
 
 T = TypeVar("T")
 
-DAY = 86_400.0
+DAY_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """How often what goes wrong: chances of a message, mean seconds between events.
+    """Frequency of each fault: a probability per message, or mean seconds between events.
 
-    Zero is never.
+    Zero means never.
     """
 
     lost_request: float = 0.0
@@ -40,7 +38,7 @@ class Faults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """One history before it happens."""
+    """Parameters of one history."""
 
     seed: int
     nodes: int
@@ -50,12 +48,12 @@ class Scenario:
     settings: WorkerSettings
     faults: Faults
     names_reused: bool
-    some_know_less: bool
+    some_lack_handlers: bool
     one_lane: bool
 
     @property
-    def patience(self) -> float:
-        """How long a call waits for its reply, as the setting `timeout` is to `lease`."""
+    def call_timeout(self) -> float:
+        """Seconds that a call waits for its reply: `timeout` in proportion to `lease`."""
         return self.settings.lease * 2 / 3
 
     @property
@@ -64,46 +62,46 @@ class Scenario:
 
 
 def draw(seed: int) -> Scenario:
-    """Each seed has its own mix of faults, so that rare mixes come up too."""
-    dice = Random(f"{seed}/scenario")
-    lease = dice.choice([3.0, 6.0, 15.0])
+    """Draw a scenario; each seed has its own mix of faults, so that rare mixes occur too."""
+    rng = Random(f"{seed}/scenario")
+    lease = rng.choice([3.0, 6.0, 15.0])
     return Scenario(
         seed=seed,
-        nodes=dice.choice([2, 2, 3, 3, 4]),
-        actions=dice.randint(6, 20),
-        chaos=lease * dice.choice([dice.uniform(3, 6), dice.uniform(3, 6), 12.0]),
-        latency=dice.choice([0.001, 0.01, 0.05, 0.3, 0.3]),
-        settings=_settings(dice, lease),
-        faults=_faults(dice, lease),
-        names_reused=dice.random() < 0.5,
-        some_know_less=dice.random() < 0.3,
-        one_lane=dice.random() < 0.6,
+        nodes=rng.choice([2, 2, 3, 3, 4]),
+        actions=rng.randint(6, 20),
+        chaos=lease * rng.choice([rng.uniform(3, 6), rng.uniform(3, 6), 12.0]),
+        latency=rng.choice([0.001, 0.01, 0.05, 0.3, 0.3]),
+        settings=_settings(rng, lease),
+        faults=_faults(rng, lease),
+        names_reused=rng.random() < 0.5,
+        some_lack_handlers=rng.random() < 0.3,
+        one_lane=rng.random() < 0.6,
     )
 
 
-def _settings(dice: Random, lease: float) -> WorkerSettings:
-    sweep = lease * dice.choice([1 / 3, 2 / 3])
+def _settings(rng: Random, lease: float) -> WorkerSettings:
+    sweep = lease * rng.choice([1 / 3, 2 / 3])
     return WorkerSettings(
         app="simulation",
-        concurrency=dice.choice([1, 2, 3, 8]),
-        queues=dice.choice([None, None, {"bulk": 1}]),
+        concurrency=rng.choice([1, 2, 3, 8]),
+        queues=rng.choice([None, None, {"bulk": 1}]),
         lease=lease,
         sweep=sweep,
-        poll=dice.choice([sweep, sweep / 2, 10.0]),
+        poll=rng.choice([sweep, sweep / 2, 10.0]),
         poll_unheard=1.0,
-        grace=dice.choice([0.0, 1.0, 2 * lease]),
-        preclaim=dice.choice([0.0, 0.25, 0.5, 1.5 * lease]),
-        batch=dice.choice([2, 5, 500]),
-        retention=7 * DAY,
-        retention_failed=30 * DAY,
+        grace=rng.choice([0.0, 1.0, 2 * lease]),
+        preclaim=rng.choice([0.0, 0.25, 0.5, 1.5 * lease]),
+        batch=rng.choice([2, 5, 500]),
+        retention=7 * DAY_SECONDS,
+        retention_failed=30 * DAY_SECONDS,
         max_result=1000,
     )
 
 
-def _faults(dice: Random, lease: float) -> Faults:
+def _faults(rng: Random, lease: float) -> Faults:
     def maybe(values: Sequence[float], chance: float = 0.55) -> float:
-        value = dice.choice(values)
-        return value if dice.random() < chance else 0.0
+        value = rng.choice(values)
+        return value if rng.random() < chance else 0.0
 
     return Faults(
         lost_request=maybe([0.02, 0.1]),
@@ -123,21 +121,23 @@ def _faults(dice: Random, lease: float) -> Faults:
 
 
 def draw_healthy(seed: int) -> Scenario:
-    """Nothing goes wrong, and there is a slot for everything."""
+    """Draw a scenario without faults and with a slot for every action."""
     drawn = draw(seed)
     settings = replace(drawn.settings, concurrency=50, queues=None, batch=500)
-    return replace(drawn, settings=settings, faults=Faults(), latency=0.001, some_know_less=False)
+    return replace(
+        drawn, settings=settings, faults=Faults(), latency=0.001, some_lack_handlers=False
+    )
 
 
 def draw_outages(seed: int) -> Scenario:
-    """Only the store goes away now and then; every process stays in good health."""
+    """Draw a scenario whose only faults are outages of the store."""
     drawn = draw(seed)
     faults = Faults(outage=1.5 * drawn.settings.lease)
     return replace(drawn, faults=faults, latency=0.001, chaos=6 * drawn.settings.lease)
 
 
 def draw_saturated(seed: int) -> Scenario:
-    """More work than slots for a good while, claimed well ahead; some of it kills its worker."""
+    """Draw a scenario with more work than slots, pre-claimed early; some actions are poison."""
     drawn = draw(seed)
     lease = drawn.settings.lease
     settings = replace(drawn.settings, concurrency=1, queues=None, preclaim=1.5 * lease, batch=500)
@@ -153,8 +153,7 @@ def draw_saturated(seed: int) -> Scenario:
 
 
 def draw_far_ahead(seed: int) -> Scenario:
-    """One slot, claimed for long before its time, while actions that kill their worker come
-    back one by one."""
+    """Draw a scenario with one slot, pre-claimed early, and many poison actions."""
     drawn = draw(seed)
     lease = drawn.settings.lease
     settings = replace(drawn.settings, concurrency=1, queues=None, preclaim=1.5 * lease, batch=500)

@@ -1,13 +1,22 @@
-"""Thousands of histories of a cluster keep every guarantee, whatever goes wrong."""
+"""Simulated clusters keep every guarantee, whatever faults occur."""
 
 import os
 
-from simulation.campaign import judge
+import pytest
+
+from simulation.campaign import run_campaign
 from simulation.scenario import draw_far_ahead, draw_healthy, draw_outages, draw_saturated
 
 SEEDS = int(os.environ.get("DUETIME_TEST_SEEDS", "800"))
 
-# What must have happened for the histories to mean anything.
+
+def split_seeds(first: int, all_: int) -> pytest.MarkDecorator:
+    """The first seeds in every test run, the rest in `make soak`."""
+    rest = pytest.param(range(first, all_), marks=pytest.mark.soak, id="rest")
+    return pytest.mark.parametrize("seeds", [pytest.param(range(first), id="first"), rest])
+
+
+# Events that must occur for the histories to be meaningful.
 FAULTS = [
     "kills",
     "crashes by poison",
@@ -37,33 +46,38 @@ FAULTS = [
 ]
 
 
-def test_every_guarantee_holds_whatever_goes_wrong() -> None:
-    verdict = judge(range(SEEDS))
-    assert not verdict.failures, verdict.told()
+@split_seeds(300, SEEDS)
+def test_guarantees_hold_under_random_faults(seeds: range) -> None:
+    verdict = run_campaign(seeds)
+    assert not verdict.failures, verdict.report()
     assert [what for what in FAULTS if not verdict.tally[what]] == []
 
 
-def test_without_faults_everything_starts_on_time_and_nothing_is_lost() -> None:
-    verdict = judge(range(100), draw_healthy)
-    assert not verdict.failures, verdict.told()
+@split_seeds(40, 100)
+def test_without_faults_actions_start_on_time_and_no_run_is_lost(seeds: range) -> None:
+    verdict = run_campaign(seeds, draw_healthy)
+    assert not verdict.failures, verdict.report()
     assert verdict.tally["runs lost"] == 0
     assert verdict.latest < 0.1
 
 
-def test_an_outage_of_the_store_alone_loses_no_run() -> None:
-    verdict = judge(range(100), draw_outages)
-    assert not verdict.failures, verdict.told()
+@split_seeds(40, 100)
+def test_an_outage_of_the_store_alone_loses_no_run(seeds: range) -> None:
+    verdict = run_campaign(seeds, draw_outages)
+    assert not verdict.failures, verdict.report()
     assert verdict.tally["outages"] > 0
     assert verdict.tally["runs lost"] == 0
 
 
-def test_what_is_run_alone_gets_its_turn_among_much_else() -> None:
-    verdict = judge(range(100), draw_saturated)
-    assert not verdict.failures, verdict.told()
+@split_seeds(25, 100)
+def test_suspects_run_even_when_all_slots_are_busy(seeds: range) -> None:
+    verdict = run_campaign(seeds, draw_saturated)
+    assert not verdict.failures, verdict.report()
     assert verdict.tally["suspects started"] > 0
 
 
-def test_a_slot_that_waits_for_its_time_is_of_use_until_then() -> None:
-    verdict = judge(range(200), draw_far_ahead)
-    assert not verdict.failures, verdict.told()
+@split_seeds(60, 200)
+def test_a_preclaimed_slot_is_used_until_its_action_is_due(seeds: range) -> None:
+    verdict = run_campaign(seeds, draw_far_ahead)
+    assert not verdict.failures, verdict.report()
     assert verdict.tally["suspects started"] > 0

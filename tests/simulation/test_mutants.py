@@ -1,20 +1,41 @@
-"""The simulation notices what it must: each fault planted in the real code is caught."""
+"""The simulation is sensitive: it catches each fault patched into the real code."""
 
 import pytest
 
-from planting import planted
+from patching import planted
 from simulation.cluster import run
-from simulation.mutants import MUTANTS, SCENES
+from simulation.mutants import MUTANTS, SCENARIOS
 from simulation.scenario import draw
 
-MOST = 200
+SEEDS = 200
+# The seed that caught a fault before is tried first. All others follow, should the code change.
+CAUGHT_BY = {
+    "completes any running action": 5,
+    "completes by the worker's name": 5,
+    "completes without any guard": 5,
+    "rescues without checking the lease again": 164,
+    "starts actions whose lease it lost": 13,
+    "lets suspects wait until it idles": 12,
+    "drops a completion during an outage": 5,
+    "reports refused completions": 24,
+    "forgets a claim when an older claim of its action ends": 18,
+    "renews only running handlers": 42,
+    "takes suspects together": 6,
+    "never fails actions that kill their workers": 8,
+    "never suspects actions that kill their workers": 6,
+    "settles only children of its own completions": 38,
+}
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_worker_that(name: str) -> None:
+def test_mutant_is_caught(name: str) -> None:
     with planted(MUTANTS[name]):
-        for seed in range(MOST):
-            if violations := run(seed, scenario=SCENES.get(name, draw)).violations:
-                print(f"caught in {seed + 1} seeds: {violations[0]}")
+        for seed in [CAUGHT_BY.get(name, 0), *range(SEEDS)]:
+            if violations := run(seed, scenario=SCENARIOS.get(name, draw)).violations:
+                print(f"caught by seed {seed}: {violations[0]}")
                 return
-    pytest.fail(f"survived {MOST} seeds")
+    pytest.fail(f"survived {SEEDS} seeds")
+
+
+def test_every_hint_is_about_a_fault() -> None:
+    assert set(CAUGHT_BY) <= set(MUTANTS)

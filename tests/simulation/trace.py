@@ -1,4 +1,4 @@
-"""What happened, event by event: its hash tells two histories apart, its lines explain one."""
+"""Trace of a history, event by event: the hash identifies it, the lines explain it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 
 
 class Trace:
-    """Everything that happens is added here once, in its order."""
+    """Collects events in order, violations, and a tally of what happened."""
 
     def __init__(self, time: Callable[[], float], *, keep: bool = False) -> None:
         self._time = time
@@ -27,27 +27,27 @@ class Trace:
             self.lines.append(f"{self._time():10.4f}  {' '.join(map(str, words))}")
 
     def violation(self, rule: str, *words: object) -> None:
-        """A guarantee was broken."""
-        found = f"{rule}: {' '.join(map(str, words))} at {self._time():.4f} s"
-        self.violations.append(found)
-        self.add("VIOLATION", found)
+        """Record that a guarantee was broken."""
+        text = f"{rule}: {' '.join(map(str, words))} at {self._time():.4f} s"
+        self.violations.append(text)
+        self.add("VIOLATION", text)
 
-    def count(self, what: str, much: int = 1) -> None:
-        self.tally[what] += much
+    def count(self, what: str, amount: int = 1) -> None:
+        self.tally[what] += amount
 
-    def name(self, prefix: str, given: UUID | None) -> str:
-        """A short name for an id: a1, a2 for actions, t1, t2 for tokens."""
-        if given is None:
+    def name(self, prefix: str, uuid: UUID | None) -> str:
+        """Return a short name for an id: a1, a2 for actions, t1, t2 for tokens."""
+        if uuid is None:
             return "-"
-        if given not in self._names:
-            self._names[given] = f"{prefix}{len(self._names)}"
-        return self._names[given]
+        if uuid not in self._names:
+            self._names[uuid] = f"{prefix}{len(self._names)}"
+        return self._names[uuid]
 
-    def action(self, given: UUID) -> str:
-        return self.name("a", given)
+    def action(self, uuid: UUID) -> str:
+        return self.name("a", uuid)
 
-    def token(self, given: UUID | None) -> str:
-        return self.name("t", given)
+    def token(self, uuid: UUID | None) -> str:
+        return self.name("t", uuid)
 
     @property
     def hash(self) -> str:

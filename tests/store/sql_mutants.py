@@ -1,4 +1,4 @@
-"""Faults planted in the SQL, one at a time: whoever checks the stores must notice each."""
+"""Faults planted in the SQL, one at a time: the tests of the stores must notice each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duetime.store.sql.statements import loader
 
 @dataclass(frozen=True)
 class Mutant:
-    """A file of `duetime.store.sql`, a text that it holds once, and what stands there instead."""
+    """A file of `duetime.store.sql`, a text that it holds once, and the faulty replacement."""
 
     name: str
     file: str
@@ -24,7 +24,7 @@ class Mutant:
 
 
 def copy_sql(target: Path) -> None:
-    """All that the loader reads, to plant faults in."""
+    """Copy all files that the loader reads, to plant faults in."""
     with as_file(files("duetime.store.sql")) as source:
         for folder in ("queries", "migrations"):
             shutil.copytree(source / folder, target / folder)
@@ -32,22 +32,22 @@ def copy_sql(target: Path) -> None:
 
 @contextmanager
 def planted(mutant: Mutant, copied: Path) -> Iterator[None]:
-    """Stores made in this context read the copied files, with this one fault."""
+    """Let stores made in this context read the copied files, with this fault."""
     file = copied / mutant.file
     healthy = file.read_text("utf-8")
-    assert healthy.count(mutant.right) == 1, f"{mutant.file} holds this not once: {mutant.right}"
+    assert healthy.count(mutant.right) == 1, f"{mutant.file} must hold this once: {mutant.right}"
     file.write_text(healthy.replace(mutant.right, mutant.wrong), "utf-8")
-    _forget_what_was_read()
+    _clear_caches()
     try:
-        with patch.object(loader, "_HERE", copied):
+        with patch.object(loader, "_SQL_FOLDER", copied):
             yield
     finally:
         file.write_text(healthy, "utf-8")
-        _forget_what_was_read()
+        _clear_caches()
 
 
-def _forget_what_was_read() -> None:
-    loader.template_of.cache_clear()
+def _clear_caches() -> None:
+    loader.load_template.cache_clear()
     loader._migration_parts.cache_clear()
 
 
@@ -63,14 +63,16 @@ def _postgres(name: str, statement: str, right: str, wrong: str) -> Mutant:
     return Mutant(name, f"queries/postgres/{statement}.sql", right, wrong)
 
 
-LOOKED_FOR = " AND CASE WHEN a.token IS NULL THEN true END"
+FREE_CONDITION = " AND CASE WHEN a.token IS NULL THEN true END"
 
-# Found on SQLite. What stands in `common` is the same text on PostgreSQL.
+# Tested on SQLite. Files in `common` have the same text on PostgreSQL.
 SQLITE = (
-    _sqlite("claim_before_since", "due", "a.due_at >= :since AND ", ""),
-    _sqlite("claim_running_ones", "due", "AND a.token IS NULL", ""),
-    _sqlite("claim_newest_first", "due", "ORDER BY a.due_at", "ORDER BY a.due_at DESC"),
-    _sqlite("claim_a_moment_late", "due", "a.due_at <= :now", "a.due_at < :now"),
+    _sqlite("claim_before_since", "claim_candidates", "a.due_at >= :since AND ", ""),
+    _sqlite("claim_running_ones", "claim_candidates", "AND a.token IS NULL", ""),
+    _sqlite(
+        "claim_newest_first", "claim_candidates", "ORDER BY a.due_at", "ORDER BY a.due_at DESC"
+    ),
+    _sqlite("claim_a_moment_late", "claim_candidates", "a.due_at <= :now", "a.due_at < :now"),
     _sqlite("claim_starts_early", "claim", "max(:now, due_at)", ":now"),
     _sqlite(
         "finish_for_anyone",
@@ -79,9 +81,9 @@ SQLITE = (
         "id IN (SELECT e.ending_id",
     ),
     _sqlite("finish_no_losses", "finish_history", "losses + ending_lost", "losses"),
-    _sqlite("again_keeps_progress", "again", "    progress = NULL,\n", ""),
-    _sqlite("again_keeps_stop", "again", "    stop_by = NULL,\n", ""),
-    _sqlite("again_no_refund", "again", "attempt - ending_refund", "attempt"),
+    _sqlite("again_keeps_progress", "requeue", "    progress = NULL,\n", ""),
+    _sqlite("again_keeps_stop", "requeue", "    stop_by = NULL,\n", ""),
+    _sqlite("again_no_refund", "requeue", "attempt - ending_refund", "attempt"),
     _sqlite(
         "renew_for_anyone",
         "renew",
@@ -92,7 +94,9 @@ SQLITE = (
     _sqlite("prune_failed_too_soon", "prune", ":now - :keep_failed", ":now - :keep"),
     _sqlite("prune_leaves_runs", "prune_runs", "WHERE ", "WHERE FALSE AND "),
     _common("progress_for_anyone", "progress", " AND token = :token", ""),
-    _common("stop_by_the_first", "stop", "stop_by = :by", "stop_by = coalesce(stop_by, :by)"),
+    _common(
+        "stop_by_the_first", "request_stop", "stop_by = :by", "stop_by = coalesce(stop_by, :by)"
+    ),
     _common("retry_no_new_budget", "retry", "h.attempt, r.new_lane", "h.base_attempt, r.new_lane"),
     _common("replace_running_ones", "replace", " AND token IS NULL", ""),
     _common("replace_keeps_attempts", "replace", "    attempt = 0,\n", ""),
@@ -105,9 +109,9 @@ SQLITE = (
     _common(
         "find_due_too_late", "_action_matches", "a.due_at < :due_before", "a.due_at <= :due_before"
     ),
-    _common("look_at_running_ones", "_heads", LOOKED_FOR, ""),
-    _common("look_on_at_running_ones", "look_from", LOOKED_FOR, ""),
-    _common("look_on_from_the_start", "look_from", " AND a.due_at >= r.since", ""),
+    _common("look_at_running_ones", "_lane_heads", FREE_CONDITION, ""),
+    _common("look_on_at_running_ones", "look_ahead_from", FREE_CONDITION, ""),
+    _common("look_on_from_the_start", "look_ahead_from", " AND a.due_at >= r.since", ""),
     _common("runs_newest_first", "runs", "ORDER BY r.seq", "ORDER BY r.seq DESC"),
     _common("audit_oldest_first", "audit", "u.at DESC, u.id DESC", "u.at, u.id"),
     _common("stats_of_all_leases", "stats_lanes", " AND a.lease_until <= :now", ""),
@@ -118,21 +122,23 @@ SQLITE = (
         "IS NULL AND a.due_at < :now),\n    min",
     ),
     _common("stats_of_other_tenants", "stats_finished", "n.tenant = :tenant", "TRUE"),
-    _common("ended_in_any_way", "ended", " AND h.outcome = e.ending_outcome", ""),
+    _common("ended_in_any_way", "applied_completions", " AND h.outcome = e.ending_outcome", ""),
     _common(
         "settle_while_parents_run",
-        "waiting",
+        "lock_settleable",
         "AND NOT EXISTS (SELECT 1 FROM duetime_actions AS u WHERE u.id = a.after)",
         "",
     ),
-    _common("settle_newest_first", "waiting", "ORDER BY a.id", "ORDER BY a.id DESC"),
+    _common("settle_newest_first", "lock_settleable", "ORDER BY a.id", "ORDER BY a.id DESC"),
     _common("settle_outside_lanes", "settle", "    lane = settled_lane,\n", ""),
     _common("settle_without_reason", "settle", ",\n    error = settled_error", ""),
-    _common("postpone_keeps_delay", "postpone", "    after_delay = NULL,\n", ""),
+    _common("postpone_keeps_delay", "reschedule_waiting", "    after_delay = NULL,\n", ""),
     _common("replace_keeps_parent", "replace", "    after = :after,\n", ""),
     _common("circle_of_two_at_most", "ancestors", "a.due_at IS NULL", "FALSE"),
-    _sqlite("finish_forgets_children", "finish_told", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
-    _sqlite("finish_tells_no_parents", "waited_for", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
+    _sqlite("finish_forgets_children", "finish_count", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
+    _sqlite(
+        "finish_tells_no_parents", "awaited_parents", "c.due_at IS NULL", "c.due_at IS NOT NULL"
+    ),
     _sqlite("sweep_forgets_children", "sweep", "w.due_at IS NULL", "w.due_at IS NOT NULL"),
     Mutant(
         "key_held_twice",
@@ -152,8 +158,8 @@ POSTGRES = (
         "s.lane, CAST(-1e15 AS bigint) AS since, (SELECT",
     ),
     _postgres("claim_not_ahead", "claim", " + s.ahead AS until", " AS until"),
-    _postgres("again_no_refund", "again", "h.attempt - h.ending_refund", "h.attempt"),
-    _postgres("again_keeps_stop", "again", "    stop_by = NULL,\n", ""),
+    _postgres("again_no_refund", "requeue", "h.attempt - h.ending_refund", "h.attempt"),
+    _postgres("again_keeps_stop", "requeue", "    stop_by = NULL,\n", ""),
     _postgres("finish_for_anyone", "finish", " AND a.token = e.ending_token", ""),
     _postgres(
         "renew_tells_no_stop",

@@ -1,4 +1,4 @@
-"""A deadline that is put off cuts nobody; one that has passed does, and one that was left never."""
+"""A deadline severs a connection when it passes, not while it is extended or after it is left."""
 
 import asyncio
 import socket
@@ -7,9 +7,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from awaiting import until
 from duetime.model.clock import monotonic
 from duetime.store.sql.postgres.deadline import LoopDeadline, ThreadDeadline
+from polling import until
 
 SECONDS = 0.1
 
@@ -22,7 +22,7 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield near, far
 
 
-def is_cut(far: socket.socket) -> bool:
+def is_severed(far: socket.socket) -> bool:
     try:
         return far.recv(1) == b""
     except BlockingIOError:
@@ -30,32 +30,32 @@ def is_cut(far: socket.socket) -> bool:
 
 
 @pytest.mark.parametrize("kind", [LoopDeadline, ThreadDeadline])
-async def test_it_counts_from_when_it_was_put_off(
+async def test_it_counts_from_its_last_extension(
     kind: type[LoopDeadline | ThreadDeadline], ends: tuple[socket.socket, socket.socket]
 ) -> None:
     near, far = ends
-    passed: list[float] = []
-    deadline = kind(near, SECONDS, lambda: passed.append(monotonic()))
+    timeouts: list[float] = []
+    deadline = kind(near, SECONDS, lambda: timeouts.append(monotonic()))
     with deadline:
         began = monotonic()
         while monotonic() < began + 3 * SECONDS:
-            deadline.put_off()
+            deadline.extend()
             await asyncio.sleep(0)
-            assert not is_cut(far)
+            assert not is_severed(far)
         last = monotonic()
-        await until(lambda: is_cut(far))
-    assert passed[0] > last
+        await until(lambda: is_severed(far))
+    assert timeouts[0] > last
 
 
 @pytest.mark.parametrize("kind", [LoopDeadline, ThreadDeadline])
-async def test_what_was_left_is_not_cut(
+async def test_a_deadline_that_was_left_severs_nothing(
     kind: type[LoopDeadline | ThreadDeadline], ends: tuple[socket.socket, socket.socket]
 ) -> None:
     near, far = ends
     deadline = kind(near, SECONDS)
     with deadline:
-        deadline.put_off()
+        deadline.extend()
     began = monotonic()
     while monotonic() < began + 3 * SECONDS:
         await asyncio.sleep(0)
-        assert not is_cut(far)
+        assert not is_severed(far)

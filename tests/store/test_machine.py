@@ -1,4 +1,4 @@
-"""Every store lives like the specification, through thousands of random steps."""
+"""Every store behaves like the specification, through thousands of random steps."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from duetime.store.memory.store import MemoryStore
 from duetime.store.sql.postgres.store import PostgresStore
 from duetime.store.sql.sqlite.store import SqliteStore
 from duetime.testing import FakeClock
-from store.empty import empty_postgres, empty_sqlite
-from store.machine import play_rounds
+from store.clearing import clear_postgres, clear_sqlite
+from store.random_rounds import run_rounds
 
 
-def test_memory_lives_like_the_specification() -> None:
-    """Which it is: this shows that the machine is sound and the specification lawful."""
+def test_memory_behaves_like_the_specification() -> None:
+    """MemoryStore is the specification: this checks the state machine and the invariants."""
     clock = FakeClock()
-    play_rounds(clock, lambda: MemoryStore(clock=clock))
+    run_rounds(clock, lambda: MemoryStore(clock=clock))
 
 
-def test_sqlite_lives_like_the_specification(sqlite_path: Path) -> None:
+def test_sqlite_behaves_like_the_specification(sqlite_path: Path) -> None:
     clock = FakeClock()
     store = SqliteStore(sqlite_path, clock=clock)
 
-    def emptied() -> Store:
-        empty_sqlite(sqlite_path)
+    def cleared_store() -> Store:
+        clear_sqlite(sqlite_path)
         return store
 
-    play_rounds(clock, emptied)
+    run_rounds(clock, cleared_store)
     store.close()
 
 
-def test_postgres_lives_like_the_specification(postgres_url: str) -> None:
+def test_postgres_behaves_like_the_specification(postgres_url: str) -> None:
     clock = FakeClock()
     store = PostgresStore(postgres_url, clock=clock)
 
-    def emptied() -> Store:
-        empty_postgres(postgres_url)
+    def cleared_store() -> Store:
+        clear_postgres(postgres_url)
         return store
 
-    play_rounds(clock, emptied)
+    run_rounds(clock, cleared_store)
     store.close()

@@ -1,6 +1,6 @@
-"""Migrations: applied once, by whoever comes first, in any database.
+"""Migrations are applied once, by the first process, in any database.
 
-`python tests/store/test_migrations.py postgresql://…` writes the golden schemas anew.
+`python tests/store/test_migrations.py postgresql://…` rewrites the golden schemas.
 """
 
 import asyncio
@@ -21,12 +21,12 @@ from duetime.model.filter import Filter
 from duetime.store.sql.migrate import render_migrations
 from duetime.store.sql.postgres.store import PostgresStore
 from duetime.store.sql.sqlite.store import SqliteStore
-from duetime.store.sql.statements.loader import Dialect, Loader
-from duetime.store.sql.statements.table_names import Names
+from duetime.store.sql.statements.loader import Dialect, StatementLoader
+from duetime.store.sql.statements.table_names import TableNames
 
 GOLDEN = Path(__file__).parent / "golden"
 
-# What PostgreSQL itself says of the tables, as it will after a dump and restore.
+# The tables as PostgreSQL describes them, also after a dump and restore.
 POSTGRES_SCHEMA = """
     SELECT format('%s.%s %s%s%s', c.relname, a.attname,
                   format_type(a.atttypid, a.atttypmod),
@@ -61,7 +61,7 @@ def postgres_schema(url: str) -> str:
 
 
 def start_sqlite(path: str) -> int:
-    """One process that starts: performing migrates."""
+    """Start a process: its first flow migrates."""
     store = SqliteStore(path, timeout=30)
     found = store.perform_blocking(store.find(Filter()))
     store.close()
@@ -76,7 +76,7 @@ def start_postgres(url: str) -> int:
 
 
 class TestGolden:
-    """The schema changes only where a change of these files is meant."""
+    """The schema changes only together with the golden files."""
 
     def test_sqlite(self, sqlite_path: Path) -> None:
         SqliteStore(sqlite_path).migrate_blocking()
@@ -90,18 +90,21 @@ class TestGolden:
 
     @pytest.mark.parametrize("dialect", ["sqlite", "postgres"])
     def test_each_migration_notes_its_own_version(self, dialect: Dialect) -> None:
-        migrations = Loader(dialect, Names()).migrations()
-        assert [one.version for one in migrations] == [*range(1, len(migrations) + 1)]
-        for one in migrations:
-            assert f"VALUES ({one.version}, " in one.statements[-1]
+        migrations = StatementLoader(dialect, TableNames()).migrations()
+        assert [migration.version for migration in migrations] == [*range(1, len(migrations) + 1)]
+        for migration in migrations:
+            assert f"VALUES ({migration.version}, " in migration.statements[-1]
 
     def test_both_dialects_have_the_same(self) -> None:
-        names = [[m.name for m in Loader(d, Names()).migrations()] for d in ("sqlite", "postgres")]
+        names = [
+            [m.name for m in StatementLoader(d, TableNames()).migrations()]
+            for d in ("sqlite", "postgres")
+        ]
         assert names[0] == names[1]
 
 
 class TestManyAtOnce:
-    """Nodes that start together: one migrates, the others wait for it."""
+    """Processes that start together: the first migrates, the others wait for it."""
 
     @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
     def test_sqlite(self, sqlite_path: Path, pool: Callable[..., ThreadPoolExecutor]) -> None:
@@ -121,7 +124,7 @@ class TestManyAtOnce:
 
 
 class TestDatabasesInUse:
-    def test_what_is_there_already_is_left_alone(self, sqlite_path: Path) -> None:
+    def test_existing_tables_are_not_changed(self, sqlite_path: Path) -> None:
         with closing(sqlite3.connect(sqlite_path)) as connection:
             connection.execute("CREATE TABLE actions (x)")
             connection.execute("INSERT INTO actions VALUES (1)")
@@ -161,7 +164,7 @@ class TestDatabasesInUse:
     def test_a_user_who_may_not_create_can_still_work(self, postgres_url: str) -> None:
         with closing(PostgresStore(postgres_url, schema="app")) as rich:
             rich.migrate_blocking()
-        with _poor_user(postgres_url) as url, psycopg.connect(postgres_url) as admin:
+        with _restricted_user(postgres_url) as url, psycopg.connect(postgres_url) as admin:
             name = admin.info.dbname
             admin.execute(f"GRANT USAGE ON SCHEMA app TO poor_{name}".encode())
             admin.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA app TO poor_{name}".encode())
@@ -169,9 +172,11 @@ class TestDatabasesInUse:
             with closing(PostgresStore(url, schema="app")) as store:
                 assert store.perform_blocking(store.find(Filter())) == []
 
-    def test_and_is_told_so_if_tables_are_missing(self, postgres_url: str) -> None:
+    def test_a_user_who_may_not_create_missing_tables_gets_a_typed_error(
+        self, postgres_url: str
+    ) -> None:
         with (
-            _poor_user(postgres_url) as url,
+            _restricted_user(postgres_url) as url,
             closing(PostgresStore(url, schema="app")) as store,
             pytest.raises(ConfigError, match="duetime migrate"),
         ):
@@ -186,7 +191,7 @@ class TestVersions:
             SqliteStore(sqlite_path, migrate=False),
             PostgresStore(postgres_url, migrate=False),
         ):
-            assert [one.name for one in store.pending()] == NAMES
+            assert [migration.name for migration in store.pending()] == NAMES
             with pytest.raises(ConfigError, match="duetime migrate"):
                 store.perform_blocking(store.find(Filter()))
             store.migrate_blocking()
@@ -220,7 +225,7 @@ class TestUpgrading:
         for store in (SqliteStore(sqlite_path), PostgresStore(postgres_url)):
             first = store._loader.migrations()[0]
             run_script(store, [*first.statements, OLD_ACTION])
-            assert [one.name for one in store.pending()] == NAMES[1:]
+            assert [migration.name for migration in store.pending()] == NAMES[1:]
             [found] = store.perform_blocking(store.find(Filter()))
             assert (found.kind, found.job) == ("mail", None)
             assert store.pending() == []
@@ -247,7 +252,7 @@ def run_script(store: SqliteStore | PostgresStore, statements: Sequence[str]) ->
 
 
 class TestPrinted:
-    """What `duetime migrate --sql` prints does what migrating does."""
+    """The script that `duetime migrate --sql` prints has the effect of migrating."""
 
     def test_sqlite(self, sqlite_path: Path) -> None:
         with closing(sqlite3.connect(sqlite_path)) as connection:
@@ -270,8 +275,8 @@ def _pool(pool: Callable[..., ThreadPoolExecutor]) -> ThreadPoolExecutor:
 
 
 @contextmanager
-def _poor_user(url: str) -> Iterator[str]:
-    """A user who may create nothing in this database, until the test ends."""
+def _restricted_user(url: str) -> Iterator[str]:
+    """Create a user who may create nothing in this database, until the test ends."""
     with psycopg.connect(url, autocommit=True) as admin:
         name = f"poor_{admin.info.dbname}"
         admin.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'secret'".encode())

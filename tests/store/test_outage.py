@@ -1,4 +1,4 @@
-"""A store that is away fills no log."""
+"""An outage of the store does not flood the log."""
 
 import asyncio
 import logging
@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from awaiting import until
 from duetime import Duetime
-from duetime.store.outage_log import Outage
+from duetime.store.outage_log import OutageLog
 from duetime.store.sql.postgres.store import PostgresStore
+from polling import until
 from servers import OwnServer
 
 log = logging.getLogger("duetime.worker")
 
 
-class Hand:
-    """A clock that stands until it is moved."""
+class ManualClock:
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.seconds = 100.0
@@ -28,22 +28,22 @@ class Hand:
 
 
 @pytest.fixture
-def told(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
     caplog.set_level(logging.INFO, "duetime")
     return caplog
 
 
-def test_the_first_failure_is_told_then_one_now_and_then_and_the_end(
-    told: pytest.LogCaptureFixture,
+def test_the_first_failure_then_one_per_interval_and_the_recovery_are_logged(
+    logged: pytest.LogCaptureFixture,
 ) -> None:
-    hand = Hand()
-    outage = Outage(log, "sweep", now=hand)
+    clock = ManualClock()
+    outage = OutageLog(log, "sweep", now=clock)
     for _ in range(65):
         outage.failed("no server")
-        hand.seconds += 1
-    outage.over()
-    outage.over()
-    assert told.messages == [
+        clock.seconds += 1
+    outage.recovered()
+    outage.recovered()
+    assert logged.messages == [
         "sweep: no server",
         "sweep, for 30 s now: no server",
         "sweep, for 60 s now: no server",
@@ -51,12 +51,12 @@ def test_the_first_failure_is_told_then_one_now_and_then_and_the_end(
     ]
 
 
-def test_the_next_one_is_told_at_once(told: pytest.LogCaptureFixture) -> None:
-    outage = Outage(log, "not listening", "listening again", now=Hand())
+def test_the_next_outage_is_logged_at_once(logged: pytest.LogCaptureFixture) -> None:
+    outage = OutageLog(log, "not listening", "listening again", now=ManualClock())
     for _ in range(2):
         outage.failed("no server")
-        outage.over()
-    assert told.messages == ["not listening: no server", "listening again, after 0 s"] * 2
+        outage.recovered()
+    assert logged.messages == ["not listening: no server", "listening again, after 0 s"] * 2
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class Long:
     """Runs until it may end."""
 
 
-async def test_each_part_of_a_worker_tells_of_it_once(
+async def test_each_service_of_a_worker_logs_an_outage_once(
     private_postgres: Callable[..., OwnServer],
-    told: pytest.LogCaptureFixture,
+    logged: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server = private_postgres()
@@ -83,7 +83,7 @@ async def test_each_part_of_a_worker_tells_of_it_once(
             return PostgresStore.perform_blocking(app.store, flow)  # type: ignore[arg-type]
 
         def lines(words: str) -> int:
-            return sum(words in message for message in told.messages)
+            return sum(words in message for message in logged.messages)
 
         async with app.worker():
             action = await app.schedule(Long())

@@ -1,4 +1,4 @@
-"""Every hot statement goes by its index, whatever the planner believes of the tables.
+"""Every hot statement uses its index, whatever the planner assumes about the tables.
 
 Statistics of a queue table are often wrong: taken while it was empty, used when it is full.
 """
@@ -10,13 +10,13 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 
-from duetime.model.actions.claim import ClaimOrder, Presence, Span
+from duetime.model.actions.claim import ClaimOrder, LaneSpan, WorkerInfo
 from duetime.store.flow import Flow, Mode, Statement
-from duetime.store.sql.postgres.attempt import settings
-from duetime.store.sql.postgres.server import taught
+from duetime.store.sql.postgres.attempt import settings_by_mode
+from duetime.store.sql.postgres.server import with_array_dumpers
 from duetime.store.sql.postgres.store import PostgresStore
 from servers import Server
-from store.planned import COUNTING, FILL, NAMES, ROWS, first_statement, flows
+from store.planned_statements import COUNTING, FILL, NAMES, ROWS, first_statement, flows
 
 POSTGRES = {"id": "gen_random_uuid()", "series": "generate_series(1, {rows}) AS i"}
 
@@ -26,8 +26,8 @@ POSTGRES = {"id": "gen_random_uuid()", "series": "generate_series(1, {rows}) AS 
     params=["never analysed", "many rows", "few rows", "analysed while empty", "after a purge"],
 )
 def full_postgres(postgres_server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
-    """Rows, of which the planner knows what the parameter says. In a database of its own: what was
-    learnt of other rows would outlive them."""
+    """Tables whose statistics are as the parameter says. In a database of its own: statistics of
+    other rows would outlive them."""
     name = postgres_server.create_database()
     url = postgres_server.database_url(name)
     store = PostgresStore(url)
@@ -43,7 +43,7 @@ def _prepare(connection: psycopg.Connection[tuple[object, ...]], state: str) -> 
     for table in ("duetime_actions", "duetime_history"):
         connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = false)".encode())
     if state == "after a purge":
-        # Pages without a row: the planner then takes the table for empty for ever.
+        # Pages without rows: the planner assumes an empty table from then on.
         _fill(connection, ROWS)
         connection.execute("ANALYZE duetime_actions, duetime_history")
         connection.execute("DELETE FROM duetime_actions")
@@ -51,7 +51,7 @@ def _prepare(connection: psycopg.Connection[tuple[object, ...]], state: str) -> 
         connection.execute("TRUNCATE duetime_history")
     if state in ("analysed while empty", "after a purge"):
         connection.execute("ANALYZE duetime_actions, duetime_history")
-    # Few are cheapest read all at once, until one day they are many.
+    # A sequential scan is cheapest for few rows, until they become many.
     _fill(connection, 2_000 if state == "few rows" else ROWS)
     if state in ("many rows", "few rows"):
         connection.execute("ANALYZE duetime_actions, duetime_history")
@@ -70,10 +70,10 @@ def test_a_verb_goes_by_its_index(full_postgres: str, name: str) -> None:
     plan = explain(full_postgres, store, flow)
     used = {index.removeprefix("duetime_") for index in indexes_in(plan)}
     if flow.mode is Mode.read:
-        # Not pinned, since it waits for nobody: any index will do where all look alike.
+        # Not pinned, since reads take no locks: any index will do where all look alike.
         expected = expected | {"actions_pkey"}
     assert used <= expected, json.dumps(plan, indent=1)
-    # Unfinished actions have no index by kind: all are read for one that is taken for rare.
+    # Unfinished actions have no index by kind: for a kind assumed to be rare, all are read.
     rare = name == "find a kind" and not _is_analysed(full_postgres)
     if flow.mode is not Mode.read or (_rows(full_postgres) == ROWS and not rare):
         assert used
@@ -81,17 +81,21 @@ def test_a_verb_goes_by_its_index(full_postgres: str, name: str) -> None:
 
 
 def test_what_is_due_next_is_found_in_order(full_postgres: str) -> None:
-    """Nothing is gathered to be sorted: of a million that wait, one is asked for. Claims are
-    pinned; else the planner may do as it likes where it is sure that there is at most one."""
+    """Nothing is collected and sorted: only the first of a million rows is read. Claims are pinned;
+    other statements may use any plan where the planner is sure of at most one row."""
     store = PostgresStore(full_postgres)
-    asked: list[Flow[Any]] = [store.claim(ClaimOrder("w", [Span("1.0.q", 0, 0)], 500, 1))]
+    ordered: list[Flow[Any]] = [store.claim(ClaimOrder("w", [LaneSpan("1.0.q", 0, 0)], 500, 1))]
     if not _is_taken_for_empty(full_postgres):
-        presence = Presence("w", "a", "h", 1, [], [], 1)
-        asked += [store.look(), store.look_from({"1.0.q": 0}), store.sweep(presence, 1, 500)]
-    for flow in asked:
+        worker = WorkerInfo("w", "a", "h", 1, [], [], 1)
+        ordered += [
+            store.look_ahead(),
+            store.look_ahead_from({"1.0.q": 0}),
+            store.sweep(worker, 1, 500),
+        ]
+    for flow in ordered:
         found = nodes_in(explain(full_postgres, store, flow))
         assert "Index Scan" in found
-        assert not {one for one in found if one.startswith("Bitmap")}
+        assert not {node for node in found if node.startswith("Bitmap")}
 
 
 def test_finished_actions_are_counted_by_their_index(full_postgres: str) -> None:
@@ -102,10 +106,10 @@ def test_finished_actions_are_counted_by_their_index(full_postgres: str) -> None
 
 
 def test_a_plan_without_pins_would_be_caught(full_postgres: str) -> None:
-    """The guard above can fail: unpinned and misled, the planner reads it all."""
+    """The test above can fail: unpinned and misled, the planner scans the whole table."""
     store = PostgresStore(full_postgres)
     flow, _ = flows(store)["finish"]
-    with taught(psycopg.connect(full_postgres)) as connection:
+    with with_array_dumpers(psycopg.connect(full_postgres)) as connection:
         connection.execute("SET LOCAL enable_indexscan = off")
         connection.execute("SET LOCAL enable_bitmapscan = off")
         plan = _explain(connection, store, first_statement(flow))
@@ -113,30 +117,34 @@ def test_a_plan_without_pins_would_be_caught(full_postgres: str) -> None:
 
 
 def explain(url: str, store: PostgresStore, flow: Flow[Any]) -> object:
-    pins = settings(1).get(flow.mode)
-    with taught(psycopg.connect(url, prepare_threshold=None)) as connection:
+    pins = settings_by_mode(1).get(flow.mode)
+    with with_array_dumpers(psycopg.connect(url, prepare_threshold=None)) as connection:
         if pins is not None:
             connection.execute(pins.text.encode())
-        kept = flow.mode in (Mode.hot, Mode.claim)
-        return (_explain_kept if kept else _explain)(connection, store, first_statement(flow))
+        cached = flow.mode in (Mode.hot, Mode.claim)
+        return (_explain_cached if cached else _explain)(connection, store, first_statement(flow))
 
 
-def _explain_kept(
-    connection: psycopg.Connection[tuple[object, ...]], store: PostgresStore, one: Statement
+def _explain_cached(
+    connection: psycopg.Connection[tuple[object, ...]], store: PostgresStore, statement: Statement
 ) -> object:
-    """The plan that a session keeps, made before any parameter is known."""
-    sql, params = store._loader.for_caller("dollar").bound(one, None)
+    """Explain the generic plan that a session caches, made before any parameter is known."""
+    sql, params = store._loader.for_caller("dollar").bind(statement, None)
     connection.execute(f"PREPARE kept AS {sql}".encode())
-    asked = f"EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE kept ({', '.join(['%s'] * len(params))})"
-    row = psycopg.ClientCursor(connection).execute(asked.encode(), tuple(params)).fetchone()
+    explain_cached = (
+        f"EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE kept ({', '.join(['%s'] * len(params))})"
+    )
+    row = (
+        psycopg.ClientCursor(connection).execute(explain_cached.encode(), tuple(params)).fetchone()
+    )
     assert row is not None
     return row[0]
 
 
 def _explain(
-    connection: psycopg.Connection[tuple[object, ...]], store: PostgresStore, one: Statement
+    connection: psycopg.Connection[tuple[object, ...]], store: PostgresStore, statement: Statement
 ) -> object:
-    sql, params = store._loader.bound(one, None)
+    sql, params = store._loader.bind(statement, None)
     sql = "EXPLAIN (FORMAT JSON, COSTS OFF) " + sql
     row = connection.execute(sql.encode(), params).fetchone()
     assert row is not None
@@ -151,15 +159,15 @@ def _rows(url: str) -> int:
 
 
 def _is_taken_for_empty(url: str) -> bool:
-    """It has pages, and the planner knows of no row in them."""
-    return _told(url, "relpages > 0 AND reltuples = 0 FROM pg_class WHERE relname = %s")
+    """Return whether the table has pages, and the planner assumes that they hold no rows."""
+    return _query_flag(url, "relpages > 0 AND reltuples = 0 FROM pg_class WHERE relname = %s")
 
 
 def _is_analysed(url: str) -> bool:
-    return _told(url, "count(*) > 0 FROM pg_stats WHERE tablename = %s")
+    return _query_flag(url, "count(*) > 0 FROM pg_stats WHERE tablename = %s")
 
 
-def _told(url: str, question: LiteralString) -> bool:
+def _query_flag(url: str, question: LiteralString) -> bool:
     with psycopg.connect(url) as connection:
         row = connection.execute("SELECT " + question, ("duetime_actions",)).fetchone()
     assert row is not None
@@ -171,7 +179,7 @@ def indexes_in(plan: object) -> set[str]:
 
 
 def nodes_in(plan: object) -> set[str]:
-    """Workers are few, and read all at once."""
+    """Return the node types, except those of the workers' table: it is small, and scanned."""
     return {node for node, table in _nodes(plan) if table != "duetime_workers"}
 
 

@@ -1,4 +1,4 @@
-"""PostgresStore keeps the contract."""
+"""PostgresStore fulfils the store contract."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -9,12 +9,12 @@ from duetime.store.sql.postgres.store import PostgresStore
 from duetime.testing import FakeClock
 from duetime.testing.conformance import StoreConformance
 from servers import Server
-from store.empty import empty_postgres
+from store.clearing import clear_postgres
 
 
 @pytest.fixture(scope="module")
 def database(postgres_server: Server) -> Iterator[str]:
-    """One for all tests here, emptied for each: faster than a new one."""
+    """A database for all tests here, emptied for each: faster than creating one each time."""
     name = postgres_server.create_database()
     yield postgres_server.database_url(name)
     postgres_server.drop_database(name)
@@ -23,7 +23,7 @@ def database(postgres_server: Server) -> Iterator[str]:
 class TestPostgresStore(StoreConformance):
     @pytest_asyncio.fixture
     async def store(self, database: str, clock: FakeClock) -> AsyncIterator[PostgresStore]:
-        empty_postgres(database)
+        clear_postgres(database)
         store = PostgresStore(database, clock=clock)
         yield store
         await store.aclose()

@@ -9,16 +9,16 @@ from uuid import uuid4
 
 import pytest
 
-from awaiting import until
 from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable
-from duetime.model.actions.claim import Lease
+from duetime.model.actions.claim import Fence
 from duetime.model.filter import Filter
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.postgres.store import PostgresStore
+from polling import until
 from servers import OwnServer
-from store.sql_kit import (
+from store.postgres_helpers import (
     add,
     another,
     claim,
@@ -44,7 +44,7 @@ class TestLostConnections:
     ) -> None:
         [only] = await add(store)
         end_others(postgres_url)
-        # Of all flows the one that cannot be sent twice: and yet it goes through.
+        # A flow that must not be replayed succeeds, too.
         assert await store.perform(store.prune(keep=0, keep_failed=0, limit=1)) == 0
         store.perform_blocking(store.get(only, ANY))
         end_others(postgres_url)
@@ -52,20 +52,22 @@ class TestLostConnections:
 
     @pytest.mark.parametrize("blocking", [False, True])
     @pytest.mark.parametrize("mode", [Mode.read, Mode.write, Mode.single])
-    async def test_one_that_dies_at_work_is_replaced_if_that_is_safe(
+    async def test_a_connection_that_dies_in_a_flow_is_replaced_if_a_replay_is_safe(
         self, store: PostgresStore, postgres_url: str, mode: Mode, blocking: bool
     ) -> None:
         await add(store)
         flow, tries = dying(postgres_url, mode)
-        doing = asyncio.to_thread(store.perform_blocking, flow) if blocking else store.perform(flow)
+        call = asyncio.to_thread(store.perform_blocking, flow) if blocking else store.perform(flow)
         if mode is Mode.single:
             with pytest.raises(StoreUnavailable):
-                await doing
+                await call
             assert len(tries) == 1
         else:
-            assert await doing == 2
+            assert await call == 2
 
-    async def test_what_may_be_sent_again_is(self, store: PostgresStore, postgres_url: str) -> None:
+    async def test_a_flow_that_may_be_replayed_is_replayed(
+        self, store: PostgresStore, postgres_url: str
+    ) -> None:
         await add(store)
         flow, _ = dying(postgres_url, Mode.single, resend=True)
         assert await store.perform(flow) == 2
@@ -85,14 +87,14 @@ class TestLostConnections:
         assert (await store.perform(store.get(only, ANY))).id == only
         await store.aclose()
 
-    async def test_what_must_be_answered_soon_is_given_up_sooner(
+    async def test_a_flow_with_a_deadline_fails_in_time(
         self, private_postgres: Callable[..., OwnServer]
     ) -> None:
         server = private_postgres()
         store = PostgresStore(server.url, timeout=60)
         await add(store)
-        [one] = await claim(store)
-        renewal = replace(store.renew([Lease(one.id, one.token)], 5_000_000), within=1.0)
+        [claimed] = await claim(store)
+        renewal = replace(store.renew([Fence(claimed.id, claimed.token)], 5_000_000), deadline=1.0)
         await asyncio.to_thread(store.perform_blocking, renewal)
         with frozen(server):
             before = time.monotonic()
@@ -122,13 +124,13 @@ class TestLostConnections:
         await add(store)
         await asyncio.to_thread(store.perform_blocking, store.get((await add(store))[0], ANY))
         with frozen(server):
-            for doing in (
+            for call in (
                 store.perform(store.find(Filter())),
                 asyncio.to_thread(store.perform_blocking, store.find(Filter())),
             ):
                 before = time.monotonic()
                 with pytest.raises(StoreUnavailable, match="did not answer in time"):
-                    await doing
+                    await call
                 assert time.monotonic() - before < 4
         assert await find(store) == 2
         await store.aclose()
@@ -139,14 +141,14 @@ class TestLostConnections:
         [only] = await add(store)
         with another(postgres_url) as caller, caller.transaction():
             lock(caller, only)
-            doing = asyncio.create_task(store.perform(store.cancel(only, ANY, "me", running=False)))
+            call = asyncio.create_task(store.perform(store.cancel(only, ANY, "me", running=False)))
             await until(lambda: waiting(postgres_url))
-            doing.cancel()
+            call.cancel()
             with pytest.raises(asyncio.CancelledError):
-                await doing
+                await call
         assert (await store.perform(store.get(only, ANY))).state is State.scheduled
 
-    async def test_closing_lets_go_and_performing_opens_anew(
+    async def test_closing_closes_connections_and_performing_opens_new_ones(
         self, store: PostgresStore, postgres_url: str
     ) -> None:
         [only] = await add(store)
@@ -158,7 +160,7 @@ class TestLostConnections:
 
 
 class TestErrors:
-    async def test_nobody_at_home(self) -> None:
+    async def test_an_unreachable_server(self) -> None:
         store = PostgresStore("postgresql://me:secret@127.0.0.1:1/shop", timeout=5)
         before = time.monotonic()
         with pytest.raises(
@@ -205,10 +207,10 @@ class TestErrors:
 
     async def test_an_ending_that_cannot_be_stored(self, store: PostgresStore) -> None:
         await add(store)
-        [one] = await claim(store)
+        [claimed] = await claim(store)
         with pytest.raises(InvalidArgument, match="error"):
-            await store.perform(store.complete([finish(one, error="a\x00b")]))
-        assert (await store.perform(store.complete([finish(one)]))).ended == {one.id}
+            await store.perform(store.complete([finish(claimed, error="a\x00b")]))
+        assert (await store.perform(store.complete([finish(claimed)]))).applied == {claimed.id}
 
     async def test_a_read_only_server(self, postgres_url: str) -> None:
         store = PostgresStore(postgres_url)
@@ -220,7 +222,7 @@ class TestErrors:
         store = PostgresStore(postgres_url)
         with pytest.raises(StoreUnavailable, match="read-only"):
             await store.perform(store.add([new()], "return"))
-        # As after a failover: a connection to the old primary is of no use any more.
+        # As after a failover: connections to the old primary are closed.
         await until(lambda: sessions(postgres_url) == 0)
         await store.aclose()
 
@@ -239,8 +241,8 @@ SLOW = """
 """
 
 
-async def test_what_took_too_long_to_claim_is_claimed_by_nobody(postgres_url: str) -> None:
-    """Nobody would run it until the lease is over."""
+async def test_a_claim_that_took_too_long_is_rolled_back(postgres_url: str) -> None:
+    """Otherwise the action would not run until its lease expires."""
     store = PostgresStore(postgres_url, timeout=1, listen=False)
     [only] = await add(store)
     with another(postgres_url) as admin:
@@ -253,7 +255,7 @@ async def test_what_took_too_long_to_claim_is_claimed_by_nobody(postgres_url: st
 
 
 def dying(url: str, mode: Mode, resend: bool = False) -> tuple[Flow[int], list[object]]:
-    """A flow whose first try loses its connection after a statement."""
+    """Return a flow whose first attempt loses its connection after a statement."""
     tries: list[object] = []
 
     def steps() -> Steps[int]:

@@ -1,4 +1,4 @@
-"""`.sql` files: found, cut into tokens, compiled for each dialect."""
+"""`.sql` files are found, tokenized, and compiled for each dialect."""
 
 import re
 from importlib.resources import files
@@ -11,16 +11,16 @@ import pytest
 
 from duetime.errors import ConfigError
 from duetime.store.flow import Statement
-from duetime.store.sql.statements.bulk_rows import Table
+from duetime.store.sql.statements.bulk_rows import BulkRows
 from duetime.store.sql.statements.loader import (
     Dialect,
-    Loader,
-    Style,
-    Template,
-    spread,
-    template_of,
+    ParamStyle,
+    StatementLoader,
+    StatementTemplate,
+    load_template,
+    place_columns,
 )
-from duetime.store.sql.statements.table_names import Names
+from duetime.store.sql.statements.table_names import TableNames
 from duetime.store.sql.statements.tokenizer import Token, tokenize
 
 HOME = files("duetime.store.sql")
@@ -28,7 +28,7 @@ DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 FILES = [
     file
     for folder in ("common", *DIALECTS)
-    for file in sorted((HOME / "queries" / folder).iterdir(), key=lambda one: one.name)
+    for file in sorted((HOME / "queries" / folder).iterdir(), key=lambda file: file.name)
 ]
 STATEMENTS = sorted({file.name[:-4] for file in FILES if not file.name.startswith("_")})
 
@@ -40,15 +40,20 @@ def pieces(sql: str) -> list[tuple[str, str]]:
 def rendered(
     sql: str,
     dialect: Dialect = "postgres",
-    names: Names | None = None,
-    style: Style | None = None,
+    names: TableNames | None = None,
+    style: ParamStyle | None = None,
 ) -> str:
-    loader = Loader(dialect, names or Names(), style)
-    return loader._compile(list(Template.of(tokenize(sql)).kept(frozenset()))).text
+    loader = StatementLoader(dialect, names or TableNames(), style)
+    return loader._compile(
+        list(StatementTemplate.from_tokens(tokenize(sql)).select_lines(frozenset()))
+    ).text
 
 
-def kept(sql: str, *given: str) -> str:
-    return "".join(token.text for token in Template.of(tokenize(sql)).kept(frozenset(given)))
+def selected(sql: str, *given: str) -> str:
+    return "".join(
+        token.text
+        for token in StatementTemplate.from_tokens(tokenize(sql)).select_lines(frozenset(given))
+    )
 
 
 class TestTokens:
@@ -69,11 +74,11 @@ class TestTokens:
             "'two\nlines :name'",
         ],
     )
-    def test_what_is_quoted_is_one_piece(self, quoted: str) -> None:
+    def test_quoted_text_is_one_token(self, quoted: str) -> None:
         assert pieces(f"SELECT {quoted}") == [("word", "SELECT"), ("quoted", quoted)]
 
     @pytest.mark.parametrize("comment", ["-- it's :name", "/* duetime_actions\n:name ' */"])
-    def test_so_is_a_comment(self, comment: str) -> None:
+    def test_a_comment_is_one_token(self, comment: str) -> None:
         assert pieces(f"a {comment}\nb") == [
             ("word", "a"),
             ("comment", comment),
@@ -84,7 +89,7 @@ class TestTokens:
         assert [kind for kind, _ in pieces("a::text b[1:2]")].count("parameter") == 0
         assert Token("parameter", ":now") in tokenize("(:now)")
 
-    def test_a_quote_that_never_ends_is_told_by_its_line(self) -> None:
+    def test_an_unclosed_quote_is_reported_with_its_line(self) -> None:
         with pytest.raises(ValueError, match="line 2"):
             list(tokenize("SELECT 1,\n  'oops"))
 
@@ -92,24 +97,24 @@ class TestTokens:
 class TestRendering:
     def test_tables_take_prefix_and_schema_and_indexes_only_the_prefix(self) -> None:
         sql = "CREATE INDEX duetime_actions_due ON duetime_actions (x)"
-        assert rendered(sql, names=Names("my_", "app")) == (
+        assert rendered(sql, names=TableNames("my_", "app")) == (
             'CREATE INDEX "my_actions_due" ON "app"."my_actions" (x)'
         )
 
-    def test_what_only_contains_the_prefix_is_left_alone(self) -> None:
-        assert rendered("SELECT my_duetime_actions", names=Names("x_")) == (
+    def test_a_name_that_only_contains_the_prefix_is_unchanged(self) -> None:
+        assert rendered("SELECT my_duetime_actions", names=TableNames("x_")) == (
             "SELECT my_duetime_actions"
         )
 
     def test_sqlite_takes_parameters_as_they_are(self) -> None:
         assert rendered("SELECT :id, 5 % 2", "sqlite") == "SELECT :id, 5 % 2"
 
-    def test_postgres_is_told_the_type_of_each(self) -> None:
+    def test_postgres_parameters_are_cast_to_their_type(self) -> None:
         assert rendered("SELECT :id, :tenant, :due_at") == (
             "SELECT CAST(%(id)s AS uuid), CAST(%(tenant)s AS text), CAST(%(due_at)s AS bigint)"
         )
 
-    def test_now_is_the_databases_clock_unless_one_is_given(self) -> None:
+    def test_now_is_the_clock_of_the_database_unless_given(self) -> None:
         assert rendered("SELECT :now").startswith("SELECT coalesce(CAST(%(now)s AS bigint), ")
         assert "statement_timestamp()" in rendered("SELECT :now")
 
@@ -122,29 +127,31 @@ class TestRendering:
     @pytest.mark.parametrize("prefix", ["", "1a", "a b", 'a"', "a;", "x" * 31])
     def test_a_prefix_that_needs_quoting_is_refused(self, prefix: str) -> None:
         with pytest.raises(ConfigError, match="prefix"):
-            Names(prefix)
+            TableNames(prefix)
 
     def test_stores_with_other_names_listen_to_other_channels(self) -> None:
-        names = [Names(), Names("a_"), Names("a_", "s"), Names(schema="s")]
-        assert len({one.channel for one in names}) == 4
-        assert len({one.lock for one in names}) == 4
-        assert all(re.fullmatch("[a-z][a-z0-9_]{1,62}", one.channel) for one in names)
+        names = [TableNames(), TableNames("a_"), TableNames("a_", "s"), TableNames(schema="s")]
+        assert len({table_names.channel for table_names in names}) == 4
+        assert len({table_names.migration_lock for table_names in names}) == 4
+        assert all(
+            re.fullmatch("[a-z][a-z0-9_]{1,62}", table_names.channel) for table_names in names
+        )
 
 
 class TestOptionalLines:
     SQL = "SELECT 1\nWHERE TRUE\n  AND a = :a -- if :a\n  AND b -- if :b\nLIMIT 1"
 
     def test_a_line_is_kept_if_its_parameter_is_given(self) -> None:
-        assert "a = :a" in kept(self.SQL, "a")
-        assert "AND b" not in kept(self.SQL, "a")
-        assert kept(self.SQL, "a", "b").count("AND") == 2
-        assert kept(self.SQL).split() == ["SELECT", "1", "WHERE", "TRUE", "LIMIT", "1"]
+        assert "a = :a" in selected(self.SQL, "a")
+        assert "AND b" not in selected(self.SQL, "a")
+        assert selected(self.SQL, "a", "b").count("AND") == 2
+        assert selected(self.SQL).split() == ["SELECT", "1", "WHERE", "TRUE", "LIMIT", "1"]
 
     def test_words_that_look_like_a_condition_are_none_in_quotes(self) -> None:
-        assert kept("SELECT '-- if :a'") == "SELECT '-- if :a'"
+        assert selected("SELECT '-- if :a'") == "SELECT '-- if :a'"
 
-    def test_none_is_not_given(self) -> None:
-        loader = Loader("sqlite", Names())
+    def test_a_parameter_that_is_none_counts_as_not_given(self) -> None:
+        loader = StatementLoader("sqlite", TableNames())
         without = loader.sql(Statement("find", {"kind": None}))
         with_kind = loader.sql(Statement("find", {"kind": "mail"}))
         assert "a.kind = :kind" not in without
@@ -152,38 +159,38 @@ class TestOptionalLines:
         assert "h.kind = :kind" in with_kind
 
     def test_variants_are_compiled_once(self) -> None:
-        loader = Loader("sqlite", Names())
+        loader = StatementLoader("sqlite", TableNames())
         first = loader.sql(Statement("find", {"kind": "a"}))
         assert loader.sql(Statement("find", {"kind": "b"})) is first
 
 
-class TestSpreading:
+class TestColumns:
     SQL = "SELECT :each_id, :each_kind, f(:each_lane) FROM unnest(:arrays) AS n (:columns)"
 
-    def spread(self, *differing: str) -> str:
-        tokens = spread([*tokenize(self.SQL)], frozenset(differing))
+    def placed(self, *varying: str) -> str:
+        tokens = place_columns([*tokenize(self.SQL)], frozenset(varying))
         return "".join(token.text for token in tokens)
 
     def test_a_column_in_which_rows_differ_is_read_row_by_row(self) -> None:
-        assert self.spread("id", "lane") == (
+        assert self.placed("id", "lane") == (
             "SELECT n.id, :all_kind, f(n.lane) FROM unnest(:rows_id, :rows_lane) AS n (id, lane)"
         )
 
-    def test_one_that_is_not_asked_for_is_not_read(self) -> None:
-        assert self.spread("id", "payload") == (
+    def test_a_column_that_the_statement_does_not_use_is_not_read(self) -> None:
+        assert self.placed("id", "payload") == (
             "SELECT n.id, :all_kind, f(:all_lane) FROM unnest(:rows_id) AS n (id)"
         )
 
     def test_each_set_of_columns_has_a_text_of_its_own(self) -> None:
-        loader, id = Loader("postgres", Names()), [UUID(int=1), UUID(int=2)]
-        alike, apart = (
-            loader.bound(Statement("add_fresh", {"rows": Table(id=id, kind=kind)}), None)
+        loader, id = StatementLoader("postgres", TableNames()), [UUID(int=1), UUID(int=2)]
+        normalize, varied = (
+            loader.bind(Statement("add_fresh", {"rows": BulkRows(id=id, kind=kind)}), None)
             for kind in (["a", "a"], ["a", "b"])
         )
-        assert "n.kind" not in alike[0]
-        assert "n.kind" in apart[0]
-        assert dict(alike[1])["all_kind"] == "a"  # type: ignore[arg-type]
-        assert dict(apart[1])["rows_kind"] == '{"a","b"}'  # type: ignore[arg-type]
+        assert "n.kind" not in normalize[0]
+        assert "n.kind" in varied[0]
+        assert dict(normalize[1])["all_kind"] == "a"  # type: ignore[arg-type]
+        assert dict(varied[1])["rows_kind"] == '{"a","b"}'  # type: ignore[arg-type]
 
 
 class TestFiles:
@@ -195,7 +202,9 @@ class TestFiles:
         )
 
     @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}/{file.name}")
-    def test_each_holds_one_statement_and_says_what_for(self, file: Traversable) -> None:
+    def test_each_file_holds_one_statement_and_begins_with_a_comment(
+        self, file: Traversable
+    ) -> None:
         text = file.read_text("utf-8")
         tokens = list(tokenize(text))
         bare = "".join(token.text for token in tokens if token.kind not in ("quoted", "comment"))
@@ -205,10 +214,10 @@ class TestFiles:
 
     @pytest.mark.parametrize("dialect", DIALECTS)
     def test_all_compile_in_every_variant(self, dialect: Dialect) -> None:
-        loader = Loader(dialect, Names())
+        loader = StatementLoader(dialect, TableNames())
         for name in STATEMENTS:
             try:
-                template = template_of(dialect, name)
+                template = load_template(dialect, name)
             except LookupError:
                 continue  # of the other dialect
             for given in (dict.fromkeys(template.optional, 1), {}):
@@ -216,11 +225,11 @@ class TestFiles:
                 assert "{{" not in text
                 assert text.strip()
 
-    def test_each_is_named_by_a_flow(self) -> None:
+    def test_each_statement_is_named_by_a_flow(self) -> None:
         python = "".join(file.read_text("utf-8") for file in Path(str(HOME)).rglob("*.py"))
         unused = [name for name in STATEMENTS if f'"{name}"' not in python]
         assert unused == []
 
-    def test_an_unknown_name_is_told(self) -> None:
+    def test_an_unknown_name_is_reported(self) -> None:
         with pytest.raises(LookupError, match=r"no nonsense.sql for sqlite"):
-            Loader("sqlite", Names()).sql(Statement("nonsense", {}))
+            StatementLoader("sqlite", TableNames()).sql(Statement("nonsense", {}))

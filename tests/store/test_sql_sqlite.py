@@ -1,4 +1,4 @@
-"""What is particular to the SQLite store: one writer, other processes, locks, forks."""
+"""Behaviour of the SQLite store alone: its writer, other processes, locks, forks."""
 
 import asyncio
 import multiprocessing
@@ -15,14 +15,14 @@ import pytest
 import pytest_asyncio
 
 from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
-from duetime.model.actions.claim import ClaimOrder, Span
+from duetime.model.actions.claim import ClaimOrder, LaneSpan
 from duetime.model.actions.completion import Finish
 from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Statement, Steps, Wake
 from duetime.store.sql.sqlite.store import SqliteStore
-from store.sql_kit import LANE, new
+from store.postgres_helpers import LANE, new
 
 
 @pytest_asyncio.fixture
@@ -38,7 +38,7 @@ def count(store: SqliteStore) -> int:
 
 
 def add_many(path: str, times: int) -> int:
-    """A process that adds actions one by one."""
+    """Run a process that adds actions one by one."""
     store = SqliteStore(path, timeout=30)
     for _ in range(times):
         store.perform_blocking(store.add([new()], "return"))
@@ -47,20 +47,21 @@ def add_many(path: str, times: int) -> int:
 
 
 def claim_all(path: str) -> list[str]:
-    """A process that claims and finishes until nothing is left."""
+    """Run a process that claims and finishes until nothing is left."""
     store = SqliteStore(path, timeout=30)
     done: list[str] = []
     while True:
-        order = ClaimOrder("w", [Span(LANE, 0, 0)], 7, 60_000_000)
+        order = ClaimOrder("w", [LaneSpan(LANE, 0, 0)], 7, 60_000_000)
         claims = store.perform_blocking(store.claim(order)).claims
         if not claims:
             store.close()
             return done
-        endings = [
+        finishes = [
             Finish(id=c.id, token=c.token, state=State.succeeded, outcome=Outcome.succeeded)
             for c in claims
         ]
-        done += [str(one) for one in store.perform_blocking(store.complete(endings)).ended]
+        applied = store.perform_blocking(store.complete(finishes)).applied
+        done += [str(action_id) for action_id in applied]
 
 
 class TestProcesses:
@@ -68,7 +69,7 @@ class TestProcesses:
         with ProcessPoolExecutor(3, mp_context=multiprocessing.get_context("spawn")) as workers:
             list(workers.map(add_many, [str(sqlite_path)] * 3, [40] * 3))
             done = list(workers.map(claim_all, [str(sqlite_path)] * 3))
-        finished = [one for some in done for one in some]
+        finished = [action_id for finished_ids in done for action_id in finished_ids]
         assert len(finished) == len({*finished}) == 120
 
     async def test_a_commit_of_another_process_is_noticed(
@@ -76,9 +77,9 @@ class TestProcesses:
     ) -> None:
         await store.perform(store.find(Filter()))
         woken: asyncio.Queue[Sequence[Wake]] = asyncio.Queue()
-        async with store.listen(woken.put_nowait) as ear:
-            assert ear.alive
-            # Another connection is as good as another process: nothing of ours knows it.
+        async with store.listen(woken.put_nowait) as listener:
+            assert listener.alive
+            # A connection that the store does not know stands for another process.
             with closing(sqlite3.connect(sqlite_path)) as other:
                 other.execute("CREATE TABLE theirs (x)")
                 other.commit()
@@ -112,7 +113,7 @@ class TestProcesses:
         store.close()
 
     def test_nothing_is_open_while_a_process_forks(self, sqlite_path: Path) -> None:
-        """SQLite forbids to take an open file through a fork."""
+        """SQLite forbids carrying an open connection across a fork."""
         store = SqliteStore(sqlite_path)
         store.perform_blocking(store.add([new()], "return"))
         assert _open_files(sqlite_path)
@@ -125,13 +126,13 @@ class TestProcesses:
 
 
 class TestGroups:
-    """Flows that wait together are committed together, and fail alone."""
+    """Waiting flows are committed together, and fail separately."""
 
-    async def test_one_that_fails_takes_nobody_with_it(self, store: SqliteStore) -> None:
+    async def test_a_flow_that_fails_does_not_fail_the_others(self, store: SqliteStore) -> None:
         flows: list[Flow[Any]] = [store.add([new(key="k")], "raise") for _ in range(20)]
         results = await asyncio.gather(*map(store.perform, flows), return_exceptions=True)
-        assert sum(isinstance(one, Sequence) for one in results) == 1
-        assert sum(isinstance(one, DuetimeError) for one in results) == 19
+        assert sum(isinstance(result, Sequence) for result in results) == 1
+        assert sum(isinstance(result, DuetimeError) for result in results) == 19
         await asyncio.gather(*(store.perform(store.add([new()], "return")) for _ in range(20)))
         assert await asyncio.to_thread(count, store) == 21
 
@@ -151,7 +152,7 @@ class TestGroups:
         await asyncio.gather(*(store.perform(store.add([new()], "return")) for _ in range(200)))
         assert commits < 50
 
-    async def test_a_bug_in_a_flow_goes_to_whoever_asked(self, store: SqliteStore) -> None:
+    async def test_a_bug_in_a_flow_is_raised_in_its_caller(self, store: SqliteStore) -> None:
         def steps() -> Steps[None]:
             yield Statement("clock", {})
             raise ZeroDivisionError
@@ -160,7 +161,7 @@ class TestGroups:
             await store.perform(Flow(steps))
         assert (await store.perform(store.find(Filter()))) == []
 
-    async def test_one_that_fails_alone_leaves_nothing(self, store: SqliteStore) -> None:
+    async def test_a_single_flow_that_fails_leaves_nothing(self, store: SqliteStore) -> None:
         def steps() -> Steps[None]:
             yield from store.add([new()], "return").start()
             raise ZeroDivisionError
@@ -179,7 +180,7 @@ class TestGroups:
             found = await asyncio.wait_for(store.perform(store.get(added.record.id, ANY)), 5)
         assert found == added.record
 
-    async def test_a_cancelled_caller_stops_nobody(self, store: SqliteStore) -> None:
+    async def test_a_cancelled_caller_does_not_stop_the_writer(self, store: SqliteStore) -> None:
         waiting = asyncio.create_task(store.perform(store.add([new()], "return")))
         await asyncio.sleep(0)
         waiting.cancel()
@@ -200,10 +201,10 @@ class TestThreadsAndLoops:
 
         asyncio.run(life())
         threads = [threading.Thread(target=thread) for _ in range(4)]
-        for one in threads:
-            one.start()
-        for one in threads:
-            one.join()
+        for started in threads:
+            started.start()
+        for started in threads:
+            started.join()
         assert count(store) == 25
         store.close()
 
@@ -228,9 +229,8 @@ class TestThreadsAndLoops:
     def test_the_thread_keeps_no_process_alive(self, sqlite_path: Path) -> None:
         store = SqliteStore(sqlite_path)
         assert count(store) == 0
-        assert [one.daemon for one in threading.enumerate() if one.name == "duetime-sqlite"] == [
-            True
-        ]
+        writers = [t for t in threading.enumerate() if t.name == "duetime-sqlite"]
+        assert [writer.daemon for writer in writers] == [True]
         store.close()
 
 
@@ -271,13 +271,13 @@ class TestErrors:
         with closing(sqlite3.connect(sqlite_path)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")
         store = SqliteStore(sqlite_path)
-        # Not by its mode bits: whoever runs the tests as root may write anything.
+        # Not by its mode bits: root, who may run the tests, can write any file.
         monkeypatch.setattr(store, "_open", lambda: _read_only(sqlite_path))
         with pytest.raises(StoreUnavailable, match="writable"):
             store.perform_blocking(store.add([new()], "return"))
         store.close()
 
-    async def test_a_full_disk_is_told_and_nothing_is_half_done(
+    async def test_a_full_disk_is_reported_and_nothing_is_half_done(
         self, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await store.perform(store.find(Filter()))
@@ -285,11 +285,11 @@ class TestErrors:
         monkeypatch.setattr(store, "_open", _small_disk(store))
         big = [store.add([new(payload="x" * 200_000)], "return") for _ in range(5)]
         results = await asyncio.gather(*map(store.perform, big), return_exceptions=True)
-        failed = [one for one in results if not isinstance(one, Sequence)]
+        failed = [result for result in results if not isinstance(result, Sequence)]
         assert failed
-        for one in failed:
-            assert isinstance(one, StoreUnavailable)
-            assert "disk is full" in str(one)
+        for error in failed:
+            assert isinstance(error, StoreUnavailable)
+            assert "disk is full" in str(error)
         found = await store.perform(store.find(Filter()))
         assert len(found) == 5 - len(failed)
 
@@ -330,7 +330,7 @@ def _read_only(path: Path) -> sqlite3.Connection:
 
 
 def _small_disk(store: SqliteStore) -> Callable[[], sqlite3.Connection]:
-    """A disk on which there is room for our tables and little else."""
+    """Return an opener for a disk with space for our tables and little else."""
     connect = store._open
 
     def small() -> sqlite3.Connection:

@@ -6,7 +6,7 @@ import pytest
 
 from duetime import Duetime
 from duetime.testing import FakeClock
-from transitions.places import KINDS, ON_POSTGRES, Place
+from transitions.engines import KINDS, ON_POSTGRES, ModelDatabase
 
 
 @pytest.fixture(params=KINDS)
@@ -25,12 +25,12 @@ def database_url(request: pytest.FixtureRequest, kind: str) -> str:
 
 
 @pytest.fixture
-async def place(kind: str, database_url: str) -> AsyncIterator[Place]:
+async def database(kind: str, database_url: str) -> AsyncIterator[ModelDatabase]:
     """An engine of that kind, on a database with the tables of the models."""
-    place = Place(kind, database_url)
-    place.make_tables()
-    yield place
-    await place.close()
+    database = ModelDatabase(kind, database_url)
+    database.make_tables()
+    yield database
+    await database.close()
 
 
 @pytest.fixture
@@ -40,14 +40,14 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def app(clock: FakeClock) -> Iterator[Duetime]:
-    """An app whose actions live elsewhere: most transitions have none."""
+    """An app with a store of its own: most transitions schedule no actions."""
     app = Duetime("memory://", clock=clock)
     yield app
     app.sync.close()
 
 
 @pytest.fixture
-async def beside(database_url: str, clock: FakeClock) -> AsyncIterator[Duetime]:
+async def same_database_app(database_url: str, clock: FakeClock) -> AsyncIterator[Duetime]:
     """An app whose actions live in the database of the models."""
     async with Duetime(database_url, clock=clock) as app:
         yield app

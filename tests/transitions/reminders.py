@@ -28,15 +28,15 @@ def reminder(visit: Visit) -> Remind | None:
 
 
 class Visit(Base):
-    """Reminded once, then the time is gone; told of at the end, which is written down."""
+    """Reminded once, which clears the time; reported at the end, which sets a field."""
 
     __tablename__ = "visits"
     id: Mapped[int] = mapped_column(primary_key=True)
     guest: Mapped[str] = mapped_column(default="ann")
-    told: Mapped[bool] = mapped_column(default=False)
+    reported: Mapped[bool] = mapped_column(default=False)
     remind_at: Mapped[datetime | None] = transition(action=reminder, clear=True)
     ends_at: Mapped[datetime | None] = transition(
-        action=lambda visit: [Remind(visit.id), Remind(-visit.id)], set_field="told", to=True
+        action=lambda visit: [Remind(visit.id), Remind(-visit.id)], set_field="reported", to=True
     )
     watch_at: Mapped[datetime | None] = transition(
         action=reminder, where=lambda columns: columns.guest == "bob"

@@ -1,4 +1,4 @@
-"""Actions that rows schedule, part of the transaction that changes them."""
+"""Actions that rows schedule, in the transaction that changes the rows."""
 
 from datetime import datetime
 from typing import Any
@@ -13,22 +13,24 @@ from duetime.errors import ConfigError
 from duetime.events.types import TransitionApplied
 from duetime.testing import FakeClock
 from duetime.transitions import transition
+from transitions.engines import ModelDatabase
 from transitions.models import Base as Blog
 from transitions.models import Post
-from transitions.places import Place
 from transitions.reminders import Base, Remind, Visit
 
 
 @pytest.fixture
-def visits(beside: Duetime, place: Place) -> Duetime:
-    place.make_tables(Base)
-    beside.payload(Remind, kind="remind")
-    beside.transitions.register(Base, place.engine)
-    return beside
+def visits(same_database_app: Duetime, database: ModelDatabase) -> Duetime:
+    database.make_tables(Base)
+    same_database_app.payload(Remind, kind="remind")
+    same_database_app.transitions.register(Base, database.engine)
+    return same_database_app
 
 
-async def test_they_are_scheduled(visits: Duetime, place: Place, clock: FakeClock) -> None:
-    place.add(
+async def test_they_are_scheduled(
+    visits: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    database.add(
         Visit(id=1, remind_at=clock.now()),
         Visit(id=2, remind_at=clock.now(), guest="nobody"),
         Visit(id=3, ends_at=clock.now()),
@@ -40,25 +42,25 @@ async def test_they_are_scheduled(visits: Duetime, place: Place, clock: FakeCloc
     found = await visits.testing.scheduled(Remind)
     assert sorted(one.payload.visit for one in found) == [-3, 1, 3, 4]  # type: ignore[attr-defined]
     assert {one.created_by for one in found} == {"system"}
-    assert place.rows("SELECT count(*) FROM visits WHERE remind_at IS NOT NULL") == [(0,)]
+    assert database.rows("SELECT count(*) FROM visits WHERE remind_at IS NOT NULL") == [(0,)]
     assert (await visits.transitions.sweep()).updated == 0
 
 
-async def test_they_are_nobodys_whoever_asks_for_the_sweep(
-    visits: Duetime, place: Place, clock: FakeClock
+async def test_scheduled_actions_have_no_tenant_whoever_calls_the_sweep(
+    visits: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    place.add(Visit(id=1, remind_at=clock.now()))
+    database.add(Visit(id=1, remind_at=clock.now()))
     with visits.acting(tenant="acme", by="ann"):
         await visits.transitions.sweep()
     (action,) = await visits.find(tenant=ANY)
     assert (action.tenant, action.created_by) == (None, "system")
 
 
-async def test_a_row_whose_action_fails_is_told_alone(
-    visits: Duetime, place: Place, clock: FakeClock
+async def test_a_row_whose_action_fails_is_reported_alone(
+    visits: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     guests = ["ann", "trouble", "bob", "cid"]
-    place.add(*(Visit(id=n, guest=who, remind_at=clock.now()) for n, who in enumerate(guests)))
+    database.add(*(Visit(id=n, guest=who, remind_at=clock.now()) for n, who in enumerate(guests)))
     report = await visits.transitions.sweep()
     assert (report.updated, [error.id for error in report.errors]) == (3, [1])
     await visits.testing.assert_scheduled(Remind, count=3)
@@ -68,9 +70,9 @@ def refused(*_: Any) -> None:
     raise RuntimeError("the plug is pulled")
 
 
-async def test_all_or_nothing(visits: Duetime, place: Place, clock: FakeClock) -> None:
+async def test_all_or_nothing(visits: Duetime, database: ModelDatabase, clock: FakeClock) -> None:
     """A commit that fails takes the actions back."""
-    place.add(Visit(id=1, remind_at=clock.now()))
+    database.add(Visit(id=1, remind_at=clock.now()))
     await visits.transitions.pending()
     event.listen(Session, "before_commit", refused)
     try:
@@ -84,7 +86,9 @@ async def test_all_or_nothing(visits: Duetime, place: Place, clock: FakeClock) -
     await visits.testing.assert_scheduled(Remind(1), count=1)
 
 
-async def test_a_request_says_more(beside: Duetime, place: Place, clock: FakeClock) -> None:
+async def test_a_request_says_more(
+    same_database_app: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
     class Own(DeclarativeBase):
         pass
 
@@ -93,31 +97,33 @@ async def test_a_request_says_more(beside: Duetime, place: Place, clock: FakeClo
         id: Mapped[int] = mapped_column(primary_key=True)
         at: Mapped[datetime | None] = transition(
             clear=True,
-            action=lambda row: beside.request(Remind(row.id), tenant="acme", key=f"trip:{row.id}"),
+            action=lambda row: same_database_app.request(
+                Remind(row.id), tenant="acme", key=f"trip:{row.id}"
+            ),
         )
 
-    Own.metadata.create_all(place.aside)
-    beside.payload(Remind, kind="remind")
-    beside.transitions.register(Own, place.engine)
-    place.add(Trip(id=7, at=clock.now()))
-    await beside.transitions.sweep()
-    (action,) = await beside.find(tenant="acme")
+    Own.metadata.create_all(database.sync_engine)
+    same_database_app.payload(Remind, kind="remind")
+    same_database_app.transitions.register(Own, database.engine)
+    database.add(Trip(id=7, at=clock.now()))
+    await same_database_app.transitions.sweep()
+    (action,) = await same_database_app.find(tenant="acme")
     assert (action.payload, action.key) == (Remind(7), "trip:7")
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
-def test_another_database_is_refused(place: Place, postgres_url: str) -> None:
+def test_another_database_is_refused(database: ModelDatabase, postgres_url: str) -> None:
     stores = ["memory://", "sqlite:///elsewhere.db", f"{postgres_url}_other"]
     for url in stores:
         app = Duetime(url)
         with pytest.raises(ConfigError, match=r"Visit\.remind_at has an action=.*use one database"):
-            app.transitions.register(Base, place.engine)
-        app.transitions.register(Blog, place.engine)
+            app.transitions.register(Base, database.engine)
+        app.transitions.register(Blog, database.engine)
 
 
 @pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])
 async def test_another_database_of_the_same_name(
-    place: Place, database_url: str, private_postgres: Any
+    database: ModelDatabase, database_url: str, private_postgres: Any
 ) -> None:
     """Their URLs look alike: the first look tells, before anything is changed."""
     name = database_url.rpartition("/")[2].partition("?")[0]
@@ -125,70 +131,72 @@ async def test_another_database_of_the_same_name(
     server._admin("CREATE DATABASE {}", name)
     app = Duetime(server.database_url(name))
     app.payload(Remind, kind="remind")
-    app.transitions.register(Base, place.engine)
-    with pytest.raises(ConfigError, match="one transaction cannot hold both"):
+    app.transitions.register(Base, database.engine)
+    with pytest.raises(ConfigError, match="one transaction cannot span both"):
         await app.transitions.sweep()
-    with pytest.raises(ConfigError, match="one transaction cannot hold both"):
+    with pytest.raises(ConfigError, match="one transaction cannot span both"):
         async with app.transitions.runner():
             pass
     await app.aclose()
 
 
-def test_a_store_of_ones_own_is_asked_later() -> None:
+def test_register_does_not_check_a_custom_store() -> None:
     engine = create_engine("sqlite://", poolclass=StaticPool)
     Duetime(store=object()).transitions.register(Base, engine)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg", "asyncpg"])
 @pytest.mark.parametrize("bulk", [False, True])
-async def test_a_durable_subscriber_is_told_in_the_same_transaction(
-    beside: Duetime, place: Place, clock: FakeClock, bulk: bool
+async def test_a_durable_subscriber_is_notified_in_the_same_transaction(
+    same_database_app: Duetime, database: ModelDatabase, clock: FakeClock, bulk: bool
 ) -> None:
-    heard: list[TransitionApplied] = []
-    beside.on(TransitionApplied, heard.append, durable=True, name="note")
-    beside.transitions.register(Blog, place.engine, bulk=bulk)
-    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
-    await beside.transitions.pending()
+    received: list[TransitionApplied] = []
+    same_database_app.on(TransitionApplied, received.append, durable=True, name="note")
+    same_database_app.transitions.register(Blog, database.engine, bulk=bulk)
+    database.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    await same_database_app.transitions.pending()
     event.listen(Session, "before_commit", refused)
     try:
-        await beside.transitions.sweep()
+        await same_database_app.transitions.sweep()
     finally:
         event.remove(Session, "before_commit", refused)
-    assert list(await beside.find(kind="on-transition-applied-note")) == []
+    assert list(await same_database_app.find(kind="on-transition-applied-note")) == []
     clock.advance(hours=1)
-    await beside.transitions.sweep()
-    await beside.testing.drain()
-    told = [(one.id, one.column, one.field, one.to) for one in heard]
-    assert sorted(told) == [(n, "publish_at", "status", "published") for n in range(3)]
+    await same_database_app.transitions.sweep()
+    await same_database_app.testing.drain()
+    applied = [(event.id, event.column, event.field, event.to) for event in received]
+    assert sorted(applied) == [(n, "publish_at", "status", "published") for n in range(3)]
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
-def test_so_it_is_after_the_registration(app: Duetime, place: Place) -> None:
-    app.transitions.register(Blog, place.engine)
+def test_so_it_is_after_the_registration(app: Duetime, database: ModelDatabase) -> None:
+    app.transitions.register(Blog, database.engine)
     with pytest.raises(ConfigError, match="has a durable subscriber of its event"):
         app.on(TransitionApplied, lambda _: None, durable=True, name="note")
 
 
 @pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])
-async def test_so_it_is_by_the_next_sweep_if_only_that_can_tell(
-    place: Place, clock: FakeClock, database_url: str, private_postgres: Any
+async def test_a_durable_subscriber_is_refused_by_the_next_sweep_if_urls_are_alike(
+    database: ModelDatabase, clock: FakeClock, database_url: str, private_postgres: Any
 ) -> None:
     """And no row is blamed."""
     name = database_url.rpartition("/")[2].partition("?")[0]
     server = private_postgres()
     server._admin("CREATE DATABASE {}", name)
     async with Duetime(server.database_url(name), clock=clock) as app:
-        app.transitions.register(Blog, place.engine)
+        app.transitions.register(Blog, database.engine)
         await app.transitions.pending()
-        place.add(Post(id=1, publish_at=clock.now()))
+        database.add(Post(id=1, publish_at=clock.now()))
         app.on(TransitionApplied, lambda _: None, durable=True, name="note")
-        with pytest.raises(ConfigError, match="one transaction cannot hold both"):
+        with pytest.raises(ConfigError, match="one transaction cannot span both"):
             await app.transitions.sweep()
-    assert place.rows("SELECT * FROM duetime_transitions") == []
+    assert database.rows("SELECT * FROM duetime_transitions") == []
 
 
 @pytest.mark.parametrize("kind", ["pysqlite"])
-def test_a_durable_subscriber_in_another_database_is_refused(app: Duetime, place: Place) -> None:
+def test_a_durable_subscriber_in_another_database_is_refused(
+    app: Duetime, database: ModelDatabase
+) -> None:
     app.on(TransitionApplied, lambda _: None, durable=True, name="note")
     with pytest.raises(ConfigError, match="has a durable subscriber of its event"):
-        app.transitions.register(Blog, place.engine)
+        app.transitions.register(Blog, database.engine)

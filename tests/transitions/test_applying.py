@@ -1,4 +1,4 @@
-"""What becomes of rows whose time has come."""
+"""Due rows are changed as declared."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -9,26 +9,26 @@ from sqlalchemy import null, select
 from duetime import Duetime
 from duetime.model.transition import Report, Tally
 from duetime.testing import FakeClock
+from transitions.engines import ON_POSTGRES, ModelDatabase
 from transitions.models import Base, Comment, Mood, Order, Post, Ticket
-from transitions.places import ON_POSTGRES, Place
 
 MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def blog(app: Duetime, place: Place) -> Duetime:
-    app.transitions.register(Base, place.engine)
+def blog(app: Duetime, database: ModelDatabase) -> Duetime:
+    app.transitions.register(Base, database.engine)
     return app
 
 
-def statuses(place: Place) -> list[str | None]:
-    with place.session() as session:
+def statuses(database: ModelDatabase) -> list[str | None]:
+    with database.session() as session:
         return list(session.scalars(select(Post.status).order_by(Post.id)))
 
 
-async def test_each_effect(blog: Duetime, place: Place, clock: FakeClock) -> None:
+async def test_each_effect(blog: Duetime, database: ModelDatabase, clock: FakeClock) -> None:
     due = clock.now() - MINUTE
-    place.add(
+    database.add(
         Post(id=1, publish_at=due),
         Post(id=2, status="published", archive_at=due),
         Post(id=3, expires_at=due),
@@ -38,50 +38,56 @@ async def test_each_effect(blog: Duetime, place: Place, clock: FakeClock) -> Non
     report = await blog.transitions.sweep()
     assert (report.updated, report.deleted, report.errors) == (2, 2, [])
     assert report.per_model["Post"] == Tally(updated=2, deleted=2)
-    assert statuses(place) == ["published", "archived", "draft", "draft"]
-    with place.session() as session:
+    assert statuses(database) == ["published", "archived", "draft", "draft"]
+    with database.session() as session:
         assert session.get_one(Post, 3).deleted_at == clock.now()
 
 
-async def test_the_boundary_is_due(blog: Duetime, place: Place, clock: FakeClock) -> None:
-    place.add(
+async def test_the_boundary_is_due(
+    blog: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    database.add(
         Post(id=1, publish_at=clock.now()),
         Post(id=2, publish_at=clock.now() + timedelta(microseconds=1)),
     )
     await blog.transitions.sweep()
-    assert statuses(place) == ["published", "draft"]
+    assert statuses(database) == ["published", "draft"]
     clock.set(clock.now() + timedelta(microseconds=1))
     await blog.transitions.sweep()
-    assert statuses(place) == ["published", "published"]
+    assert statuses(database) == ["published", "published"]
 
 
-async def test_an_undo_is_respected(blog: Duetime, place: Place, clock: FakeClock) -> None:
-    place.add(Post(id=1, publish_at=clock.now()), Post(id=2, expires_at=clock.now()))
+async def test_an_undo_is_respected(
+    blog: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    database.add(Post(id=1, publish_at=clock.now()), Post(id=2, expires_at=clock.now()))
     await blog.transitions.sweep()
-    place.do("UPDATE posts SET status = 'draft', deleted_at = NULL")
+    database.do("UPDATE posts SET status = 'draft', deleted_at = NULL")
     for _ in range(3):
         clock.advance(hours=1)
         assert (await blog.transitions.sweep()).changed == 0
-    assert statuses(place) == ["draft", "draft"]
+    assert statuses(database) == ["draft", "draft"]
 
 
-async def test_a_new_value_arms_again(blog: Duetime, place: Place, clock: FakeClock) -> None:
-    place.add(Post(id=1, publish_at=clock.now()))
+async def test_a_new_value_arms_again(
+    blog: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    database.add(Post(id=1, publish_at=clock.now()))
     await blog.transitions.sweep()
-    with place.session() as session:
+    with database.session() as session:
         post = session.get_one(Post, 1)
         post.status, post.publish_at = "draft", clock.now() + MINUTE
     assert (await blog.transitions.sweep()).changed == 0
     clock.advance(minutes=1)
     assert (await blog.transitions.sweep()).changed == 1
-    place.do("UPDATE posts SET status = 'draft'")
+    database.do("UPDATE posts SET status = 'draft'")
     assert (await blog.transitions.sweep()).changed == 0
 
 
-async def test_a_guard_is_kept(blog: Duetime, place: Place, clock: FakeClock) -> None:
+async def test_a_guard_is_kept(blog: Duetime, database: ModelDatabase, clock: FakeClock) -> None:
     """Nothing but a draft is published; soft deletion puts out of reach of all but removal."""
     due = clock.now()
-    place.add(
+    database.add(
         Post(id=1, status="review", publish_at=due),
         Post(id=2, status=null(), publish_at=due),
         Post(id=3, deleted_at=due, publish_at=due, expires_at=due),
@@ -89,83 +95,89 @@ async def test_a_guard_is_kept(blog: Duetime, place: Place, clock: FakeClock) ->
     )
     report = await blog.transitions.sweep()
     assert (report.updated, report.deleted) == (0, 1)
-    assert statuses(place) == ["review", None, "draft"]
+    assert statuses(database) == ["review", None, "draft"]
 
 
-async def test_a_change_from_null(blog: Duetime, place: Place, clock: FakeClock) -> None:
-    place.add(
+async def test_a_change_from_null(blog: Duetime, database: ModelDatabase, clock: FakeClock) -> None:
+    database.add(
         Ticket(state=None, close_at=clock.now()),
         Ticket(state="open", close_at=clock.now()),
         Ticket(state="closed", close_at=clock.now()),
     )
     assert (await blog.transitions.sweep()).updated == 2
-    assert place.rows("SELECT DISTINCT state FROM tickets") == [("closed",)]
+    assert database.rows("SELECT DISTINCT state FROM tickets") == [("closed",)]
 
 
-async def test_chained_in_one_pass(blog: Duetime, place: Place, clock: FakeClock) -> None:
-    """After a long downtime each still takes its turn."""
+async def test_chained_in_one_pass(
+    blog: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    """After a long downtime they are still applied in order."""
     due = clock.now() - MINUTE
-    place.add(Post(id=1, publish_at=due, archive_at=clock.now()))
+    database.add(Post(id=1, publish_at=due, archive_at=clock.now()))
     assert (await blog.transitions.sweep()).updated == 2
-    assert statuses(place) == ["archived"]
+    assert statuses(database) == ["archived"]
 
 
 async def test_keys_of_two_parts_and_reserved_words(
-    blog: Duetime, place: Place, clock: FakeClock
+    blog: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     due = clock.now().replace(tzinfo=None)
     keys = [("a", 11), ("a1", 1), ("a:1", 2), ("é", 3)]
-    place.add(*(Order(group=group, number=number, when=due) for group, number in keys))
+    database.add(*(Order(group=group, number=number, when=due) for group, number in keys))
     assert (await blog.transitions.sweep()).updated == 4
-    with place.session() as session:
+    with database.session() as session:
         assert set(session.scalars(select(Order.select))) == {Mood.angry}
         for order in session.scalars(select(Order).where(Order.number < 3)):
             order.select = Mood.calm
     assert (await blog.transitions.sweep()).updated == 0
-    with place.session() as session:
+    with database.session() as session:
         session.get_one(Order, ("a", 11)).end = due
     assert (await blog.transitions.sweep()).deleted == 1
-    assert place.rows('SELECT "group" FROM "order" WHERE is_deleted') == [("a",)]
+    assert database.rows('SELECT "group" FROM "order" WHERE is_deleted') == [("a",)]
 
 
-async def test_uuid_keys(blog: Duetime, place: Place, clock: FakeClock) -> None:
+async def test_uuid_keys(blog: Duetime, database: ModelDatabase, clock: FakeClock) -> None:
     ids = [uuid4() for _ in range(3)]
-    place.add(*(Ticket(id=id, state="open", close_at=clock.now()) for id in ids))
+    database.add(*(Ticket(id=id, state="open", close_at=clock.now()) for id in ids))
     assert (await blog.transitions.sweep()).updated == 3
-    place.do("UPDATE tickets SET state = 'open'")
+    database.do("UPDATE tickets SET state = 'open'")
     assert (await blog.transitions.sweep()).updated == 0
 
 
-async def test_the_oldest_come_first_and_the_rest_is_told(
-    app: Duetime, place: Place, clock: FakeClock
+async def test_the_oldest_come_first_and_truncation_is_reported(
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     seen: list[object] = []
     app.transitions.register(
-        Base, place.engine, batch=2, on_set_field=lambda model, id, field, to: seen.append(id)
+        Base, database.engine, batch=2, on_set_field=lambda model, id, field, to: seen.append(id)
     )
     now = clock.now()
-    place.add(*(Post(id=n, publish_at=now - n * MINUTE) for n in range(5)))
-    told = [(await app.transitions.sweep()).truncated for _ in range(3)]
-    assert (seen, told) == ([4, 3, 2, 1, 0], [True, True, False])
+    database.add(*(Post(id=n, publish_at=now - n * MINUTE) for n in range(5)))
+    truncated = [(await app.transitions.sweep()).truncated for _ in range(3)]
+    assert (seen, truncated) == ([4, 3, 2, 1, 0], [True, True, False])
 
 
-async def test_a_drain_does_all_that_is_due(app: Duetime, place: Place, clock: FakeClock) -> None:
-    """A backlog of many rows with the same value, in bulk too; an undone row is in nobody's way."""
+async def test_a_drain_does_all_that_is_due(
+    app: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    """A backlog of many rows with the same value, in bulk too; an undone row blocks none."""
     for bulk in (False, True):
         one = Duetime("memory://", clock=clock)
-        one.transitions.register(Post, place.engine, batch=7, bulk=bulk)
+        one.transitions.register(Post, database.engine, batch=7, bulk=bulk)
         base = 100 * bulk
-        place.add(*(Post(id=base + n, publish_at=clock.now()) for n in range(30)))
+        database.add(*(Post(id=base + n, publish_at=clock.now()) for n in range(30)))
         report = await one.transitions.drain()
         assert (report.updated, report.truncated, report.skipped) == (30, False, 0)
-        place.do("UPDATE posts SET status = 'draft' WHERE id < :some", some=base + 20)
-        place.add(Post(id=base + 50, publish_at=clock.now()))
+        database.do("UPDATE posts SET status = 'draft' WHERE id < :some", some=base + 20)
+        database.add(Post(id=base + 50, publish_at=clock.now()))
         assert (await one.transitions.drain()).updated == 1
 
 
-async def test_a_full_batch_is_not_truncated(app: Duetime, place: Place, clock: FakeClock) -> None:
-    app.transitions.register(Base, place.engine, batch=2)
-    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(2)))
+async def test_a_full_batch_is_not_truncated(
+    app: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    app.transitions.register(Base, database.engine, batch=2)
+    database.add(*(Post(id=n, publish_at=clock.now()) for n in range(2)))
     assert await app.transitions.sweep() == Report(
         updated=2,
         per_model={
@@ -176,10 +188,10 @@ async def test_a_full_batch_is_not_truncated(app: Duetime, place: Place, clock: 
     )
 
 
-async def test_in_bulk(app: Duetime, place: Place, clock: FakeClock) -> None:
-    app.transitions.register(Base, place.engine, bulk=True)
+async def test_in_bulk(app: Duetime, database: ModelDatabase, clock: FakeClock) -> None:
+    app.transitions.register(Base, database.engine, bulk=True)
     due, naive = clock.now(), clock.now().replace(tzinfo=None)
-    place.add(
+    database.add(
         *(Post(id=n, publish_at=due) for n in range(3)),
         Post(id=3, purge_at=due),
         Post(id=4, expires_at=due),
@@ -187,48 +199,50 @@ async def test_in_bulk(app: Duetime, place: Place, clock: FakeClock) -> None:
     )
     report = await app.transitions.sweep()
     assert (report.updated, report.deleted) == (4, 2)
-    place.do("UPDATE posts SET status = 'draft', deleted_at = NULL")
+    database.do("UPDATE posts SET status = 'draft', deleted_at = NULL")
     assert (await app.transitions.sweep()).changed == 0
-    assert statuses(place) == ["draft"] * 4
+    assert statuses(database) == ["draft"] * 4
 
 
-async def test_the_ledger_goes_with_the_row(blog: Duetime, place: Place, clock: FakeClock) -> None:
-    place.add(Post(id=1, publish_at=clock.now(), purge_at=clock.now() + MINUTE))
+async def test_the_ledger_goes_with_the_row(
+    blog: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    database.add(Post(id=1, publish_at=clock.now(), purge_at=clock.now() + MINUTE))
     await blog.transitions.sweep()
-    assert place.rows("SELECT row_key FROM duetime_transitions") == [("1",)]
+    assert database.rows("SELECT row_key FROM duetime_transitions") == [("1",)]
     clock.advance(minutes=1)
     await blog.transitions.sweep()
-    assert place.rows("SELECT row_key FROM duetime_transitions") == []
+    assert database.rows("SELECT row_key FROM duetime_transitions") == []
 
 
 async def test_the_first_sweep_makes_the_ledger(
-    blog: Duetime, place: Place, clock: FakeClock
+    blog: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    place.do("DROP TABLE duetime_transitions")
-    place.add(Post(id=1, publish_at=clock.now()))
+    database.do("DROP TABLE duetime_transitions")
+    database.add(Post(id=1, publish_at=clock.now()))
     assert (await blog.transitions.sweep()).updated == 1
-    place.do("DROP TABLE duetime_transitions")
-    place.add(Post(id=2, publish_at=clock.now()))
+    database.do("DROP TABLE duetime_transitions")
+    database.add(Post(id=2, publish_at=clock.now()))
     assert len((await blog.transitions.sweep()).errors) == 7
     assert (await blog.transitions.sweep()).updated == 1
 
 
-async def test_times_at_the_ends_of_the_calendar(blog: Duetime, place: Place) -> None:
+async def test_times_at_the_ends_of_the_calendar(blog: Duetime, database: ModelDatabase) -> None:
     far, past = datetime(9999, 12, 31, tzinfo=UTC), datetime(1, 1, 3, tzinfo=UTC)
-    place.add(Post(id=1, publish_at=far), Post(id=2, publish_at=past))
-    if place.on_postgres:
-        place.do("INSERT INTO posts (id, title, publish_at) VALUES (3, '', 'infinity')")
-        place.do("INSERT INTO posts (id, title, publish_at) VALUES (4, '', '-infinity')")
+    database.add(Post(id=1, publish_at=far), Post(id=2, publish_at=past))
+    if database.on_postgres:
+        database.do("INSERT INTO posts (id, title, publish_at) VALUES (3, '', 'infinity')")
+        database.do("INSERT INTO posts (id, title, publish_at) VALUES (4, '', '-infinity')")
     assert (await blog.transitions.sweep()).updated == 1
 
 
 @pytest.mark.parametrize("kind", ON_POSTGRES)
-async def test_what_cannot_be_removed_is_told(
-    blog: Duetime, place: Place, clock: FakeClock
+async def test_a_row_that_cannot_be_deleted_is_reported(
+    blog: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     """One row that is held among many that are not."""
-    place.add(*(Post(id=n, purge_at=clock.now()) for n in range(500)))
-    place.add(Comment(id=1, post_id=250))
+    database.add(*(Post(id=n, purge_at=clock.now()) for n in range(500)))
+    database.add(Comment(id=1, post_id=250))
     report = await blog.transitions.sweep()
     assert (report.deleted, report.failed) == (499, 1)
     (error,) = report.errors

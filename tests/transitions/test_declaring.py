@@ -1,4 +1,4 @@
-"""What is wrong with a declaration stops the start, and says how to mend it."""
+"""A flawed declaration raises an error that names the remedy."""
 
 import enum
 import logging
@@ -104,9 +104,9 @@ async def awaited(row: object) -> object:
 
 
 BAD: list[tuple[MappedColumn[Any], str]] = [
-    (transition(set_field="wrapped", to="publishd"), "to='publishd' does not fit wrapped: it is"),
-    (transition(set_field="turned", to="flase"), "does not fit turned: it is none of DRAFT"),
-    (transition(set_field="turned", to=5), "does not fit turned: Turned refuses it"),
+    (transition(set_field="wrapped", to="publishd"), "to='publishd' does not fit wrapped: not one"),
+    (transition(set_field="turned", to="flase"), "does not fit turned: not one of DRAFT"),
+    (transition(set_field="turned", to=5), "does not fit turned: Turned rejected it: "),
     (
         transition(set_field="named", to="publishd"),
         r"to='publishd' does not fit named: the annotation allows 'draft', 'published' only",
@@ -116,31 +116,34 @@ BAD: list[tuple[MappedColumn[Any], str]] = [
     (transition(set_field="extra", to={"a": 1}), "set_field='extra' is JSON"),
     (transition(set_field="status", from_="draft", to=Status.DRAFT), "it would change nothing"),
     (transition(hard_delete=True, action=awaited), "cannot be awaited: give a plain function"),
-    (transition(hard_delete=True, where=lambda c: c.at < func.now()), "asks for the time, by now"),
+    (transition(hard_delete=True, where=lambda c: c.at < func.now()), r"uses now\(\), whose"),
     (
         transition(hard_delete=True, where=lambda c: c.id.in_(select(Post.id))),
-        "where= has a query in it: it is part of the index",
+        "where= uses a query: the condition is part of an index",
     ),
     (
         transition(hard_delete=True, where=lambda c: Post.title == "x"),
-        "names posts.title, which is not in table papers",
+        "uses posts.title, which is not in table papers",
     ),
     (transition(), "Paper.at: it has no effect: give set_field="),
     (transition(soft_delete=True, hard_delete=True), "soft_delete and hard_delete are two effects"),
     (transition(set_field="state", to="x", soft_delete=True), "two effects: keep one"),
     (transition(Date, set_field="state", to="x"), "Date.*needs a timestamp: leave the type out"),
     (transition(soft_delete=True), "papers has neither deleted_at nor is_deleted: add the mixin"),
-    (transition(set_field="stat", to="x"), r"'stat' is no column of Paper \(did you mean 'state'"),
+    (
+        transition(set_field="stat", to="x"),
+        r"'stat' is not a column of Paper \(did you mean 'state'",
+    ),
     (transition(set_field="state"), "set_field='state' needs the value to set: give to="),
     (transition(to="x", hard_delete=True), "to without set_field="),
     (transition(from_="x", hard_delete=True), "from_ without set_field="),
     (transition(set_field="state", from_="x", to="x"), "both 'x': it would change nothing"),
     (transition(set_field="state", to=5), "to=5 does not fit state:.*give a str"),
     (transition(set_field="state", to=None), "to=None does not fit state: the column is NOT NULL"),
-    (transition(set_field="state", to="x" * 11), "it has 11 characters, and the column holds 10"),
+    (transition(set_field="state", to="x" * 11), "it has 11 characters, but the column holds 10"),
     (
         transition(set_field="status", to="publishd"),
-        r"to='publishd' does not fit status: it is none of DRAFT, PUBLISHED",
+        r"to='publishd' does not fit status: not one of DRAFT, PUBLISHED",
     ),
     (
         transition(set_field="status", from_="drft", to=Status.PUBLISHED),
@@ -148,24 +151,24 @@ BAD: list[tuple[MappedColumn[Any], str]] = [
     ),
     (
         transition(set_field="size", to="smal"),
-        r"to='smal' does not fit size: it is none of small, big \(did you mean 'small'",
+        r"to='smal' does not fit size: not one of small, big \(did you mean 'small'",
     ),
     (
         transition(set_field="kind", to="newz"),
         r"to='newz' does not fit kind: the annotation allows 'news', 'blog' only \(did you mean",
     ),
     (transition(set_field="at", to=None), "'at' is the column itself: clear=True empties it"),
-    (transition(action=lambda row: row), "read at every sweep: give clear=True"),
+    (transition(action=lambda row: row), "every row whose time has passed: give clear=True"),
     (transition(action="Remind", clear=True), "action='Remind' cannot be called"),  # type: ignore[arg-type]
     (transition(hard_delete=True, clear=True), "hard_delete=True removes: leave it out"),
     (
         transition(hard_delete=True, where=lambda c: c.nothing == 1),
-        "where= cannot be used, nothing: it is given the columns of papers",
+        "where= failed: nothing; it is called with the columns of papers",
     ),
-    (transition(hard_delete=True, where=lambda c: True), "where= gives True, and not a condition"),
+    (transition(hard_delete=True, where=lambda c: True), "where= gives True, not a condition"),
     (
         transition(nullable=False, hard_delete=False, action=str, clear=True),
-        "clear=True empties the column, and it is NOT NULL",
+        "clear=True empties the column, but it is NOT NULL",
     ),
 ]
 
@@ -220,13 +223,13 @@ def test_field_and_time_must_be_in_one_table(app: Duetime) -> None:
 
 @pytest.mark.parametrize("models", [object(), int, "Post", Session])
 def test_models_that_are_none(app: Duetime, models: object) -> None:
-    with pytest.raises(ConfigError, match="names no models"):
+    with pytest.raises(ConfigError, match="not a model: give the declarative base"):
         app.transitions.register(models, engine)
 
 
 @pytest.mark.parametrize("given", [None, "sqlite://", Session])
 def test_engines_that_are_none(app: Duetime, given: object) -> None:
-    with pytest.raises(ConfigError, match="is no engine: give an Engine"):
+    with pytest.raises(ConfigError, match="not an engine: give an Engine"):
         app.transitions.register(OtherBase, given)
 
 
@@ -242,9 +245,9 @@ def test_options_that_make_no_sense(app: Duetime, options: dict[str, Any]) -> No
 
 
 def test_one_column_has_one_transition(app: Duetime) -> None:
-    with pytest.raises(ConfigError, match=r"employees\.promote_at has a transition already"):
+    with pytest.raises(ConfigError, match=r"employees\.promote_at already has a transition"):
         declare(Employee.promote_at, hard_delete=True)
-    with pytest.raises(ConfigError, match="names no column of a mapped class"):
+    with pytest.raises(ConfigError, match="not a column of a mapped class"):
         declare("publish_at", hard_delete=True)
 
 
@@ -265,14 +268,14 @@ def test_chains_without_a_guard_are_warned_of(app: Duetime) -> None:
         app.transitions.register(Base, engine)
 
 
-def test_a_full_index_of_the_user_is_told(app: Duetime, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_index_of_the_user_is_logged(app: Duetime, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING), warnings.catch_warnings():
         registered(app, transition(hard_delete=True, index=True))
-    assert "Paper.at is found by your index ix_papers_at, which is not partial" in caplog.text
+    assert "Paper.at uses your index ix_papers_at, which is not partial" in caplog.text
 
 
-def test_what_is_mapped_later_is_told(app: Duetime) -> None:
-    """By whatever is asked for next: it would never be applied."""
+def test_a_model_mapped_after_register_is_refused(app: Duetime) -> None:
+    """The next verb raises: the transition would never be applied."""
 
     class Base(DeclarativeBase):
         pass

@@ -1,4 +1,4 @@
-"""Rows that cannot be changed: found, told, tried again, parked; never in the way of others."""
+"""Rows that cannot be changed are found, reported, retried and parked; other rows go on."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,10 +13,10 @@ from duetime.errors import SweepFailed
 from duetime.model.transition import Report
 from duetime.testing import FakeClock
 from duetime.transitions import transition
-from duetime.transitions.sweeper import Progress
+from duetime.transitions.sweeper import SweepProgress
+from transitions.engines import ModelDatabase
 from transitions.models import Base as Blog
 from transitions.models import Post
-from transitions.places import Place
 
 
 class Base(DeclarativeBase):
@@ -45,37 +45,37 @@ BUDGET = Retry(attempts=3, delay=60, factor=2, jitter=False)
 
 
 @pytest.fixture
-def drafts(app: Duetime, place: Place) -> Duetime:
-    place.make_tables(Base)
-    app.transitions.register(Base, place.engine, retry=BUDGET)
+def drafts(app: Duetime, database: ModelDatabase) -> Duetime:
+    database.make_tables(Base)
+    app.transitions.register(Base, database.engine, retry=BUDGET)
     return app
 
 
-def out(place: Place) -> int:
-    ((count,),) = place.rows("SELECT count(*) FROM drafts WHERE state = 'out'")
+def out(database: ModelDatabase) -> int:
+    ((count,),) = database.rows("SELECT count(*) FROM drafts WHERE state = 'out'")
     return int(count)
 
 
 async def test_bad_rows_among_five_hundred_good_ones(
-    drafts: Duetime, place: Place, clock: FakeClock
+    drafts: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     bad = {0, 77, 78, 402}
-    place.add(
+    database.add(
         *(Draft(id=n, at=clock.now(), text="bad" if n in bad else "fine") for n in range(500))
     )
     report = await drafts.transitions.sweep()
     assert (report.updated, report.failed) == (496, 4)
     assert {error.id for error in report.errors} == bad
     assert {error.error for error in report.errors} == {"ValueError: not fit to print"}
-    assert out(place) == 496
+    assert out(database) == 496
     with pytest.raises(SweepFailed, match=r"4 errors in a sweep: Draft\.at of 0: ValueError"):
         report.check()
 
 
 async def test_tried_again_with_backoff_then_parked(
-    drafts: Duetime, place: Place, clock: FakeClock
+    drafts: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    place.add(Draft(id=1, at=clock.now(), text="bad"))
+    database.add(Draft(id=1, at=clock.now(), text="bad"))
     seen = []
     for minutes in (0, 0.5, 0.5, 1, 1, 1000):
         clock.advance(minutes=minutes)
@@ -86,65 +86,71 @@ async def test_tried_again_with_backoff_then_parked(
 
 
 async def test_an_error_that_no_database_keeps(
-    drafts: Duetime, place: Place, clock: FakeClock
+    drafts: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    """Its row is told of and parked like any other, and holds up none."""
-    place.add(Draft(id=1, at=clock.now(), text="odd"), Draft(id=2, at=clock.now()))
+    """Its row is reported and parked like any other, and delays no other row."""
+    database.add(Draft(id=1, at=clock.now(), text="odd"), Draft(id=2, at=clock.now()))
     seen = []
     for _ in range(3):
         report = await drafts.transitions.sweep()
         seen += [(one.id, one.attempts, one.error, one.parked) for one in report.errors]
         clock.advance(hours=1)
-    told = "ValueError: not fit \ufffd to ? keep"
-    assert seen == [(1, 1, told, False), (1, 2, told, False), (1, 3, told, True)]
-    assert out(place) == 1
+    error = "ValueError: not fit \ufffd to ? keep"
+    assert seen == [(1, 1, error, False), (1, 2, error, False), (1, 3, error, True)]
+    assert out(database) == 1
 
 
 async def test_a_retry_is_the_next_thing_to_do(
-    drafts: Duetime, place: Place, clock: FakeClock
+    drafts: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    place.add(Draft(id=1, at=clock.now(), text="bad"))
+    database.add(Draft(id=1, at=clock.now(), text="bad"))
     await drafts.transitions.sweep()
     (pending,) = await drafts.transitions.pending()
     assert (pending.next_due, pending.retrying) == (clock.now() + timedelta(minutes=1), 1)
 
 
-async def test_mended_it_goes_through(drafts: Duetime, place: Place, clock: FakeClock) -> None:
-    place.add(Draft(id=1, at=clock.now(), text="bad"))
+async def test_mended_it_goes_through(
+    drafts: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    database.add(Draft(id=1, at=clock.now(), text="bad"))
     await drafts.transitions.sweep()
-    place.do("UPDATE drafts SET text = 'fine'")
+    database.do("UPDATE drafts SET text = 'fine'")
     assert (await drafts.transitions.sweep()).updated == 0
     clock.advance(minutes=1)
     assert (await drafts.transitions.sweep()).updated == 1
 
 
-async def test_a_new_value_starts_anew(drafts: Duetime, place: Place, clock: FakeClock) -> None:
-    place.add(Draft(id=1, at=clock.now(), text="bad"))
+async def test_a_new_value_starts_anew(
+    drafts: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    database.add(Draft(id=1, at=clock.now(), text="bad"))
     for _ in range(3):
         await drafts.transitions.sweep()
         clock.advance(hours=1)
-    with place.session() as session:
+    with database.session() as session:
         session.get_one(Draft, 1).at = clock.now()
     (error,) = (await drafts.transitions.sweep()).errors
     assert error.attempts == 1
 
 
-async def test_parked_rows_can_be_asked_for(
-    drafts: Duetime, place: Place, clock: FakeClock
+async def test_parked_rows_can_be_retried(
+    drafts: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    place.add(Draft(id=1, at=clock.now(), text="bad"), Draft(id=2, at=clock.now()))
+    database.add(Draft(id=1, at=clock.now(), text="bad"), Draft(id=2, at=clock.now()))
     for _ in range(3):
         await drafts.transitions.sweep()
         clock.advance(hours=1)
-    place.do("UPDATE drafts SET text = 'fine'")
-    place.do("UPDATE drafts SET state = 'draft' WHERE id = 2")
+    database.do("UPDATE drafts SET text = 'fine'")
+    database.do("UPDATE drafts SET state = 'draft' WHERE id = 2")
     assert (await drafts.transitions.sweep()).updated == 0
     assert (await drafts.transitions.sweep(parked=True)).updated == 1
-    assert place.rows("SELECT id FROM drafts WHERE state = 'out'") == [(1,)]
+    assert database.rows("SELECT id FROM drafts WHERE state = 'out'") == [(1,)]
 
 
 @pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])
-async def test_what_only_the_commit_refuses(app: Duetime, place: Place, clock: FakeClock) -> None:
+async def test_what_only_the_commit_refuses(
+    app: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
     class Own(DeclarativeBase):
         pass
 
@@ -161,40 +167,42 @@ async def test_what_only_the_commit_refuses(app: Duetime, place: Place, clock: F
         __tablename__ = "states"
         id: Mapped[int] = mapped_column(primary_key=True)
 
-    Own.metadata.create_all(place.aside)
-    place.add(State(id=0))
-    place.add(*(Page(id=n, at=clock.now()) for n in range(8)))
-    app.transitions.register(Page, place.engine)
+    Own.metadata.create_all(database.sync_engine)
+    database.add(State(id=0))
+    database.add(*(Page(id=n, at=clock.now()) for n in range(8)))
+    app.transitions.register(Page, database.engine)
     report = await app.transitions.sweep()
     assert (report.updated, report.failed) == (0, 8)
-    place.add(State(id=1))
+    database.add(State(id=1))
     clock.advance(hours=1)
     assert (await app.transitions.sweep()).updated == 8
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg", "asyncpg"])
-async def test_in_bulk_too(app: Duetime, place: Place, clock: FakeClock) -> None:
-    place.make_tables(Base)
-    # A rule that the database keeps, whoever changes rows.
-    if place.on_postgres:
-        place.do("ALTER TABLE drafts ADD CHECK (NOT (state = 'out' AND text = 'bad'))")
+async def test_in_bulk_too(app: Duetime, database: ModelDatabase, clock: FakeClock) -> None:
+    database.make_tables(Base)
+    # A rule that the database enforces for every writer.
+    if database.on_postgres:
+        database.do("ALTER TABLE drafts ADD CHECK (NOT (state = 'out' AND text = 'bad'))")
     else:
-        place.do(
+        database.do(
             "CREATE TRIGGER fit BEFORE UPDATE ON drafts WHEN new.state = 'out' AND "
             "new.text = 'bad' BEGIN SELECT RAISE(ABORT, 'not fit to print'); END"
         )
-    place.add(*(Draft(id=n, at=clock.now(), text="bad" if n == 7 else "fine") for n in range(20)))
-    app.transitions.register(Base, place.engine, bulk=True)
+    database.add(
+        *(Draft(id=n, at=clock.now(), text="bad" if n == 7 else "fine") for n in range(20))
+    )
+    app.transitions.register(Base, database.engine, bulk=True)
     report = await app.transitions.sweep()
     assert (report.updated, [error.id for error in report.errors]) == (19, [7])
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg", "asyncpg"])
 async def test_a_table_that_is_missing_holds_up_no_other(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    app.transitions.register([Draft, Post], place.engine)
-    place.add(Post(id=1, publish_at=clock.now()))
+    app.transitions.register([Draft, Post], database.engine)
+    database.add(Post(id=1, publish_at=clock.now()))
     report = await app.transitions.sweep()
     assert report.updated == 1
     assert [(one.model, one.id) for one in report.errors] == [("Draft", None)]
@@ -203,15 +211,15 @@ async def test_a_table_that_is_missing_holds_up_no_other(
 
 @pytest.mark.parametrize("kind", ["psycopg"])
 async def test_a_conflict_of_transactions_is_no_fault_of_a_row(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    """It costs no attempt: the next pass tries again."""
+    """No attempt is counted: the next pass tries again."""
 
     def conflict(session: Session, *_: Any) -> None:
         session.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
 
-    app.transitions.register(Blog, place.engine)
-    place.add(Post(id=1, publish_at=clock.now()))
+    app.transitions.register(Blog, database.engine)
+    database.add(Post(id=1, publish_at=clock.now()))
     event.listen(Session, "before_flush", conflict)
     try:
         report = await app.transitions.sweep()
@@ -219,38 +227,38 @@ async def test_a_conflict_of_transactions_is_no_fault_of_a_row(
         event.remove(Session, "before_flush", conflict)
     assert [error.id for error in report.errors] == [None]
     assert (await app.transitions.sweep()).updated == 1
-    assert place.rows("SELECT attempts FROM duetime_transitions") == [(0,)]
+    assert database.rows("SELECT attempts FROM duetime_transitions") == [(0,)]
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
 async def test_a_backlog_that_is_interrupted_begins_anew(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    """What fails in the middle of it is looked at again, not asked for without a pause."""
-    place.make_tables(Base)
-    app.transitions.register(Base, place.engine, batch=10)
-    place.add(*(Draft(id=n, at=clock.now()) for n in range(30)))
+    """After an error the backlog is probed again, not retried without a pause."""
+    database.make_tables(Base)
+    app.transitions.register(Base, database.engine, batch=10)
+    database.add(*(Draft(id=n, at=clock.now()) for n in range(30)))
     (sweeper,) = app.transitions._sweepers
-    progress = Progress()
+    progress = SweepProgress()
     await sweeper.sweep(Report(), progress)
     assert progress.cursors
-    place.do("ALTER TABLE drafts RENAME TO hidden")
+    database.do("ALTER TABLE drafts RENAME TO hidden")
     report = Report()
     await sweeper.sweep(report, progress)
     assert (len(report.errors), progress.cursors) == (1, {})
-    place.do("ALTER TABLE hidden RENAME TO drafts")
+    database.do("ALTER TABLE hidden RENAME TO drafts")
     assert (await app.transitions.drain()).updated == 20
 
 
 @pytest.mark.parametrize("bulk", [False, True])
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
-async def test_a_backlog_that_is_interrupted_tells_of_what_it_changed(
-    app: Duetime, place: Place, clock: FakeClock, bulk: bool
+async def test_a_backlog_that_is_interrupted_reports_what_it_changed(
+    app: Duetime, database: ModelDatabase, clock: FakeClock, bulk: bool
 ) -> None:
-    """Several of its batches are worked off in one go: what was committed stays."""
-    place.make_tables(Base)
-    app.transitions.register(Base, place.engine, batch=10, bulk=bulk)
-    place.add(*(Draft(id=n, at=clock.now()) for n in range(40)))
+    """Several of its batches are applied in one call: what was committed stays."""
+    database.make_tables(Base)
+    app.transitions.register(Base, database.engine, batch=10, bulk=bulk)
+    database.add(*(Draft(id=n, at=clock.now()) for n in range(40)))
     await app.transitions.sweep()
     commits = 0
 

@@ -11,11 +11,10 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
 from duetime import Duetime, Retry
 from duetime.testing import FakeClock
-from duetime.transitions import ledger_cleanup as pruning
-from duetime.transitions import transition
-from duetime.transitions.batch import Work
+from duetime.transitions import ledger_cleanup, transition
+from duetime.transitions.batch import RowBatch
+from transitions.engines import ModelDatabase
 from transitions.models import Post
-from transitions.places import Place
 from transitions.test_failing import Base as Drafts
 from transitions.test_failing import Draft
 
@@ -69,7 +68,7 @@ KEYS: dict[str, tuple[Any, Any, Any]] = {
 @pytest.mark.parametrize("parts", [1, 2])
 @pytest.mark.parametrize("name", KEYS)
 async def test_any_key_is_known_and_pruned(
-    app: Duetime, place: Place, clock: FakeClock, name: str, parts: int
+    app: Duetime, database: ModelDatabase, clock: FakeClock, name: str, parts: int
 ) -> None:
     type_, first, second = KEYS[name]
     mapped: Any = Mapped
@@ -91,46 +90,46 @@ async def test_any_key_is_known_and_pruned(
         body["other"] = mapped_column(primary_key=True)
         body["__annotations__"]["other"] = Mapped[str]
     Thing: Any = type("Thing", (Base,), body)
-    Base.metadata.create_all(place.aside)
+    Base.metadata.create_all(database.sync_engine)
     more = {"other": "x"} if parts == 2 else {}
-    place.add(*(Thing(id=one, at=clock.now(), **more) for one in (first, second)))
-    app.transitions.register(Base, place.engine)
+    database.add(*(Thing(id=one, at=clock.now(), **more) for one in (first, second)))
+    app.transitions.register(Base, database.engine)
     report = await app.transitions.sweep()
     assert (report.updated, report.errors) == (2, [])
-    place.do("UPDATE things SET state = 0")
+    database.do("UPDATE things SET state = 0")
     assert (await app.transitions.sweep()).updated == 0
-    with place.session() as session:
+    with database.session() as session:
         session.delete(session.get_one(Thing, (second, "x") if more else second))
     await app.transitions.drain()
-    assert len(place.rows("SELECT row_key FROM duetime_transitions")) == 1
+    assert len(database.rows("SELECT row_key FROM duetime_transitions")) == 1
     assert (await app.transitions.sweep()).updated == 0
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg", "asyncpg"])
 async def test_a_table_that_is_missing_keeps_no_other_from_being_pruned(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    place.make_tables(Drafts)
-    app.transitions.register([Draft, Post], place.engine)
-    place.add(Post(id=1, publish_at=clock.now()), Draft(id=1, at=clock.now()))
+    database.make_tables(Drafts)
+    app.transitions.register([Draft, Post], database.engine)
+    database.add(Post(id=1, publish_at=clock.now()), Draft(id=1, at=clock.now()))
     await app.transitions.drain()
-    place.do("DELETE FROM posts")
-    place.do("DROP TABLE drafts")
+    database.do("DELETE FROM posts")
+    database.do("DROP TABLE drafts")
     (sweeper,) = app.transitions._sweepers
-    await sweeper.tidy()
-    assert place.rows("SELECT table_name FROM duetime_transitions") == [("drafts",)]
+    await sweeper.clean_ledger()
+    assert database.rows("SELECT table_name FROM duetime_transitions") == [("drafts",)]
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "asyncpg"])
-async def test_a_job_prunes_too(app: Duetime, place: Place, clock: FakeClock) -> None:
-    app.transitions.register(Post, place.engine, interval=1e-6)
+async def test_a_job_prunes_too(app: Duetime, database: ModelDatabase, clock: FakeClock) -> None:
+    app.transitions.register(Post, database.engine, interval=1e-6)
     app.transitions.as_job("* * * * *")
-    place.add(Post(id=1, publish_at=clock.now()))
+    database.add(Post(id=1, publish_at=clock.now()))
     await app.testing.advance(minutes=1)
-    assert len(place.rows("SELECT * FROM duetime_transitions")) == 1
-    place.do("DELETE FROM posts")
+    assert len(database.rows("SELECT * FROM duetime_transitions")) == 1
+    database.do("DELETE FROM posts")
     await app.testing.advance(minutes=1)
-    assert place.rows("SELECT * FROM duetime_transitions") == []
+    assert database.rows("SELECT * FROM duetime_transitions") == []
 
 
 SETTLED = {
@@ -142,40 +141,40 @@ SETTLED = {
 
 @pytest.mark.parametrize("sql", SETTLED.values(), ids=SETTLED)
 async def test_rows_that_were_settled_by_hand_are_parked_no_more(
-    app: Duetime, place: Place, clock: FakeClock, sql: str
+    app: Duetime, database: ModelDatabase, clock: FakeClock, sql: str
 ) -> None:
-    place.make_tables(Drafts)
-    place.add(Draft(id=1, at=clock.now(), text="bad"))
-    app.transitions.register(Drafts, place.engine, retry=Retry.none())
+    database.make_tables(Drafts)
+    database.add(Draft(id=1, at=clock.now(), text="bad"))
+    app.transitions.register(Drafts, database.engine, retry=Retry.none())
     await app.transitions.sweep()
     assert [one.parked for one in await app.transitions.pending()] == [1]
-    place.do(sql)
+    database.do(sql)
     assert [one.parked for one in await app.transitions.pending()] == [0]
 
 
 async def test_a_value_that_was_applied_stays_so_after_another_failed(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     """Applied, undone; a new value fails; back at the first one."""
-    place.make_tables(Drafts)
-    app.transitions.register(Drafts, place.engine)
+    database.make_tables(Drafts)
+    app.transitions.register(Drafts, database.engine)
     first, second = clock.now() - timedelta(days=2), clock.now() - timedelta(days=1)
-    place.add(Draft(id=1, at=first))
+    database.add(Draft(id=1, at=first))
     assert (await app.transitions.sweep()).updated == 1
-    edit(place, state="draft", text="bad", at=second)
+    edit(database, state="draft", text="bad", at=second)
     assert (await app.transitions.sweep()).failed == 1
-    edit(place, text="fine", at=first)
+    edit(database, text="fine", at=first)
     for parked in (False, True):
         assert (await app.transitions.sweep(parked=parked)).changed == 0
-    edit(place, at=second)
+    edit(database, at=second)
     assert (await app.transitions.sweep()).changed == 0
     assert (await app.transitions.sweep(parked=True)).updated == 1
-    edit(place, state="draft", at=first)
+    edit(database, state="draft", at=first)
     assert (await app.transitions.sweep()).updated == 1
 
 
-def edit(place: Place, **values: object) -> None:
-    with place.session() as session:
+def edit(database: ModelDatabase, **values: object) -> None:
+    with database.session() as session:
         draft = session.get_one(Draft, 1)
         for name, value in values.items():
             setattr(draft, name, value)
@@ -183,7 +182,7 @@ def edit(place: Place, **values: object) -> None:
 
 @pytest.mark.parametrize("bulk", [False, True])
 async def test_a_value_that_was_cleared_may_come_again(
-    app: Duetime, place: Place, clock: FakeClock, bulk: bool
+    app: Duetime, database: ModelDatabase, clock: FakeClock, bulk: bool
 ) -> None:
     class Base(DeclarativeBase):
         pass
@@ -197,61 +196,61 @@ async def test_a_value_that_was_cleared_may_come_again(
         )
         melt_at: Mapped[datetime | None] = transition(set_field="rung", from_=True, to=False)
 
-    Base.metadata.create_all(place.aside)
-    app.transitions.register(Base, place.engine, bulk=bulk)
-    place.add(Bell(id=1, ring_at=PAST, melt_at=PAST))
+    Base.metadata.create_all(database.sync_engine)
+    app.transitions.register(Base, database.engine, bulk=bulk)
+    database.add(Bell(id=1, ring_at=PAST, melt_at=PAST))
     for changes in (2, 1):
         assert (await app.transitions.sweep()).updated == changes
-        with place.session() as session:
+        with database.session() as session:
             bell = session.get_one(Bell, 1)
             assert bell.ring_at is None
             bell.ring_at, bell.rung = PAST, False
     # The other column's line stays.
-    assert place.rows("SELECT column_name FROM duetime_transitions") == [("melt_at",)]
+    assert database.rows("SELECT column_name FROM duetime_transitions") == [("melt_at",)]
 
 
 async def test_a_ledger_of_an_older_version_is_renewed(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    place.do("ALTER TABLE duetime_transitions DROP COLUMN applied_value")
-    app.transitions.register(Post, place.engine)
-    place.add(Post(id=1, publish_at=clock.now()))
+    database.do("ALTER TABLE duetime_transitions DROP COLUMN applied_value")
+    app.transitions.register(Post, database.engine)
+    database.add(Post(id=1, publish_at=clock.now()))
     report = await app.transitions.sweep()
     assert (report.updated, report.errors) == (1, [])
-    assert place.rows("SELECT applied_value FROM duetime_transitions") == [(None,)]
+    assert database.rows("SELECT applied_value FROM duetime_transitions") == [(None,)]
 
 
-async def delete_first(place: Place) -> None:
-    if isinstance(place.engine, AsyncEngine):
-        async with AsyncSession(place.engine) as session:
+async def delete_first(database: ModelDatabase) -> None:
+    if isinstance(database.engine, AsyncEngine):
+        async with AsyncSession(database.engine) as session:
             await session.delete(await session.get_one(Post, 1))
             await session.commit()
     else:
-        with Session(place.engine) as blocking:
+        with Session(database.engine) as blocking:
             blocking.delete(blocking.get_one(Post, 1))
             blocking.commit()
 
 
 async def test_a_new_row_with_an_old_key_starts_anew(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    app.transitions.register(Post, place.engine)
+    app.transitions.register(Post, database.engine)
     for _ in range(2):
-        place.add(Post(id=1, publish_at=clock.now()), Post(id=11, publish_at=None))
+        database.add(Post(id=1, publish_at=clock.now()), Post(id=11, publish_at=None))
         assert (await app.transitions.sweep()).updated == 1
-        await delete_first(place)
-        assert place.rows("SELECT * FROM duetime_transitions") == []
-        place.do("DELETE FROM posts")
+        await delete_first(database)
+        assert database.rows("SELECT * FROM duetime_transitions") == []
+        database.do("DELETE FROM posts")
 
 
 @pytest.mark.parametrize("how", ["only registers", "has options of its own"])
 async def test_who_deletes_and_never_sweeps_forgets_too(
-    app: Duetime, place: Place, clock: FakeClock, how: str
+    app: Duetime, database: ModelDatabase, clock: FakeClock, how: str
 ) -> None:
     """A web process, or an engine that comes from the registered one."""
-    engine = place.aside
+    engine = database.sync_engine
     if how == "only registers":
-        app.transitions.register(Post, place.engine)
+        app.transitions.register(Post, database.engine)
         Duetime("memory://").transitions.register(Post, engine)
     else:
         app.transitions.register(Post, engine)
@@ -267,23 +266,23 @@ async def test_who_deletes_and_never_sweeps_forgets_too(
             session.commit()
 
 
-async def test_what_was_noted_since_pruning_looked_is_not_forgotten(
-    app: Duetime, place: Place, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+async def test_cleanup_keeps_an_entry_written_since_it_read(
+    app: Duetime, database: ModelDatabase, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The row is made anew, and a line is written for it, before the old line is forgotten."""
-    app.transitions.register(Post, place.engine)
-    place.add(Post(id=1, publish_at=clock.now()))
+    """The row is inserted again, with a new entry, before the old entry is deleted."""
+    app.transitions.register(Post, database.engine)
+    database.add(Post(id=1, publish_at=clock.now()))
     await app.transitions.sweep()
-    place.do("DELETE FROM posts")
-    gone, looks = pruning._gone, iter([True])
+    database.do("DELETE FROM posts")
+    real, first_call = ledger_cleanup._keys_without_row, iter([True])
 
-    def found(session: Session, work: Work, texts: list[str]) -> list[str]:
-        missing = gone(session, work, texts)
-        if next(looks, False):
-            place.add(Post(id=1, status="published", publish_at=clock.now()))
+    def keys_without_row(session: Session, batch: RowBatch, row_keys: list[str]) -> list[str]:
+        missing = real(session, batch, row_keys)
+        if next(first_call, False):
+            database.add(Post(id=1, status="published", publish_at=clock.now()))
         return missing
 
-    monkeypatch.setattr(pruning, "_gone", found)
-    await app.transitions._sweepers[0].tidy()
-    assert next(looks, True) is True
-    assert place.rows("SELECT row_key FROM duetime_transitions") == [("1",)]
+    monkeypatch.setattr(ledger_cleanup, "_keys_without_row", keys_without_row)
+    await app.transitions._sweepers[0].clean_ledger()
+    assert next(first_call, True) is True
+    assert database.rows("SELECT row_key FROM duetime_transitions") == [("1",)]

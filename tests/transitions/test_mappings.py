@@ -10,7 +10,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from duetime import Duetime
 from duetime.testing import FakeClock
 from duetime.transitions import SoftDeletable, transition
-from transitions.places import ON_POSTGRES, Place
+from transitions.engines import ON_POSTGRES, ModelDatabase
 
 bulk = pytest.mark.parametrize("bulk", [False, True])
 
@@ -42,23 +42,23 @@ class Part(Keys):
 
 @bulk
 async def test_keys_are_those_of_the_table(
-    app: Duetime, place: Place, clock: FakeClock, bulk: bool
+    app: Duetime, database: ModelDatabase, clock: FakeClock, bulk: bool
 ) -> None:
-    place.make_tables(Keys)
-    heard: list[object] = []
+    database.make_tables(Keys)
+    received: list[object] = []
     app.transitions.register(
         Keys,
-        place.engine,
+        database.engine,
         bulk=bulk,
-        on_delete=lambda model, id: heard.append(id),
-        on_set_field=lambda model, id, field, to: heard.append(id),
+        on_delete=lambda model, id: received.append(id),
+        on_set_field=lambda model, id, field, to: received.append(id),
     )
-    place.add(Seat(id=1, number=2, purge_at=clock.now()), Seat(id=2, number=1))
-    place.add(Part(id=1, region="eu", at=clock.now()))
+    database.add(Seat(id=1, number=2, purge_at=clock.now()), Seat(id=2, number=1))
+    database.add(Part(id=1, region="eu", at=clock.now()))
     report = await app.transitions.sweep()
     assert (report.deleted, report.updated, report.errors) == (1, 1, [])
-    assert place.rows("SELECT id, number FROM seats") == [(2, 1)]
-    assert sorted(heard, key=str) == [(1, "eu"), 1]
+    assert database.rows("SELECT id, number FROM seats") == [(2, 1)]
+    assert sorted(received, key=str) == [(1, "eu"), 1]
 
 
 class Zoo(DeclarativeBase):
@@ -83,14 +83,14 @@ class Bird(Animal):
 
 
 @pytest.fixture
-def zoo(place: Place) -> Place:
-    place.make_tables(Zoo)
-    return place
+def zoo(database: ModelDatabase) -> ModelDatabase:
+    database.make_tables(Zoo)
+    return database
 
 
 @bulk
 async def test_who_is_deleted_softly_in_the_table_of_its_parent_sings_no_more(
-    app: Duetime, zoo: Place, clock: FakeClock, bulk: bool
+    app: Duetime, zoo: ModelDatabase, clock: FakeClock, bulk: bool
 ) -> None:
     now = clock.now()
     zoo.add(Bird(id=1, deleted_at=now, sing_at=now), Bird(id=2, sing_at=now))
@@ -103,11 +103,11 @@ async def test_who_is_deleted_softly_in_the_table_of_its_parent_sings_no_more(
 @pytest.mark.parametrize("kind", ON_POSTGRES)
 @bulk
 async def test_its_parent_that_somebody_is_at_is_waited_for(
-    app: Duetime, zoo: Place, clock: FakeClock, bulk: bool
+    app: Duetime, zoo: ModelDatabase, clock: FakeClock, bulk: bool
 ) -> None:
     zoo.add(*(Bird(id=n, sing_at=clock.now()) for n in range(3)))
     app.transitions.register(Zoo, zoo.engine, bulk=bulk)
-    with zoo.aside.begin() as other:
+    with zoo.sync_engine.begin() as other:
         other.exec_driver_sql("UPDATE animals SET deleted_at = now() WHERE id = 1")
         report = await app.transitions.sweep()
         assert (report.updated, report.skipped) == (2, 1)
@@ -117,7 +117,7 @@ async def test_its_parent_that_somebody_is_at_is_waited_for(
 @bulk
 @pytest.mark.parametrize("column", ["purge_at", "free_at"])
 async def test_a_row_in_two_tables_is_removed_from_both(
-    app: Duetime, zoo: Place, clock: FakeClock, column: str, bulk: bool
+    app: Duetime, zoo: ModelDatabase, clock: FakeClock, column: str, bulk: bool
 ) -> None:
     zoo.add(Bird(id=1), Bird(id=2, **{column: clock.now()}))
     app.transitions.register(Zoo, zoo.engine, bulk=bulk)
@@ -126,7 +126,7 @@ async def test_a_row_in_two_tables_is_removed_from_both(
 
 
 async def test_so_it_is_if_a_listener_makes_a_soft_deletion_of_it(
-    app: Duetime, zoo: Place, clock: FakeClock
+    app: Duetime, zoo: ModelDatabase, clock: FakeClock
 ) -> None:
     def softly(session: Session, *_: object) -> None:
         for one in list(session.deleted):
@@ -171,17 +171,20 @@ class Manager(Worker):
 
 @bulk
 async def test_siblings_that_share_a_column_keep_to_their_own_rows(
-    app: Duetime, place: Place, clock: FakeClock, bulk: bool
+    app: Duetime, database: ModelDatabase, clock: FakeClock, bulk: bool
 ) -> None:
-    place.make_tables(Firm)
-    place.add(Engineer(id=1, start=clock.now()), Manager(id=2, start=clock.now()))
-    heard: list[Any] = []
+    database.make_tables(Firm)
+    database.add(Engineer(id=1, start=clock.now()), Manager(id=2, start=clock.now()))
+    received: list[Any] = []
     app.transitions.register(
-        Firm, place.engine, bulk=bulk, on_set_field=lambda model, id, *_: heard.append((model, id))
+        Firm,
+        database.engine,
+        bulk=bulk,
+        on_set_field=lambda model, id, *_: received.append((model, id)),
     )
     report = await app.transitions.sweep()
     assert (report.updated, report.errors) == (2, [])
-    assert heard == [(Engineer, 1), (Manager, 2)]
+    assert received == [(Engineer, 1), (Manager, 2)]
 
 
 class Tenants(DeclarativeBase):
@@ -211,25 +214,30 @@ class Sheet(Bare):
 @bulk
 @pytest.mark.parametrize(("model", "schema"), [(Page, "tenant"), (Sheet, None)])
 async def test_tenants_with_a_schema_each(
-    app: Duetime, place: Place, clock: FakeClock, model: Any, schema: str | None, bulk: bool
+    app: Duetime,
+    database: ModelDatabase,
+    clock: FakeClock,
+    model: Any,
+    schema: str | None,
+    bulk: bool,
 ) -> None:
     """The same key and the same time, in two schemas that one name stands for."""
     table = model.__table__.name
     if schema is None:
-        model.metadata.create_all(place.aside)
+        model.metadata.create_all(database.sync_engine)
     for tenant in ("ann", "bob"):
-        place.do(f"CREATE SCHEMA {tenant}")
+        database.do(f"CREATE SCHEMA {tenant}")
         mapping = {"schema_translate_map": {schema: tenant}}
-        aside: Any = place.aside.execution_options(**mapping)
-        model.metadata.create_all(aside, tables=[model.__table__])
-        with Session(aside) as session:
+        sync_engine: Any = database.sync_engine.execution_options(**mapping)
+        model.metadata.create_all(sync_engine, tables=[model.__table__])
+        with Session(sync_engine) as session:
             session.add(model(id=1, at=clock.now()))
             session.commit()
-        engine = place.engine.execution_options(**mapping)
+        engine = database.engine.execution_options(**mapping)
         app.transitions.register(model, engine, bulk=bulk)
     report = await app.transitions.sweep()
     assert (report.updated, report.errors) == (2, [])
     for tenant in ("ann", "bob"):
-        assert place.rows(f"SELECT state FROM {tenant}.{table}") == [("out",)]
-        place.do(f"UPDATE {tenant}.{table} SET state = 'draft'")
+        assert database.rows(f"SELECT state FROM {tenant}.{table}") == [("out",)]
+        database.do(f"UPDATE {tenant}.{table} SET state = 'draft'")
     assert (await app.transitions.sweep()).updated == 0

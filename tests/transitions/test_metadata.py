@@ -1,4 +1,4 @@
-"""What a model with a transition brings into its metadata."""
+"""Index and ledger in the metadata of a model with a transition."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
@@ -17,8 +17,8 @@ from sqlalchemy.pool import StaticPool
 from duetime import Duetime
 from duetime.testing import FakeClock
 from duetime.transitions import LEDGER, declare, transition
+from transitions.engines import ModelDatabase
 from transitions.models import Base, Order, Post, Ticket
-from transitions.places import Place
 
 
 @pytest.fixture
@@ -27,34 +27,34 @@ def postgres_url(empty_postgres_url: str) -> str:
     return empty_postgres_url
 
 
-def predicate(place: Place, index: str) -> str:
-    if place.on_postgres:
-        ((text,),) = place.rows("SELECT pg_get_indexdef(to_regclass(:name))", name=index)
+def predicate(database: ModelDatabase, index: str) -> str:
+    if database.on_postgres:
+        ((text,),) = database.rows("SELECT pg_get_indexdef(to_regclass(:name))", name=index)
     else:
-        ((text,),) = place.rows("SELECT sql FROM sqlite_master WHERE name = :name", name=index)
+        ((text,),) = database.rows("SELECT sql FROM sqlite_master WHERE name = :name", name=index)
     return str(text).partition(" WHERE ")[2]
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
-def test_indexes_are_partial_on_the_guard(place: Place) -> None:
-    publishing = predicate(place, "ix_posts_publish_at_due")
+def test_indexes_are_partial_on_the_guard(database: ModelDatabase) -> None:
+    publishing = predicate(database, "ix_posts_publish_at_due")
     assert "draft" in publishing
     assert "deleted_at IS NULL" in publishing
-    removing = predicate(place, "ix_posts_purge_at_due")
+    removing = predicate(database, "ix_posts_purge_at_due")
     assert removing.strip("()") == "purge_at IS NOT NULL"
-    assert "closed" in predicate(place, "ix_tickets_close_at_due")
-    assert "angry" in predicate(place, "ix_order_when_due")
+    assert "closed" in predicate(database, "ix_tickets_close_at_due")
+    assert "angry" in predicate(database, "ix_order_when_due")
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
-def test_alembic_sees_index_and_ledger(place: Place) -> None:
+def test_alembic_sees_index_and_ledger(database: ModelDatabase) -> None:
     """Nothing is left to do after create_all; on an empty database they are found missing."""
-    with place.aside.connect() as connection:
+    with database.sync_engine.connect() as connection:
         context = MigrationContext.configure(connection)
         assert compare_metadata(context, Base.metadata) == []
-    place.do("DROP TABLE duetime_transitions")
-    place.do("DROP INDEX ix_posts_publish_at_due")
-    with place.aside.connect() as connection:
+    database.do("DROP TABLE duetime_transitions")
+    database.do("DROP INDEX ix_posts_publish_at_due")
+    with database.sync_engine.connect() as connection:
         context = MigrationContext.configure(connection)
         missing = compare_metadata(context, Base.metadata)
     assert [(one[0], one[1].name) for one in missing] == [
@@ -109,7 +109,9 @@ def test_long_names_are_cut_and_stay_apart() -> None:
     assert [len(name) for name in names] == [63, 63]
 
 
-async def test_a_model_one_cannot_edit(place: Place, app: Duetime, clock: FakeClock) -> None:
+async def test_a_model_one_cannot_edit(
+    database: ModelDatabase, app: Duetime, clock: FakeClock
+) -> None:
     mapped, metadata = registry(), MetaData()
     table = Table(
         "legacy",
@@ -126,15 +128,15 @@ async def test_a_model_one_cannot_edit(place: Place, app: Duetime, clock: FakeCl
     mapped.map_imperatively(Legacy, table, properties={"state": table.c.flag})
     known: Any = Legacy
     declare(known.run_out, set_field="state", to="over", where=known.kind == "old")
-    metadata.create_all(place.aside)
-    assert "kind" in predicate(place, "ix_legacy_run_out_due")
-    app.transitions.register(Legacy, place.engine)
+    metadata.create_all(database.sync_engine)
+    assert "kind" in predicate(database, "ix_legacy_run_out_due")
+    app.transitions.register(Legacy, database.engine)
     insert = "INSERT INTO legacy (id, kind, run_out) VALUES (:id, :kind, :at)"
-    at = clock.now() if place.on_postgres else f"{clock.now():%Y-%m-%d %H:%M:%S.%f}"
-    place.do(insert, id=1, kind="old", at=at)
-    place.do(insert, id=2, kind="new", at=at)
+    at = clock.now() if database.on_postgres else f"{clock.now():%Y-%m-%d %H:%M:%S.%f}"
+    database.do(insert, id=1, kind="old", at=at)
+    database.do(insert, id=2, kind="new", at=at)
     assert (await app.transitions.sweep()).updated == 1
-    assert place.rows("SELECT flag FROM legacy ORDER BY id") == [("over",), (None,)]
+    assert database.rows("SELECT flag FROM legacy ORDER BY id") == [("over",), (None,)]
 
 
 class Hero(sqlmodel.SQLModel, table=True):
@@ -145,13 +147,13 @@ class Hero(sqlmodel.SQLModel, table=True):
     )
 
 
-async def test_sqlmodel(place: Place, app: Duetime, clock: FakeClock) -> None:
-    sqlmodel.SQLModel.metadata.create_all(place.aside)
-    assert "awake" in predicate(place, "ix_hero_wake_at_due")
-    app.transitions.register(sqlmodel.SQLModel, place.engine)
-    place.add(Hero(id=1, wake_at=clock.now()))
+async def test_sqlmodel(database: ModelDatabase, app: Duetime, clock: FakeClock) -> None:
+    sqlmodel.SQLModel.metadata.create_all(database.sync_engine)
+    assert "awake" in predicate(database, "ix_hero_wake_at_due")
+    app.transitions.register(sqlmodel.SQLModel, database.engine)
+    database.add(Hero(id=1, wake_at=clock.now()))
     assert (await app.transitions.sweep()).updated == 1
-    assert place.rows("SELECT status FROM hero") == [("awake",)]
+    assert database.rows("SELECT status FROM hero") == [("awake",)]
 
 
 class TestInstants:

@@ -1,5 +1,4 @@
-"""Nothing that hooks, subscribers or locks do keeps a worker from stopping, or a runner from going
-on."""
+"""Hooks, subscribers and locks neither keep a worker from stopping nor stop a runner."""
 
 import asyncio
 import threading
@@ -12,9 +11,9 @@ import pytest
 from duetime import Duetime, State
 from duetime.events.types import TransitionApplied
 from duetime.testing import FakeClock
+from transitions.engines import ModelDatabase
 from transitions.models import Base, Post
-from transitions.places import Place
-from transitions.test_running import Heard, commit, soon
+from transitions.test_running import ReceivedEvents, commit, soon
 
 both = pytest.mark.parametrize("kind", ["pysqlite", "asyncpg"])
 
@@ -30,30 +29,30 @@ async def meet_a_cancelled_task(*_: object) -> None:
     await other
 
 
-Told = Callable[..., Awaitable[None]]
+Hook = Callable[..., Awaitable[None]]
 
 
 @both
 @pytest.mark.parametrize("how", ["hook", "subscriber"])
 async def test_a_task_that_others_cancelled_ends_no_runner(
-    place: Place, how: str, caplog: pytest.LogCaptureFixture
+    database: ModelDatabase, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Duetime("memory://") as app:
         hook = meet_a_cancelled_task if how == "hook" else None
-        app.transitions.register(Base, place.engine, interval=3600, on_set_field=hook)
+        app.transitions.register(Base, database.engine, interval=3600, on_set_field=hook)
         if how == "subscriber":
             app.on(TransitionApplied, meet_a_cancelled_task)
-        heard = Heard(app)
+        received = ReceivedEvents(app)
         async with app.worker():
             for n in (1, 2):
-                await commit(place, Post(id=n, publish_at=soon(-1)))
-                assert (await heard.next())[0] == n
+                await commit(database, Post(id=n, publish_at=soon(-1)))
+                assert (await received.next())[0] == n
         assert "CancelledError" in caplog.text
 
 
 @both
 async def test_our_own_cancellation_is_not_swallowed(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     reached = asyncio.Event()
 
@@ -61,8 +60,8 @@ async def test_our_own_cancellation_is_not_swallowed(
         reached.set()
         await asyncio.Event().wait()
 
-    app.transitions.register(Base, place.engine, on_set_field=hook)
-    place.add(Post(id=1, publish_at=clock.now()))
+    app.transitions.register(Base, database.engine, on_set_field=hook)
+    database.add(Post(id=1, publish_at=clock.now()))
     task = asyncio.create_task(app.transitions.sweep())
     await reached.wait()
     task.cancel()
@@ -87,7 +86,9 @@ def waiting_hook(style: str) -> tuple[Callable[..., Any], threading.Event, threa
 
 @both
 @pytest.mark.parametrize("style", ["blocking", "awaiting"])
-async def test_a_worker_stops_within_its_grace(place: Place, database_url: str, style: str) -> None:
+async def test_a_worker_stops_within_its_grace(
+    database: ModelDatabase, database_url: str, style: str
+) -> None:
     """Whatever a hook does; and what it has not started is given back before."""
     hook, reached, go_on = waiting_hook(style)
     async with Duetime(database_url, grace=0.1, preclaim=60) as app, asyncio.timeout(20):
@@ -95,11 +96,11 @@ async def test_a_worker_stops_within_its_grace(place: Place, database_url: str, 
         @app.handler(kind="note")
         async def note(payload: Note) -> None: ...
 
-        app.transitions.register(Base, place.engine, interval=3600, on_set_field=hook)
+        app.transitions.register(Base, database.engine, interval=3600, on_set_field=hook)
         early = await app.schedule(Note(), delay=40)
         try:
             async with app.worker():
-                await commit(place, Post(id=1, publish_at=soon(-1)))
+                await commit(database, Post(id=1, publish_at=soon(-1)))
                 await asyncio.to_thread(reached.wait)
                 while (await app.get(early.id)).state is not State.running:  # noqa: ASYNC110
                     await asyncio.sleep(0)
@@ -110,7 +111,7 @@ async def test_a_worker_stops_within_its_grace(place: Place, database_url: str, 
 
 @both
 async def test_what_was_not_started_is_given_back_while_a_hook_still_runs(
-    place: Place, database_url: str
+    database: ModelDatabase, database_url: str
 ) -> None:
     hook, reached, go_on = waiting_hook("blocking")
     async with Duetime(database_url, grace=20, preclaim=60) as app, asyncio.timeout(20):
@@ -118,11 +119,11 @@ async def test_what_was_not_started_is_given_back_while_a_hook_still_runs(
         @app.handler(kind="note")
         async def note(payload: Note) -> None: ...
 
-        app.transitions.register(Base, place.engine, interval=3600, on_set_field=hook)
+        app.transitions.register(Base, database.engine, interval=3600, on_set_field=hook)
         early = await app.schedule(Note(), delay=40)
         worker = app.worker()
         await worker.__aenter__()
-        await commit(place, Post(id=1, publish_at=soon(-1)))
+        await commit(database, Post(id=1, publish_at=soon(-1)))
         await asyncio.to_thread(reached.wait)
         while (await app.get(early.id)).state is not State.running:  # noqa: ASYNC110
             await asyncio.sleep(0)

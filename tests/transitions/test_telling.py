@@ -16,37 +16,37 @@ from sqlalchemy.orm import Session, sessionmaker
 from duetime import Duetime
 from duetime.events.types import TransitionApplied
 from duetime.testing import FakeClock
+from transitions.engines import ON_POSTGRES, ModelDatabase, with_driver
 from transitions.models import Base, Post
-from transitions.places import ON_POSTGRES, Place, driven
 from transitions.test_failing import Base as Drafts
 from transitions.test_failing import Draft
 
 
 class Calls:
     def __init__(self) -> None:
-        self.heard: list[Any] = []
+        self.received: list[Any] = []
 
     def __call__(self, *arguments: object) -> None:
-        self.heard.append(arguments)
+        self.received.append(arguments)
 
     async def awaited(self, *arguments: object) -> None:
         await asyncio.sleep(0)
-        self.heard.append(arguments)
+        self.received.append(arguments)
 
 
 @pytest.mark.parametrize("style", ["__call__", "awaited"])
 @pytest.mark.parametrize("bulk", [False, True])
 async def test_hooks_are_called_for_each_row_in_order(
-    app: Duetime, place: Place, clock: FakeClock, style: str, bulk: bool
+    app: Duetime, database: ModelDatabase, clock: FakeClock, style: str, bulk: bool
 ) -> None:
     calls = Calls()
     hook = getattr(calls, style)
-    app.transitions.register(Base, place.engine, bulk=bulk, on_delete=hook, on_set_field=hook)
+    app.transitions.register(Base, database.engine, bulk=bulk, on_delete=hook, on_set_field=hook)
     now = clock.now()
-    place.add(Post(id=1, publish_at=now), Post(id=2, publish_at=now.replace(year=2000)))
-    place.add(Post(id=3, expires_at=now), Post(id=4, purge_at=now))
+    database.add(Post(id=1, publish_at=now), Post(id=2, publish_at=now.replace(year=2000)))
+    database.add(Post(id=3, expires_at=now), Post(id=4, purge_at=now))
     await app.transitions.sweep()
-    assert calls.heard == [
+    assert calls.received == [
         (Post, 2, "status", "published"),
         (Post, 1, "status", "published"),
         (Post, 3),
@@ -54,45 +54,49 @@ async def test_hooks_are_called_for_each_row_in_order(
     ]
 
 
-async def test_a_hook_sees_what_was_committed(app: Duetime, place: Place, clock: FakeClock) -> None:
+async def test_a_hook_sees_what_was_committed(
+    app: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
     seen: list[Any] = []
 
     def look(model: type[Any], id: int, field: str, to: object) -> None:
-        seen.extend(place.rows("SELECT status FROM posts WHERE id = :id", id=id))
+        seen.extend(database.rows("SELECT status FROM posts WHERE id = :id", id=id))
 
-    app.transitions.register(Base, place.engine, on_set_field=look)
-    place.add(Post(id=1, publish_at=clock.now()))
+    app.transitions.register(Base, database.engine, on_set_field=look)
+    database.add(Post(id=1, publish_at=clock.now()))
     await app.transitions.sweep()
     assert seen == [("published",)]
 
 
 async def test_a_hook_that_raises_disturbs_nothing(
-    app: Duetime, place: Place, clock: FakeClock, caplog: pytest.LogCaptureFixture
+    app: Duetime, database: ModelDatabase, clock: FakeClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    heard = []
+    received = []
 
     def hook(model: type[Any], id: int, field: str, to: object) -> None:
-        heard.append(id)
+        received.append(id)
         if id == 1:
             raise RuntimeError("no")
 
-    app.transitions.register(Base, place.engine, on_set_field=hook, logger=logging.getLogger("my"))
-    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    app.transitions.register(
+        Base, database.engine, on_set_field=hook, logger=logging.getLogger("my")
+    )
+    database.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
     report = await app.transitions.sweep()
-    assert (report.updated, report.errors, heard) == (3, [], [0, 1, 2])
+    assert (report.updated, report.errors, received) == (3, [], [0, 1, 2])
     assert ("my", "RuntimeError: no") in [
         (one.name, str(one.exc_info and one.exc_text).rpartition("\n")[2]) for one in caplog.records
     ]
 
 
-async def test_events(app: Duetime, place: Place, clock: FakeClock) -> None:
-    told: list[TransitionApplied] = []
-    app.on(TransitionApplied, told.append)
-    app.transitions.register(Base, place.engine)
-    place.add(Post(id=1, publish_at=clock.now()), Post(id=2, purge_at=clock.now()))
+async def test_events(app: Duetime, database: ModelDatabase, clock: FakeClock) -> None:
+    events: list[TransitionApplied] = []
+    app.on(TransitionApplied, events.append)
+    app.transitions.register(Base, database.engine)
+    database.add(Post(id=1, publish_at=clock.now()), Post(id=2, purge_at=clock.now()))
     await app.transitions.sweep()
     common: dict[str, Any] = {"tenant": None, "by": "system", "model": "Post", "table": "posts"}
-    assert told == [
+    assert events == [
         TransitionApplied(
             **common,
             id=1,
@@ -108,16 +112,16 @@ async def test_events(app: Duetime, place: Place, clock: FakeClock) -> None:
     ]
 
 
-def listened(place: Place, name: str, listener: Any) -> Any:
+def listened(database: ModelDatabase, name: str, listener: Any) -> Any:
     """A factory of sessions with a listener of the application's own."""
 
     class Listened(Session):
         pass
 
     event.listen(Listened, name, listener)
-    if isinstance(place.engine, AsyncEngine):
-        return async_sessionmaker(place.engine, sync_session_class=Listened)
-    return sessionmaker(place.engine, class_=Listened)
+    if isinstance(database.engine, AsyncEngine):
+        return async_sessionmaker(database.engine, sync_session_class=Listened)
+    return sessionmaker(database.engine, class_=Listened)
 
 
 REFUSE_AT_COMMIT = """
@@ -130,7 +134,7 @@ REFUSE_AT_COMMIT = """
 
 @pytest.mark.parametrize("kind", ON_POSTGRES)
 async def test_a_savepoint_before_a_commit_that_fails_is_no_commit(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     def audit(session: Session) -> None:
         if not session.in_nested_transaction():
@@ -138,44 +142,48 @@ async def test_a_savepoint_before_a_commit_that_fails_is_no_commit(
                 session.execute(text("SELECT 1"))
 
     calls = Calls()
-    app.transitions.register(Post, listened(place, "before_commit", audit), on_set_field=calls)
-    place.add(Post(id=1, publish_at=clock.now()))
-    place.do(REFUSE_AT_COMMIT)
+    app.transitions.register(Post, listened(database, "before_commit", audit), on_set_field=calls)
+    database.add(Post(id=1, publish_at=clock.now()))
+    database.do(REFUSE_AT_COMMIT)
     report = await app.transitions.sweep()
-    assert (report.updated, len(report.errors), calls.heard) == (0, 1, [])
-    assert place.rows("SELECT status FROM posts") == [("draft",)]
+    assert (report.updated, len(report.errors), calls.received) == (0, 1, [])
+    assert database.rows("SELECT status FROM posts") == [("draft",)]
 
 
 @pytest.mark.parametrize("bulk", [False, True])
 async def test_a_listener_that_fails_after_the_commit_loses_nothing(
-    app: Duetime, place: Place, clock: FakeClock, bulk: bool, caplog: pytest.LogCaptureFixture
+    app: Duetime,
+    database: ModelDatabase,
+    clock: FakeClock,
+    bulk: bool,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def away(session: Session) -> None:
         if session.info.get("by") == "system":
             raise RuntimeError("the search index is away")
 
     calls = Calls()
-    app.on(TransitionApplied, lambda event: calls.heard.append(event.id))
-    sessions = listened(place, "after_commit", away)
+    app.on(TransitionApplied, lambda event: calls.received.append(event.id))
+    sessions = listened(database, "after_commit", away)
     app.transitions.register(Post, sessions, on_set_field=calls, bulk=bulk)
-    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    database.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
     report = await app.transitions.sweep()
     assert (report.updated, report.errors) == (3, [])
-    assert [one[1] for one in calls.heard[:3]] == [0, 1, 2]
-    assert calls.heard[3:] == [0, 1, 2]
+    assert [one[1] for one in calls.received[:3]] == [0, 1, 2]
+    assert calls.received[3:] == [0, 1, 2]
     assert "the search index is away" in caplog.text
 
 
 @pytest.mark.parametrize("kind", ["psycopg", "psycopg_async"])
-async def test_what_was_committed_before_the_connection_was_lost_is_told(
-    app: Duetime, place: Place, clock: FakeClock
+async def test_rows_committed_before_the_connection_was_lost_are_reported(
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     """Row 3 is refused by the commit, so each half has its own; the second is cut off."""
-    place.do(
+    database.do(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
         "IF NEW.id = 3 THEN RAISE EXCEPTION 'no'; END IF; RETURN NULL; END $$"
     )
-    place.do(
+    database.do(
         "CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON posts DEFERRABLE INITIALLY DEFERRED "
         "FOR EACH ROW EXECUTE FUNCTION refuse()"
     )
@@ -188,14 +196,14 @@ async def test_what_was_committed_before_the_connection_was_lost_is_told(
             session.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
 
     calls = Calls()
-    sessions = listened(place, "before_flush", cut_off)
+    sessions = listened(database, "before_flush", cut_off)
     app.transitions.register(Post, sessions, on_set_field=calls)
-    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(4)))
+    database.add(*(Post(id=n, publish_at=clock.now()) for n in range(4)))
     report = await app.transitions.sweep()
     assert (report.updated, [one.id for one in report.errors]) == (2, [None])
     report = await app.transitions.sweep()
     assert (report.updated, [one.id for one in report.errors]) == (1, [3])
-    assert [one[1] for one in calls.heard] == [0, 1, 2]
+    assert [one[1] for one in calls.received] == [0, 1, 2]
 
 
 # In a process of its own: what collects figures can be set once in each.
@@ -236,21 +244,21 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
-def test_counters_duration_and_span(place: Place, clock: FakeClock) -> None:
-    place.make_tables(Drafts)
+def test_counters_duration_and_span(database: ModelDatabase, clock: FakeClock) -> None:
+    database.make_tables(Drafts)
     past = clock.now().replace(year=2020)
     texts = ["fine", "fine", "bad"]
-    place.add(*(Draft(id=n, at=past, text=text) for n, text in enumerate(texts)))
+    database.add(*(Draft(id=n, at=past, text=text) for n, text in enumerate(texts)))
     tests = Path(__file__).parents[1]
-    told = subprocess.run(
-        [sys.executable, "-c", MEASURED, driven(place.url, place.kind)],
+    output = subprocess.run(
+        [sys.executable, "-c", MEASURED, with_driver(database.url, database.kind)],
         env={**os.environ, "PYTHONPATH": str(tests)},
         stdout=subprocess.PIPE,
         check=True,
         text=True,
     ).stdout
-    assert "duetime duetime.transition.applied  Draft.at 2\n" in told
-    assert "duetime duetime.transition.failed  Draft.at 1\n" in told
-    assert "duetime duetime.sweep.duration s None HistogramDataPoint" in told
-    assert "count=2" in told
-    assert told.endswith("['duetime.sweep', 'duetime.sweep']\n")
+    assert "duetime duetime.transition.applied  Draft.at 2\n" in output
+    assert "duetime duetime.transition.failed  Draft.at 1\n" in output
+    assert "duetime duetime.sweep.duration s None HistogramDataPoint" in output
+    assert "count=2" in output
+    assert output.endswith("['duetime.sweep', 'duetime.sweep']\n")

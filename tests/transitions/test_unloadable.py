@@ -1,4 +1,4 @@
-"""One row that cannot be read, or that somebody is in the way of, holds up no other."""
+"""A row that cannot be loaded, or that is locked, delays no other row."""
 
 import asyncio
 import enum
@@ -14,7 +14,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from duetime import Duetime
 from duetime.testing import FakeClock
 from duetime.transitions import transition
-from transitions.places import ON_POSTGRES, Place
+from transitions.engines import ON_POSTGRES, ModelDatabase
 
 postgres = pytest.mark.parametrize("kind", ON_POSTGRES)
 
@@ -48,15 +48,15 @@ class Reply(Base):
 
 
 @pytest.fixture
-def notes(app: Duetime, place: Place, clock: FakeClock) -> Duetime:
-    place.make_tables(Base)
-    place.add(*(Note(id=n, at=clock.now()) for n in range(10)))
-    app.transitions.register(Base, place.engine)
+def notes(app: Duetime, database: ModelDatabase, clock: FakeClock) -> Duetime:
+    database.make_tables(Base)
+    database.add(*(Note(id=n, at=clock.now()) for n in range(10)))
+    app.transitions.register(Base, database.engine)
     return app
 
 
-def out(place: Place) -> int:
-    ((count,),) = place.rows("SELECT count(*) FROM notes WHERE state = 'out'")
+def out(database: ModelDatabase) -> int:
+    ((count,),) = database.rows("SELECT count(*) FROM notes WHERE state = 'out'")
     return int(count)
 
 
@@ -67,26 +67,28 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("sql", SPOILT.values(), ids=SPOILT)
-async def test_a_row_that_cannot_be_loaded_is_told_alone(
-    notes: Duetime, place: Place, sql: str
+async def test_a_row_that_cannot_be_loaded_is_reported_alone(
+    notes: Duetime, database: ModelDatabase, sql: str
 ) -> None:
-    place.do(sql)
+    database.do(sql)
     report = await notes.transitions.sweep()
     assert (report.updated, [(one.id, one.attempts) for one in report.errors]) == (9, [(7, 1)])
-    assert out(place) == 9
+    assert out(database) == 9
     assert (await notes.transitions.sweep()).errors == []
 
 
 @postgres
-async def test_a_time_without_end_beside_the_due_one(notes: Duetime, place: Place) -> None:
+async def test_a_time_without_end_beside_the_due_one(
+    notes: Duetime, database: ModelDatabase
+) -> None:
     """Some drivers cannot read it."""
-    place.do("UPDATE notes SET purge_at = 'infinity' WHERE id = 7")
+    database.do("UPDATE notes SET purge_at = 'infinity' WHERE id = 7")
     report = await notes.transitions.sweep()
     assert report.updated + report.failed == 10
     assert {error.id for error in report.errors} <= {7}
 
 
-async def test_a_listener_that_refuses_to_load(notes: Duetime, place: Place) -> None:
+async def test_a_listener_that_refuses_to_load(notes: Duetime, database: ModelDatabase) -> None:
     def loaded(note: Note, _: object) -> None:
         if note.id == 7:
             raise ValueError("not this one")
@@ -99,14 +101,16 @@ async def test_a_listener_that_refuses_to_load(notes: Duetime, place: Place) -> 
     assert (report.updated, [one.id for one in report.errors]) == (9, [7])
 
 
-def refuse_seven(place: Place, code: str) -> None:
-    place.do(
+def refuse_seven(database: ModelDatabase, code: str) -> None:
+    database.do(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
         "IF NEW.id = 7 AND NEW.state = 'out' THEN "
         f"RAISE EXCEPTION 'note 7 is still open' USING ERRCODE = '{code}'; "
         "END IF; RETURN NEW; END $$"
     )
-    place.do("CREATE TRIGGER refuse BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION refuse()")
+    database.do(
+        "CREATE TRIGGER refuse BEFORE UPDATE ON notes FOR EACH ROW EXECUTE FUNCTION refuse()"
+    )
 
 
 @postgres
@@ -116,7 +120,7 @@ def refuse_seven(place: Place, code: str) -> None:
 )
 async def test_a_trigger_that_refuses_one_row(
     app: Duetime,
-    place: Place,
+    database: ModelDatabase,
     clock: FakeClock,
     code: str,
     failed: int,
@@ -124,21 +128,21 @@ async def test_a_trigger_that_refuses_one_row(
     bulk: bool,
 ) -> None:
     """Whatever code it gives: what sounds like a lock or a cancelled statement costs no attempt."""
-    place.make_tables(Base)
-    place.add(*(Note(id=n, at=clock.now()) for n in range(10)))
-    refuse_seven(place, code)
-    app.transitions.register(Base, place.engine, bulk=bulk)
+    database.make_tables(Base)
+    database.add(*(Note(id=n, at=clock.now()) for n in range(10)))
+    refuse_seven(database, code)
+    app.transitions.register(Base, database.engine, bulk=bulk)
     for _ in range(2):
         report = await app.transitions.sweep()
         assert len(report.errors) == failed
         assert (report.failed, report.skipped) == (failed, skipped)
         failed = 0
-    assert out(place) == 9
+    assert out(database) == 9
 
 
 @contextmanager
-def held(place: Place, sql: str) -> Iterator[Any]:
-    with place.aside.begin() as other:
+def held(database: ModelDatabase, sql: str) -> Iterator[Any]:
+    with database.sync_engine.begin() as other:
         other.execute(text(sql))
         yield other
 
@@ -146,14 +150,14 @@ def held(place: Place, sql: str) -> Iterator[Any]:
 @postgres
 @pytest.mark.parametrize("bulk", [False, True])
 async def test_a_lock_on_something_else_that_a_row_needs(
-    app: Duetime, place: Place, clock: FakeClock, bulk: bool
+    app: Duetime, database: ModelDatabase, clock: FakeClock, bulk: bool
 ) -> None:
-    """Removing a note removes its replies, and somebody is at one of them."""
-    place.make_tables(Base)
-    place.add(*(Note(id=n, purge_at=clock.now()) for n in range(5)), Note(id=9, at=clock.now()))
-    place.add(Reply(id=1, note=3))
-    app.transitions.register(Base, place.engine, bulk=bulk)
-    with held(place, "SELECT 1 FROM replies WHERE id = 1 FOR UPDATE"):
+    """Deleting a note deletes its replies, one of which is locked."""
+    database.make_tables(Base)
+    database.add(*(Note(id=n, purge_at=clock.now()) for n in range(5)), Note(id=9, at=clock.now()))
+    database.add(Reply(id=1, note=3))
+    app.transitions.register(Base, database.engine, bulk=bulk)
+    with held(database, "SELECT 1 FROM replies WHERE id = 1 FOR UPDATE"):
         report = await app.transitions.sweep()
     assert (report.deleted, report.updated, report.skipped) == (4, 1, 1)
     assert report.errors == []
@@ -162,13 +166,13 @@ async def test_a_lock_on_something_else_that_a_row_needs(
 
 @postgres
 async def test_a_lock_on_something_else_in_the_midst_of_a_backlog(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    place.make_tables(Base)
-    place.add(*(Note(id=n, purge_at=clock.now()) for n in range(7)))
-    place.add(Reply(id=1, note=3))
-    app.transitions.register(Base, place.engine, bulk=True, batch=2)
-    with held(place, "SELECT 1 FROM replies WHERE id = 1 FOR UPDATE"):
+    database.make_tables(Base)
+    database.add(*(Note(id=n, purge_at=clock.now()) for n in range(7)))
+    database.add(Reply(id=1, note=3))
+    app.transitions.register(Base, database.engine, bulk=True, batch=2)
+    with held(database, "SELECT 1 FROM replies WHERE id = 1 FOR UPDATE"):
         async with asyncio.timeout(20):
             report = await app.transitions.drain()
     assert (report.deleted, report.errors) == (6, [])
@@ -177,9 +181,9 @@ async def test_a_lock_on_something_else_in_the_midst_of_a_backlog(
 
 @pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])
 async def test_a_lock_on_the_whole_table_holds_up_no_other(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    place.make_tables(Base)
+    database.make_tables(Base)
 
     class Own(DeclarativeBase):
         pass
@@ -190,11 +194,11 @@ async def test_a_lock_on_the_whole_table_holds_up_no_other(
         sung: Mapped[bool] = mapped_column(default=False)
         at: Mapped[datetime | None] = transition(set_field="sung", to=True)
 
-    Own.metadata.create_all(place.aside)
-    place.add(Note(id=1, at=clock.now()), Song(id=1, at=clock.now()))
-    app.transitions.register([Note, Song], place.engine)
+    Own.metadata.create_all(database.sync_engine)
+    database.add(Note(id=1, at=clock.now()), Song(id=1, at=clock.now()))
+    app.transitions.register([Note, Song], database.engine)
     await app.transitions.pending()
-    with held(place, "LOCK TABLE notes IN ACCESS EXCLUSIVE MODE"):
+    with held(database, "LOCK TABLE notes IN ACCESS EXCLUSIVE MODE"):
         report = await app.transitions.sweep()
     assert report.updated == 1
     assert {(one.model, one.id) for one in report.errors} == {("Note", None)}

@@ -11,8 +11,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 from duetime import Duetime
 from duetime.testing import FakeClock
 from duetime.transitions import transition
+from transitions.engines import ON_POSTGRES, ModelDatabase
 from transitions.models import Base, Order, Post
-from transitions.places import ON_POSTGRES, Place
 
 postgres = pytest.mark.parametrize("kind", ON_POSTGRES)
 
@@ -26,7 +26,7 @@ class Event(Own):
 
     __tablename__ = "events"
     __table_args__ = {"schema": "calendar"}
-    place: Mapped[str] = mapped_column(primary_key=True)
+    database: Mapped[str] = mapped_column(primary_key=True)
     starts: Mapped[datetime] = mapped_column(DateTime(timezone=True), primary_key=True)
     over: Mapped[bool | None]
     ends: Mapped[datetime | None] = transition(set_field="over", to=True)
@@ -58,9 +58,11 @@ class Bird(Animal):
     __mapper_args__ = {"polymorphic_identity": "bird"}
 
 
-def zone(place: Place, name: str) -> None:
+def zone(database: ModelDatabase, name: str) -> None:
     """Every session on its engine gets this zone."""
-    engine = place.engine.sync_engine if isinstance(place.engine, AsyncEngine) else place.engine
+    engine = (
+        database.engine.sync_engine if isinstance(database.engine, AsyncEngine) else database.engine
+    )
 
     @event.listens_for(engine, "connect")
     def connected(connection: Any, _: object) -> None:
@@ -73,19 +75,19 @@ def zone(place: Place, name: str) -> None:
 @postgres
 @pytest.mark.parametrize("bulk", [False, True])
 async def test_sessions_in_any_zone(
-    app: Duetime, place: Place, clock: FakeClock, bulk: bool
+    app: Duetime, database: ModelDatabase, clock: FakeClock, bulk: bool
 ) -> None:
     """One sweeps in Tokyo's time, the next in Los Angeles': the same values have fired."""
     naive = clock.now().replace(tzinfo=None)
-    place.add(Post(id=1, publish_at=clock.now()), Order(group="a", number=1, when=naive))
+    database.add(Post(id=1, publish_at=clock.now()), Order(group="a", number=1, when=naive))
     late = naive + timedelta(hours=1)
-    place.add(Order(group="b", number=1, when=late))
-    zone(place, "Asia/Tokyo")
-    app.transitions.register(Base, place.engine, bulk=bulk)
+    database.add(Order(group="b", number=1, when=late))
+    zone(database, "Asia/Tokyo")
+    app.transitions.register(Base, database.engine, bulk=bulk)
     assert (await app.transitions.sweep()).updated == 2
-    place.do("UPDATE posts SET status = 'draft'")
-    place.do("""UPDATE "order" SET "select" = 'calm'""")
-    other = Place(place.kind, place.url)
+    database.do("UPDATE posts SET status = 'draft'")
+    database.do("""UPDATE "order" SET "select" = 'calm'""")
+    other = ModelDatabase(database.kind, database.url)
     zone(other, "America/Los_Angeles")
     again = Duetime("memory://", clock=clock)
     again.transitions.register(Base, other.engine, bulk=bulk)
@@ -93,46 +95,48 @@ async def test_sessions_in_any_zone(
     clock.advance(hours=1)
     assert (await again.transitions.sweep()).updated == 1
     await other.close()
-    kept = place.rows("SELECT value FROM duetime_transitions WHERE table_name = 'posts'")
+    kept = database.rows("SELECT value FROM duetime_transitions WHERE table_name = 'posts'")
     assert [one[0].astimezone(UTC) for one in kept] == [datetime(2030, 1, 1, tzinfo=UTC)]
 
 
 @postgres
 async def test_schemas_and_keys_that_are_instants(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    place.do("CREATE SCHEMA calendar")
-    place.make_tables(Own)
+    database.do("CREATE SCHEMA calendar")
+    database.make_tables(Own)
     now = clock.now()
-    place.add(*(Event(place="hall", starts=now - timedelta(days=n), ends=now) for n in range(3)))
-    app.transitions.register(Event, place.engine)
+    database.add(
+        *(Event(database="hall", starts=now - timedelta(days=n), ends=now) for n in range(3))
+    )
+    app.transitions.register(Event, database.engine)
     assert (await app.transitions.sweep()).updated == 3
-    place.do("UPDATE calendar.events SET over = NULL")
-    other = Place(place.kind, place.url)
+    database.do("UPDATE calendar.events SET over = NULL")
+    other = ModelDatabase(database.kind, database.url)
     zone(other, "Asia/Kathmandu")
     again = Duetime("memory://", clock=clock)
     again.transitions.register(Event, other.engine)
     assert (await again.transitions.sweep()).updated == 0
     await other.close()
-    named = place.rows("SELECT DISTINCT table_name FROM duetime_transitions")
+    named = database.rows("SELECT DISTINCT table_name FROM duetime_transitions")
     assert named == [("calendar.events",)]
 
 
-async def test_inheritance(app: Duetime, place: Place, clock: FakeClock) -> None:
-    with place.aside.begin() as connection:
+async def test_inheritance(app: Duetime, database: ModelDatabase, clock: FakeClock) -> None:
+    with database.sync_engine.begin() as connection:
         tables = [Own.metadata.tables[name] for name in ("animals", "birds")]
         Own.metadata.create_all(connection, tables=tables)
-    heard: list[Any] = []
+    received: list[Any] = []
     app.transitions.register(
-        [Animal], place.engine, on_set_field=lambda model, id, *_: heard.append((model, id))
+        [Animal], database.engine, on_set_field=lambda model, id, *_: received.append((model, id))
     )
     now = clock.now()
-    place.add(Dog(id=1, bark_at=now), Bird(id=2, sing_at=now), Bird(id=3, grow_at=now))
+    database.add(Dog(id=1, bark_at=now), Bird(id=2, sing_at=now), Bird(id=3, grow_at=now))
     report = await app.transitions.sweep()
     assert (report.updated, [str(e) for e in report.errors]) == (3, [])
-    assert heard == [(Animal, 3), (Dog, 1), (Bird, 2)]
-    assert place.rows("SELECT song FROM birds ORDER BY id") == [("tweet",), ("none",)]
-    states = place.rows("SELECT state FROM animals ORDER BY id")
+    assert received == [(Animal, 3), (Dog, 1), (Bird, 2)]
+    assert database.rows("SELECT song FROM birds ORDER BY id") == [("tweet",), ("none",)]
+    states = database.rows("SELECT state FROM animals ORDER BY id")
     assert states == [("barking",), ("young",), ("grown",)]
 
 
@@ -142,28 +146,28 @@ async def test_isolation_of_the_application(
     app: Duetime, kind: str, database_url: str, clock: FakeClock, level: str
 ) -> None:
     """A batch is one transaction that sees what was committed, whatever the engine's default."""
-    place = Place(kind, database_url, isolation_level=level)
-    place.make_tables()
-    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
-    app.transitions.register(Base, place.engine)
+    database = ModelDatabase(kind, database_url, isolation_level=level)
+    database.make_tables()
+    database.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    app.transitions.register(Base, database.engine)
     assert (await app.transitions.sweep()).updated == 3
-    await place.close()
+    await database.close()
 
 
 @pytest.mark.parametrize("kind", ["pysqlite"])
 async def test_an_engine_that_begins_by_itself(
-    app: Duetime, place: Place, clock: FakeClock
+    app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     """As SQLAlchemy advises for savepoints on SQLite."""
 
-    @event.listens_for(place.engine, "connect")
+    @event.listens_for(database.engine, "connect")
     def connected(connection: Any, _: object) -> None:
         connection.isolation_level = None
 
-    @event.listens_for(place.engine, "begin")
+    @event.listens_for(database.engine, "begin")
     def begun(connection: Any) -> None:
         connection.execute(text("BEGIN"))
 
-    app.transitions.register(Base, place.engine)
-    place.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
+    app.transitions.register(Base, database.engine)
+    database.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
     assert (await app.transitions.sweep()).updated == 3

@@ -1,4 +1,4 @@
-"""Handlers: plain functions, sync or async, that end in one of a few ways."""
+"""Handlers: plain functions, sync or async, and the ways in which their runs finish."""
 
 import asyncio
 import contextvars
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from api.apps import Note, named
+from api.apps import Note, case_id
 from duetime import Cancel, Context, Duetime, Fail, Retry, Snooze, State
 from duetime.model.ids import TimeOrderedIds
 from duetime.testing import FakeClock
@@ -68,7 +68,7 @@ async def test_a_handler_stays_a_function_that_a_test_can_call(memory_app: Dueti
     assert (context.attempt, context.by, context.cancelled) == (1, "system", False)
 
 
-async def test_the_context_tells_what_runs(app: Duetime, clock: FakeClock) -> None:
+async def test_the_context_describes_the_run(app: Duetime, clock: FakeClock) -> None:
     seen: list[Context] = []
 
     @app.handler(timeout=30)
@@ -95,14 +95,14 @@ async def test_the_idempotency_key_is_the_same_for_every_attempt_and_no_other_ac
         keys.setdefault(payload.text, []).append(ctx.idempotency_key)
         raise ValueError
 
-    one = await app.schedule(Note("one"), key="same")
+    first = await app.schedule(Note("one"), key="same")
     await app.testing.advance(60)
-    await app.retry(one.id)
+    await app.retry(first.id)
     await app.testing.advance(60)
     await app.schedule(Note("two"), key="same")
     await app.testing.advance(60)
     assert len(keys["one"]) == 6
-    assert set(keys["one"]) == {str(one.id)}
+    assert set(keys["one"]) == {str(first.id)}
     assert len(set(keys["two"])) == 1
     assert set(keys["two"]) != set(keys["one"])
 
@@ -119,13 +119,13 @@ async def test_progress_is_readable_while_the_handler_runs(app: Duetime) -> None
 
     action = await app.schedule(Note())
     await app.testing.drain()
-    # A new attempt begins anew.
+    # A new attempt starts without progress.
     assert (await app.get(action.id)).progress is None
     await app.testing.advance(5)
     assert seen == [None, {"done": 3, "of": 7}] * 2
 
 
-async def test_a_sync_handler_tells_its_progress_too(app: Duetime) -> None:
+async def test_a_sync_handler_stores_its_progress_too(app: Duetime) -> None:
     @app.handler()
     def note(payload: Note, ctx: Context) -> object:
         ctx.sync_progress({"done": 3, "of": 7})
@@ -149,7 +149,7 @@ async def test_progress_that_is_not_json_fails_the_attempt(app: Duetime) -> None
     assert "not JSON" in str(failed.error)
 
 
-# -- how a run ends ------------------------------------------------------------------
+# -- how a run finishes ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["returned", "raised"])
@@ -250,7 +250,7 @@ async def test_error_text_is_cut_to_500_and_cleaned(app: Duetime) -> None:
     assert (await app.runs(action.id))[0].error == error
 
 
-@pytest.mark.parametrize("bad", [object(), float("nan"), "\ud800", {1: object()}], ids=named)
+@pytest.mark.parametrize("bad", [object(), float("nan"), "\ud800", {1: object()}], ids=case_id)
 async def test_a_result_that_is_not_json_fails_without_a_second_try(
     app: Duetime, bad: object
 ) -> None:
@@ -275,7 +275,7 @@ async def test_a_result_that_raises_when_it_is_read_fails_alone(memory_app: Duet
     wrong = await memory_app.schedule(Note("0"))
     right = await memory_app.schedule(Note("1"))
     async with memory_app.worker(concurrency=1), asyncio.timeout(20):
-        failed, done = [await memory_app.wait(one.id) for one in (wrong, right)]
+        failed, done = [await memory_app.wait(action.id) for action in (wrong, right)]
     assert failed.state is State.failed
     assert "ZeroDivisionError" in str(failed.error)
     assert (done.state, done.result) == (State.succeeded, [1])
@@ -295,7 +295,7 @@ async def test_a_huge_result_fails_and_says_so(url: str, clock: FakeClock) -> No
         assert "2,002 bytes" in str(failed.error)
 
 
-# -- apart from each other -----------------------------------------------------------
+# -- isolation of runs ----------------------------------------------------------------
 
 variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
 
@@ -322,7 +322,7 @@ async def test_context_variables_of_one_run_are_not_seen_by_the_next(
 
 
 async def test_sync_handlers_never_delay_each_other(real_app: Duetime) -> None:
-    """Each waits until all are there: were one behind another, none would end."""
+    """Each waits until all are running: if one were queued behind another, none would finish."""
     meeting = threading.Barrier(20)
 
     @real_app.handler(kind="note", retry=Retry.none())

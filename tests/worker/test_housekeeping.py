@@ -1,4 +1,4 @@
-"""What a worker does besides running: catch-up, parking, pruning, audit, logs."""
+"""Services of a worker besides running actions: catch-up, parking, pruning, audit, logs."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from api.apps import Note, Other, knowing
+from api.apps import Note, Other, with_payloads
 from duetime import Duetime, Fail, Retry, State
 from duetime.errors import ActionNotFound
 from duetime.store.listeners import Listeners
@@ -17,7 +17,7 @@ from duetime.testing import FakeClock
 
 def deafen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lose every wake, as a cut LISTEN connection or a full notify queue would."""
-    monkeypatch.setattr(Listeners, "tell", lambda self, wakes: None)
+    monkeypatch.setattr(Listeners, "notify", lambda self, wakes: None)
 
 
 async def test_an_action_whose_wake_was_lost_is_found_by_the_sweep(
@@ -42,7 +42,7 @@ async def test_a_worker_parks_what_it_does_not_know_and_another_brings_it_back(
     durable_url: str,
 ) -> None:
     async with Duetime(durable_url) as ignorant, Duetime(durable_url) as able:
-        knowing(ignorant)
+        with_payloads(ignorant)
 
         @ignorant.handler()
         async def other(payload: Other) -> None: ...
@@ -65,7 +65,7 @@ async def test_a_worker_parks_what_it_does_not_know_and_another_brings_it_back(
 
 
 async def reason(app: Duetime, action_id: UUID) -> str:
-    """Wait until it is parked: `wait` would wait for its end."""
+    """Wait until the action is parked; `wait` would wait for it to finish."""
     async with asyncio.timeout(20):
         while (action := await app.get(action_id)).error is None:  # noqa: ASYNC110
             await asyncio.sleep(0)
@@ -76,7 +76,7 @@ async def reason(app: Duetime, action_id: UUID) -> str:
 @pytest.fixture
 async def pruned(url: str, clock: FakeClock) -> AsyncIterator[Duetime]:
     app = Duetime(url, clock=clock, retention=timedelta(days=1), retention_failed=timedelta(days=3))
-    async with knowing(app):
+    async with with_payloads(app):
         yield app
 
 
@@ -121,7 +121,7 @@ async def exists(app: Duetime, action_id: UUID) -> bool:
 
 
 async def prune_once(app: Duetime, gone: UUID) -> None:
-    """A worker prunes when it starts."""
+    """Start a worker, which prunes when it starts."""
     async with app.worker(), asyncio.timeout(20):
         while await exists(app, gone):  # noqa: ASYNC110
             await asyncio.sleep(0)
@@ -177,13 +177,13 @@ async def test_a_failed_attempt_is_logged_with_its_ids_and_traceback(
         assert record.exc_info is not None
         assert record.exc_info[0] is ZeroDivisionError
         assert str(action.id) in record.getMessage()
-    assert "again in 60.0 s" in first.getMessage()
+    assert "retrying in 60.0 s" in first.getMessage()
     assert "again" not in second.getMessage()
     assert "Traceback" in caplog.text
     assert "in note" in caplog.text
 
 
-async def test_ends_that_a_handler_chose_are_not_logged_as_failures(
+async def test_outcomes_that_a_handler_chose_are_not_logged_as_failures(
     memory_app: Duetime, caplog: pytest.LogCaptureFixture
 ) -> None:
     @memory_app.handler()

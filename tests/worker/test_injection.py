@@ -1,4 +1,4 @@
-"""Dependencies: made for a run, shared within it, closed when it ends."""
+"""Dependencies: created for a run, shared within it, closed when it finishes."""
 
 import threading
 from collections.abc import AsyncIterator, Iterator

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from api.apps import Note, Other, knowing
-from awaiting import until
+from api.apps import Note, Other, with_payloads
 from duetime import Context, Duetime, Outcome, Retry, State
 from duetime.testing import FakeClock
 from duetime.worker.worker import Worker
+from polling import until
 
 
 async def test_a_worker_runs_what_is_due_and_what_becomes_due(real_app: Duetime) -> None:
@@ -54,12 +54,12 @@ async def test_two_workers_run_each_action_once(real_app: Duetime) -> None:
 
 
 async def test_stopping_waits_for_running_handlers_and_records_them(real_app: Duetime) -> None:
-    started, asked = asyncio.Event(), asyncio.Event()
+    started, released = asyncio.Event(), asyncio.Event()
 
     @real_app.handler(kind="note")
     async def note(payload: Note, ctx: Context) -> bool:
         started.set()
-        await asked.wait()
+        await released.wait()
         return ctx.cancelled
 
     async def stop() -> None:
@@ -69,11 +69,11 @@ async def test_stopping_waits_for_running_handlers_and_records_them(real_app: Du
     action = await real_app.schedule(Note())
     stopping = asyncio.create_task(stop())
     await asyncio.wait_for(started.wait(), 20)
-    # The worker is stopping now, or will be: the handler goes on until it is let go.
+    # The worker is stopping now, or will be: the handler continues until it is released.
     for _ in range(50):
         await asyncio.sleep(0)
     assert not stopping.done()
-    asked.set()
+    released.set()
     await asyncio.wait_for(stopping, 20)
     done = await real_app.get(action.id)
     assert (done.state, done.attempt) == (State.succeeded, 1)
@@ -100,8 +100,8 @@ async def test_stopping_asks_running_handlers_to_stop(real_app: Duetime) -> None
     assert (await real_app.get(action.id)).result == "saw it"
 
 
-async def test_what_was_claimed_but_not_started_is_given_back_for_free(url: str) -> None:
-    async with knowing(Duetime(url, preclaim=60)) as app:
+async def test_what_was_claimed_but_not_started_is_released_without_an_attempt(url: str) -> None:
+    async with with_payloads(Duetime(url, preclaim=60)) as app:
         early = await app.schedule(Note("early"), delay=40)
         async with app.worker(), asyncio.timeout(20):
             while (await app.get(early.id)).state is not State.running:  # noqa: ASYNC110
@@ -144,7 +144,7 @@ async def test_after_the_grace_time_an_async_handler_is_interrupted_and_released
 
 
 async def test_a_sync_handler_that_outlives_the_grace_keeps_a_short_lease(url: str) -> None:
-    started, release, ended = threading.Event(), threading.Event(), threading.Event()
+    started, release, finished = threading.Event(), threading.Event(), threading.Event()
 
     async with Duetime(url, grace=0.05, lease=60) as app:
 
@@ -152,7 +152,7 @@ async def test_a_sync_handler_that_outlives_the_grace_keeps_a_short_lease(url: s
         def note(payload: Note) -> None:
             started.set()
             release.wait(60)
-            ended.set()
+            finished.set()
 
         action = await app.schedule(Note())
         async with app.worker():
@@ -161,10 +161,10 @@ async def test_a_sync_handler_that_outlives_the_grace_keeps_a_short_lease(url: s
         assert (left.state, left.attempt) == (State.running, 1)
         assert left.lease_expires_at is not None
         assert left.lease_expires_at - left.created_at < timedelta(seconds=30)
-        # Nobody runs it a second time while the first may still be at work.
-        assert not ended.is_set()
+        # No worker runs it a second time while the first run may still be active.
+        assert not finished.is_set()
         release.set()
-        await asyncio.to_thread(ended.wait, 20)
+        await asyncio.to_thread(finished.wait, 20)
 
 
 async def test_an_action_due_soon_is_started_at_its_time_and_not_before(
@@ -179,11 +179,11 @@ async def test_an_action_due_soon_is_started_at_its_time_and_not_before(
     async with real_app.worker():
         actions = [await real_app.schedule(Note(), delay=0.05 * n) for n in range(10)]
         for action in actions:
-            ended = await real_app.wait(action.id, timeout=20)
+            finished = await real_app.wait(action.id, timeout=20)
             (run,) = await real_app.runs(action.id)
             assert action.due_at is not None
-            assert isinstance(ended.result, float)
-            assert ended.result >= action.due_at.timestamp()
+            assert isinstance(finished.result, float)
+            assert finished.result >= action.due_at.timestamp()
             assert run.late_by is not None
             assert run.late_by >= timedelta(0)
 
@@ -191,7 +191,7 @@ async def test_an_action_due_soon_is_started_at_its_time_and_not_before(
 # -- queues --------------------------------------------------------------------------
 
 
-async def test_a_queue_with_slots_of_its_own_is_not_held_up_by_the_others(
+async def test_a_queue_with_slots_of_its_own_is_not_delayed_by_the_others(
     real_app: Duetime,
 ) -> None:
     release = asyncio.Event()
@@ -291,7 +291,7 @@ async def test_a_stop_that_is_interrupted_renews_nothing_any_more(real_app: Duet
 async def test_a_stop_that_is_interrupted_starts_nothing_of_what_is_early(
     app: Duetime, clock: FakeClock
 ) -> None:
-    """Nobody renews any more what was claimed before its time."""
+    """The leases of pre-claims are not renewed any more."""
     ran: list[Note] = []
 
     @app.handler(kind="note")
@@ -312,7 +312,9 @@ async def test_a_stop_that_is_interrupted_starts_nothing_of_what_is_early(
     assert not ran
 
 
-async def test_nor_of_what_waits_for_a_slot(real_app: Duetime) -> None:
+async def test_a_stop_that_is_interrupted_starts_nothing_that_waits_for_a_slot(
+    real_app: Duetime,
+) -> None:
     ran: list[Note] = []
     waiting, going_on = asyncio.Event(), asyncio.Event()
 

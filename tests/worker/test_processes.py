@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from api.apps import Note, knowing
+from api.apps import Note, with_payloads
 from duetime import ANY, Duetime, State
 
 HEAD = """
@@ -183,7 +183,7 @@ def test_an_app_serves_one_event_loop_after_another(url: str) -> None:
 
 
 def test_an_app_serves_two_event_loops_at_once(url: str) -> None:
-    app = knowing(Duetime(url))
+    app = with_payloads(Duetime(url))
 
     async def use(text: str) -> None:
         for n in range(20):
@@ -273,7 +273,7 @@ asyncio.run(main())
     finally:
         process.kill()
         process.wait()
-    left = "a second signal: what still runs is left to other workers\n"
+    left = "second signal: exiting now; other workers take over unfinished runs\n"
     assert (process.returncode, out, err) == (1, "", left)
 
 

@@ -1,87 +1,88 @@
-"""How much a worker claims: what it can run, and a little ahead of that."""
+"""How many actions a worker claims: what it can run, and a little ahead of that."""
 
 from typing import Any, cast
 
 from duetime.worker.claiming.slots import Pool
 
 
-def pool(slots: int) -> Pool:
-    made = Pool(slots, lambda queue: True)
-    made.measure(1.0)
-    return made
+def new_pool(slots: int) -> Pool:
+    pool = Pool(slots, lambda queue: True)
+    pool.measure(1.0)
+    return pool
 
 
 def test_nothing_is_claimed_behind_handlers_that_have_only_started() -> None:
-    one = pool(1)
-    assert one.room(0.5, 500) == 1
-    one.started()
-    one.measure(1.1)
-    assert one.room(0.5, 500) == 0
+    pool = new_pool(1)
+    assert pool.capacity_for_preclaim(0.5, 500) == 1
+    pool.run_started()
+    pool.measure(1.1)
+    assert pool.capacity_for_preclaim(0.5, 500) == 0
 
 
 def test_as_many_as_end_in_a_window_are_claimed_ahead() -> None:
-    one = pool(1)
+    pool = new_pool(1)
     for _ in range(100):
-        one.started()
-        one.ended()
-    one.started()
-    one.measure(3.0)  # fifty a second
-    assert one.room(0.5, 500) == 24
-    assert one.room(0.5, 10) == 10
+        pool.run_started()
+        pool.run_finished()
+    pool.run_started()
+    pool.measure(3.0)  # fifty a second
+    assert pool.capacity_for_preclaim(0.5, 500) == 24
+    assert pool.capacity_for_preclaim(0.5, 10) == 10
 
 
-def test_a_moment_is_smoothed_with_what_was_before_it() -> None:
-    one = pool(1)
+def test_the_rate_is_smoothed() -> None:
+    pool = new_pool(1)
     for _ in range(100):
-        one.started()
-        one.ended()
-    one.started()
-    one.measure(1.1)  # a thousand a second, after none
-    assert 249 <= one.room(0.5, 500) <= 250
+        pool.run_started()
+        pool.run_finished()
+    pool.run_started()
+    pool.measure(1.1)  # a thousand a second, after none
+    assert 249 <= pool.capacity_for_preclaim(0.5, 500) <= 250
 
 
 def busy(slots: int, ends: int) -> Pool:
-    """All slots taken, and so many ended in the last two seconds, after none before."""
-    one = pool(slots)
+    """Return a pool with all slots taken and `ends` runs finished in the last two seconds, after
+    none before."""
+    pool = new_pool(slots)
     for _ in range(ends):
-        one.started()
-        one.ended()
+        pool.run_started()
+        pool.run_finished()
     for _ in range(slots):
-        one.started()
-    one.measure(3.0)
-    return one
+        pool.run_started()
+    pool.measure(3.0)
+    return pool
 
 
 def test_behind_slow_handlers_nothing_is_claimed() -> None:
-    """Runs of a second that began together end together: what was claimed half a second ahead
-    would wait a whole one, while another worker has nothing to do."""
-    assert busy(100, 790).room(0.5, 500) == 0
-    assert busy(100, 804).room(0.5, 500) == 200
+    """Runs of one second that started together finish together: what was claimed half a second
+    ahead would wait a whole second, while another worker is idle."""
+    assert busy(100, 790).capacity_for_preclaim(0.5, 500) == 0
+    assert busy(100, 804).capacity_for_preclaim(0.5, 500) == 200
 
 
-def test_claims_are_for_half_of_what_may_be_held_and_never_for_a_few() -> None:
-    one = busy(100, 8000)
-    assert one.room(0.5, 500) == 500
-    ready = cast("Any", one.ready)
+def test_claims_are_for_half_of_the_capacity_and_never_for_a_few() -> None:
+    pool = busy(100, 8000)
+    assert pool.capacity_for_preclaim(0.5, 500) == 500
+    ready = cast("Any", pool.ready)
     ready.extend(range(501))
-    assert one.room(0.5, 500) == 0
+    assert pool.capacity_for_preclaim(0.5, 500) == 0
     ready.pop()
-    assert one.room(0.5, 500) == 500
+    assert pool.capacity_for_preclaim(0.5, 500) == 500
 
 
-def test_what_ran_long_ago_says_nothing_of_what_is_run_now() -> None:
-    one = busy(10, 8000)
-    assert one.room(0.5, 500) == 500
-    one.measure(3.9)
-    assert one.room(0.5, 500) == 0
+def test_an_old_rate_does_not_count() -> None:
+    pool = busy(10, 8000)
+    assert pool.capacity_for_preclaim(0.5, 500) == 500
+    pool.measure(3.9)
+    assert pool.capacity_for_preclaim(0.5, 500) == 0
 
 
 def test_what_was_claimed_behind_work_that_became_slow_is_soon_too_much() -> None:
-    """Runs of just under a second: one measure tells enough."""
-    one = busy(4, 20_000)
-    assert one.bearable(0.5) > 10_000
+    """Runs of just under a second: one measurement is enough."""
+    pool = busy(4, 20_000)
+    assert pool.max_ready(0.5) > 10_000
     for _ in range(4):
-        one.ended()
-        one.started()
-    one.measure(3.9)
-    assert one.bearable(0.5) < 50
+        pool.run_finished()
+        pool.run_started()
+    pool.measure(3.9)
+    assert pool.max_ready(0.5) < 50

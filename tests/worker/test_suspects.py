@@ -1,4 +1,4 @@
-"""What was lost twice is claimed alone, and stands in nobody's way while somebody holds it."""
+"""A suspect is claimed alone, and does not delay others while it is locked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from api.apps import Note, Other
 from duetime import Duetime, State
 from duetime.model.actions.claim import ClaimOrder
-from store.sql_kit import another, lock
+from store.postgres_helpers import another, lock
 
 SUSPECT = "UPDATE duetime_actions SET losses = 2, lane = 's.' || lane WHERE id = %s"
 RUNS = 400
@@ -31,7 +31,7 @@ async def app(postgres_url: str) -> AsyncIterator[Duetime]:
 
 @pytest.fixture
 def alone(app: Duetime, monkeypatch: pytest.MonkeyPatch) -> list[ClaimOrder]:
-    """The claims that were made for what is taken alone."""
+    """Return the claims that were sent for suspects."""
     found: list[ClaimOrder] = []
     claim = app.store.claim
 
@@ -51,11 +51,12 @@ async def suspect(app: Duetime, url: str) -> UUID:
     return action.id
 
 
-async def test_one_that_somebody_holds_takes_no_claims_from_others(
+async def test_a_locked_suspect_takes_no_claims_from_others(
     app: Duetime, postgres_url: str, alone: list[ClaimOrder]
 ) -> None:
-    """All slots are taken, each end schedules the next, and every claim comes back short."""
-    held = await suspect(app, postgres_url)
+    """All slots are taken, each finished run schedules the next, and every claim comes back
+    short."""
+    locked = await suspect(app, postgres_url)
     done, left = asyncio.Event(), RUNS
 
     @app.handler(kind="note")
@@ -70,9 +71,9 @@ async def test_one_that_somebody_holds_takes_no_claims_from_others(
     await app.schedule_many(app.request(Note()) for _ in range(4))
     async with asyncio.timeout(60), app.worker(concurrency=4):
         with another(postgres_url) as stranger, stranger.transaction():
-            lock(stranger, held)
+            lock(stranger, locked)
             began = time.monotonic()
             await done.wait()
-            # Seven times in the first second, and once in each that follows.
+            # Seven times in the first second, and once in each following one.
             assert 1 <= len(alone) <= 9 + (time.monotonic() - began)
-        assert (await app.wait(held)).state is State.succeeded
+        assert (await app.wait(locked)).state is State.succeeded

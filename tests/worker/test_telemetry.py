@@ -19,7 +19,7 @@ numbers = itertools.count()
 
 @pytest.fixture(scope="module")
 def reader() -> InMemoryMetricReader:
-    """The provider of a process can be set once; each test reads kinds of its own."""
+    """The meter provider of a process can be set only once; each test reads its own kinds."""
     reader = InMemoryMetricReader()
     metrics.set_meter_provider(MeterProvider([reader], shutdown_on_exit=False))
     assert metrics.get_meter_provider() is not None
@@ -27,7 +27,7 @@ def reader() -> InMemoryMetricReader:
 
 
 class Reading:
-    """What was measured of one kind."""
+    """The measurements of one kind."""
 
     def __init__(self, reader: InMemoryMetricReader, kind: str) -> None:
         self._reader = reader
@@ -115,13 +115,13 @@ async def test_what_a_lost_wake_delayed_is_counted_when_it_is_caught_up(
         async def note(payload: Note) -> None: ...
 
         async with app.worker():
-            heard = await app.schedule(Note())
-            await app.wait(heard.id, timeout=20)
+            woken = await app.schedule(Note())
+            await app.wait(woken.id, timeout=20)
             assert reading.count("duetime.catchup.redispatched") == {}
-            monkeypatch.setattr(Listeners, "tell", lambda self, wakes: None)
+            monkeypatch.setattr(Listeners, "notify", lambda self, wakes: None)
             overdue = datetime.now(UTC) - timedelta(minutes=1)
             made = 0
-            # One that a look for something else comes upon was not lost, so there are several.
+            # An action that another look-ahead happens to find was not lost, so there are several.
             while made < 20 and not reading.count("duetime.catchup.redispatched"):
                 lost = await app.schedule(Note(), at=overdue, tenant="acme")
                 assert (await app.wait(lost.id, timeout=20, tenant=ANY)).attempt == 1

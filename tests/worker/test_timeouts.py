@@ -1,4 +1,4 @@
-"""Timeouts, and being asked to stop: what a handler sees, and what becomes of it."""
+"""Timeouts and requests to stop: what a handler sees, and the outcome of its run."""
 
 import asyncio
 import threading
@@ -10,30 +10,30 @@ from typing import Annotated, Any
 import pytest
 
 from api.apps import Note
-from awaiting import until
 from duetime import Cancel, Context, Depends, Duetime, Retry, State
 from duetime.errors import IllegalState
+from polling import until
 
 
 @dataclass(frozen=True)
 class Other:
-    """For a handler with another timeout."""
+    """The payload of a handler with another timeout."""
 
 
 @dataclass(frozen=True)
 class Third:
-    """And for another one."""
+    """The payload of a handler with a third timeout."""
 
 
 @pytest.fixture
 async def quick_app(url: str) -> AsyncIterator[Duetime]:
-    """An app whose heart beats every third of a second."""
+    """An app with a heartbeat every third of a second."""
     async with Duetime(url, lease=1, grace=5) as app:
         yield app
 
 
 async def until_stopped(ctx: Context) -> None:
-    """As a handler would: look, wait a moment, look again."""
+    """Poll `ctx.cancelled`, as a handler would."""
     moment = asyncio.Event()
     while not ctx.cancelled:
         try:
@@ -74,14 +74,14 @@ async def test_an_async_handler_over_its_time_is_interrupted_and_tried_again(
 
 
 async def test_each_handler_has_a_time_of_its_own(app: Duetime) -> None:
-    """Whichever began first, and however long the others may take."""
-    ended: list[str] = []
+    """Whichever started first, and however long the others may take."""
+    interrupted: list[str] = []
 
     async def wait(name: str) -> None:
         try:
             await asyncio.Event().wait()
         finally:
-            ended.append(name)
+            interrupted.append(name)
 
     @app.handler(timeout=0.3, retry=Retry.none())
     async def long(payload: Note) -> None:
@@ -93,30 +93,36 @@ async def test_each_handler_has_a_time_of_its_own(app: Duetime) -> None:
 
     @app.handler(kind="hour", timeout=3600)
     async def in_time(payload: Third) -> str:
-        await until(lambda: len(ended) == 3)
+        await until(lambda: len(interrupted) == 3)
         return "in time"
 
     payloads = [Third(), Note("1"), Note("2"), Other()]
     async with app.worker(), asyncio.timeout(20):
-        made = await app.schedule_many([app.request(one) for one in payloads])
-        first, *others = [await app.wait(one.id) for one in made]
-    assert (first.result, sorted(ended[1:]), ended[0]) == ("in time", ["long 1", "long 2"], "short")
-    assert [one.error for one in others] == [
+        made = await app.schedule_many([app.request(payload) for payload in payloads])
+        first, *others = [await app.wait(action.id) for action in made]
+    assert (first.result, sorted(interrupted[1:]), interrupted[0]) == (
+        "in time",
+        ["long 1", "long 2"],
+        "short",
+    )
+    assert [action.error for action in others] == [
         "TimeoutError: timed out after 0.3 s",
         "TimeoutError: timed out after 0.3 s",
         "TimeoutError: timed out after 0.1 s",
     ]
 
 
-async def test_one_that_cannot_be_interrupted_takes_nobody_elses_timeout(app: Duetime) -> None:
+async def test_a_handler_that_cannot_be_interrupted_leaves_other_timeouts_alone(
+    app: Duetime,
+) -> None:
     class Stubborn(asyncio.Future[None]):
         def cancel(self, msg: Any = None) -> bool:
             raise RuntimeError("not now")
 
-    told: list[dict[str, Any]] = []
+    errors: list[dict[str, Any]] = []
     release: list[Stubborn] = []
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, context: told.append(context))
+    loop.set_exception_handler(lambda _, context: errors.append(context))
 
     @app.handler(timeout=0.1, retry=Retry.none())
     async def note(payload: Note) -> None:
@@ -129,15 +135,19 @@ async def test_one_that_cannot_be_interrupted_takes_nobody_elses_timeout(app: Du
         return "at last"
 
     async with app.worker(), asyncio.timeout(20):
-        made = await app.schedule_many([app.request(one) for one in (Other(), Note(), Note("2"))])
-        late = [await app.wait(one.id) for one in made[1:]]
+        made = await app.schedule_many(
+            [app.request(payload) for payload in (Other(), Note(), Note("2"))]
+        )
+        late = [await app.wait(action.id) for action in made[1:]]
         release[0].set_result(None)
         assert (await app.wait(made[0].id)).result == "at last"
-    assert [one.error for one in late] == ["TimeoutError: timed out after 0.1 s"] * 2
-    assert [str(one["exception"]) for one in told] == ["not now"]
+    assert [action.error for action in late] == ["TimeoutError: timed out after 0.1 s"] * 2
+    assert [str(error["exception"]) for error in errors] == ["not now"]
 
 
-async def test_a_handler_that_ends_in_spite_of_its_interruption_has_its_way(app: Duetime) -> None:
+async def test_a_handler_that_finishes_despite_its_interruption_keeps_its_result(
+    app: Duetime,
+) -> None:
     @app.handler(timeout=0.05)
     async def stubborn(payload: Note) -> str:
         with suppress(asyncio.CancelledError):
@@ -149,7 +159,7 @@ async def test_a_handler_that_ends_in_spite_of_its_interruption_has_its_way(app:
     assert (await app.get(action.id)).result == "after all"
 
 
-async def test_a_timeout_error_that_the_handler_met_is_its_own(app: Duetime) -> None:
+async def test_a_timeout_error_of_the_handler_itself_is_a_plain_failure(app: Duetime) -> None:
     @app.handler(timeout=60, retry=Retry.none())
     async def note(payload: Note) -> None:
         async with asyncio.timeout(0):
@@ -220,15 +230,17 @@ async def test_cancelling_a_running_action_asks_its_handler_and_its_outcome_stan
         await asyncio.wait_for(started.wait(), 20)
         with pytest.raises(IllegalState, match="it is running"):
             await quick_app.cancel(action.id)
-        asked = await quick_app.cancel(action.id, running=True, by="ann")
-        assert asked.state is State.running
+        running = await quick_app.cancel(action.id, running=True, by="ann")
+        assert running.state is State.running
         done = await quick_app.wait(action.id, timeout=20)
     assert (done.state, done.result) == (State.succeeded, "stopped in order")
     (entry,) = await quick_app.store.perform(quick_app.store.audit(str(action.id), 5))
     assert (entry.verb, entry.by) == ("cancel", "ann")
 
 
-async def test_a_handler_that_gives_in_is_cancelled_by_whoever_asked(quick_app: Duetime) -> None:
+async def test_a_handler_that_stops_on_request_is_cancelled_by_that_actor(
+    quick_app: Duetime,
+) -> None:
     started = asyncio.Event()
 
     @quick_app.handler(kind="note")

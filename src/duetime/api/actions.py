@@ -1,6 +1,6 @@
-"""The client's verbs, written once: each checks its arguments and plans one flow.
+"""The verbs of actions, written once: each checks its arguments and returns an Operation.
 
-`app.py` awaits the plans, `sync.py` waits for them; neither knows more than that.
+`async_api.py` and `sync_api.py` perform the operations.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from typing import TypeVar
 from uuid import UUID
 
 from duetime.api.arguments import (
-    LABEL,
-    QUEUE,
+    MAX_LABEL_LENGTH,
+    MAX_QUEUE_LENGTH,
     Delay,
     Parent,
-    Request,
     TenantArgument,
     to_actor,
     to_filter,
@@ -28,9 +27,9 @@ from duetime.api.arguments import (
     to_when,
 )
 from duetime.api.operation import Operation
-from duetime.api.requests import Asking
+from duetime.api.requests import Request, RequestBuilder
 from duetime.errors import InvalidArgument
-from duetime.events.types import cancellations, reschedulings
+from duetime.events.types import cancelled_events, rescheduled_events
 from duetime.model.actions.action import (
     Action,
     Added,
@@ -41,39 +40,38 @@ from duetime.model.actions.action import (
     as_action,
     as_run,
 )
-from duetime.model.actions.availability import lack
+from duetime.model.actions.availability import why_unavailable
 from duetime.model.actions.chain import On
-from duetime.model.actions.claim import alive_for
-from duetime.model.actions.inserted import Births
-from duetime.model.actions.new_actions import IfExists, NewActions
+from duetime.model.actions.claim import alive_micros
+from duetime.model.actions.new_actions import IfExists, InsertedBatch, NewActions
 from duetime.model.clock import to_micros
 from duetime.model.filter import Filter, from_cursor, page_limit, to_cursor
-from duetime.model.health.stats import MOST_FINISHED, Counted, Stats, clock_offset, stats_of
+from duetime.model.health.stats import MOST_FINISHED, Stats, StoreCounts, clock_offset, stats_of
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import Priority
 from duetime.model.payloads.registry import maybe_json
 from duetime.model.state import State
 from duetime.model.tenant import AMBIENT, Ambient
 from duetime.model.validation import check_optional, instant
-from duetime.registry.runtime import Parts
-from duetime.store.flow import Flow, followed
-from duetime.store.settlement import Cascade, as_settled, cascade
+from duetime.registry.runtime import AppRuntime
+from duetime.store.flow import Flow, and_then
+from duetime.store.settlement import Settlement, settle_descendants, with_settled
 
 T = TypeVar("T")
 
 
-class Client:
-    """Plans verbs for one app."""
+class ActionVerbs:
+    """Builds the operations of one app's actions."""
 
     def __init__(
-        self, parts: Parts, ids: TimeOrderedIds, max_payload: int, *, sweep: float = 10.0
+        self, runtime: AppRuntime, ids: TimeOrderedIds, max_payload: int, *, sweep: float = 10.0
     ) -> None:
-        self._store = parts.store
-        self._payloads = parts.payloads
-        self._meters = parts.meters
-        self._asking = Asking(parts.payloads, ids, max_payload)
-        self._clock = parts.clock
-        self._alive = alive_for(sweep)
+        self._store = runtime.store
+        self._payloads = runtime.payloads
+        self._meters = runtime.meters
+        self._requests = RequestBuilder(runtime.payloads, ids, max_payload)
+        self._clock = runtime.clock
+        self._alive_for = alive_micros(sweep)
 
     # -- writing ---------------------------------------------------------------------
 
@@ -96,13 +94,13 @@ class Client:
     ) -> Operation[Action]:
         """Schedule a payload for an instant, after a delay, or now.
 
-        With `after` it waits for the end of that action: `delay` counts from there, and `at`
-        is the earliest. If that one does not end as `on` says ("succeeded" by default,
-        "failed", or "finished": in any way), it is cancelled.
+        With `after`, the new action waits until that action has finished: `delay` counts from
+        then, and `at` is the earliest time. If that action does not finish as `on` says
+        ("succeeded" by default, "failed", or "finished": either way), the new one is cancelled.
 
-        `key` makes it unique among the unfinished actions of its tenant and kind: if one
-        holds the key, `if_exists` says whether to "return" or "replace" it or to "raise"
-        DuplicateKey. Returns the action; its `created` tells whether it is new.
+        `key` is unique among the unfinished actions of a tenant and kind: if another action
+        holds the key, `if_exists` says whether to "return" or "replace" that action or to
+        "raise" DuplicateKey. Returns the action; its `created` says whether it is new.
 
         `connection` is a session or connection of yours to the same database: the action
         exists if and only if you commit its transaction.
@@ -110,7 +108,7 @@ class Client:
         request = Request(
             payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on
         )
-        new = self._asking.one(request)
+        new = self._requests.build(request)
         return self._add(new, if_exists, connection, lambda actions: actions[0])
 
     def schedule_many(
@@ -120,11 +118,11 @@ class Client:
         if_exists: IfExists = "return",
         connection: object = None,
     ) -> Operation[list[Action]]:
-        """Schedule many at once, all or none; returns the actions in the order given.
+        """Schedule many actions, all or none; returns the actions in the order given.
 
         Takes `(payload, at)` pairs and `app.request(payload, ...)` values.
         """
-        new = self._asking.new(requests)
+        new = self._requests.build_many(requests)
         return self._add(new, if_exists, connection, list)
 
     def _add(
@@ -132,22 +130,22 @@ class Client:
         new: NewActions,
         if_exists: IfExists,
         connection: object,
-        wanted: Callable[[list[Action]], T],
+        to_result: Callable[[list[Action]], T],
     ) -> Operation[T]:
         flow = self._store.add(new, to_if_exists(if_exists))
         if not new.has("after"):
             return Operation(
                 flow,
-                lambda added: wanted(self._added(added, new.payloads)),
+                lambda added: to_result(self._inserted(added, new.payloads)),
                 self._count_added,
                 connection=connection,
             )
-        parents = [one for one in new.columns["after"] if one is not None]
+        parents = [parent for parent in new.columns["after"] if parent is not None]
         return Operation(
-            followed(flow, lambda _: cascade(self._store, parents)),
-            lambda done: wanted(self._added(as_settled(*done), new.payloads)),
+            and_then(flow, lambda _: settle_descendants(self._store, parents)),
+            lambda done: to_result(self._inserted(with_settled(*done), new.payloads)),
             lambda done: self._count_added(done[0], done[1].settled),
-            lambda done: cancellations([], done[1].settled),
+            lambda done: cancelled_events([], done[1].settled),
             connection,
         )
 
@@ -160,17 +158,17 @@ class Client:
         by: str | None = None,
         connection: object = None,
     ) -> Operation[Action]:
-        """Cancel a scheduled action; IllegalState if it is anything else.
+        """Cancel a scheduled action; IllegalState if it is in another state.
 
-        With `running=True` a running handler is asked to stop: its `ctx.cancelled` turns
-        true at its worker's next heartbeat, and its outcome stands.
+        With `running=True` a running handler is asked to stop: its `ctx.cancelled` becomes
+        true at its worker's next heartbeat, and the outcome of the run stands.
         """
         flow = self._store.cancel(to_id(action_id), to_scope(tenant), to_actor(by), running=running)
         return Operation(
-            followed(flow, lambda record: self._settle([record])),
-            lambda done: self._shown(done[0]),
+            and_then(flow, lambda record: self._settle_children([record])),
+            lambda done: self._to_action(done[0]),
             lambda done: self._count_cancelled([done[0], *done[1].settled]),
-            lambda done: cancellations([done[0]], done[1].settled),
+            lambda done: cancelled_events([done[0]], done[1].settled),
             connection,
         )
 
@@ -184,14 +182,16 @@ class Client:
         by: str | None = None,
         connection: object = None,
     ) -> Operation[Action]:
-        """Move a scheduled action, earlier or later; the old time never fires."""
+        """Move a scheduled action to an earlier or later time; it does not run at the old one."""
         due_at, pause = to_when(at, delay)
         if at is None and delay is None:
-            raise InvalidArgument("at", None, "say when: at= or delay=")
+            raise InvalidArgument("at", None, "give the new time: at= or delay=")
         flow = self._store.reschedule(
             to_id(action_id), to_scope(tenant), to_actor(by), due_at=due_at, delay=pause
         )
-        return Operation(flow, self._shown, self._count_rescheduled, reschedulings, connection)
+        return Operation(
+            flow, self._to_action, self._count_rescheduled, rescheduled_events, connection
+        )
 
     def retry(
         self,
@@ -201,11 +201,11 @@ class Client:
         by: str | None = None,
         connection: object = None,
     ) -> Operation[Action]:
-        """Schedule a failed action again, now, with its retry budget renewed."""
+        """Schedule a failed action again, due now, with a fresh retry budget."""
         flow = self._store.retry(to_id(action_id), to_scope(tenant), to_actor(by))
         return Operation(
             flow,
-            self._shown,
+            self._to_action,
             lambda record: self._count_scheduled([record]),
             connection=connection,
         )
@@ -220,21 +220,21 @@ class Client:
         by: str | None = None,
         connection: object = None,
     ) -> Operation[int]:
-        """Cancel every scheduled action that matches; returns how many. Those running are
+        """Cancel every scheduled action that matches; returns how many. Running actions are
         left alone. At least one of correlation_id, kind and state must be given."""
         wanted = to_filter(correlation_id, kind, state, tenant, State.scheduled)
         return Operation(
-            followed(self._store.cancel_many(wanted, to_actor(by)), self._settle),
+            and_then(self._store.cancel_many(wanted, to_actor(by)), self._settle_children),
             lambda done: len(done[0]),
             lambda done: self._count_cancelled([*done[0], *done[1].settled]),
-            lambda done: cancellations(done[0], done[1].settled),
+            lambda done: cancelled_events(done[0], done[1].settled),
             connection,
         )
 
-    def _settle(self, records: Sequence[Record]) -> Flow[Cascade]:
-        """What ended may be a parent: its children in the same transaction, as far as it goes."""
-        ended = [record.id for record in records if record.state is State.cancelled]
-        return cascade(self._store, ended)
+    def _settle_children(self, records: Sequence[Record]) -> Flow[Settlement]:
+        """Settle the children of cancelled actions in the same transaction, up to its limit."""
+        cancelled = [record.id for record in records if record.state is State.cancelled]
+        return settle_descendants(self._store, cancelled)
 
     def retry_many(
         self,
@@ -257,9 +257,9 @@ class Client:
     def get(
         self, action_id: UUID, *, tenant: TenantArgument = AMBIENT, connection: object = None
     ) -> Operation[Action]:
-        """The action, finished or not; ActionNotFound if this tenant has none of that id."""
+        """The action, finished or not; ActionNotFound if this tenant has no action of that id."""
         flow = self._store.get(to_id(action_id), to_scope(tenant))
-        return Operation(flow, self._shown, connection=connection)
+        return Operation(flow, self._to_action, connection=connection)
 
     def find(
         self,
@@ -280,10 +280,10 @@ class Client:
         size = page_limit(limit)
         wanted = Filter(
             state=None if state is None else to_state(state),
-            kind=check_optional("kind", kind, QUEUE),
-            queue=check_optional("queue", queue, QUEUE),
-            correlation_id=check_optional("correlation_id", correlation_id, LABEL),
-            key=check_optional("key", key, LABEL),
+            kind=check_optional("kind", kind, MAX_QUEUE_LENGTH),
+            queue=check_optional("queue", queue, MAX_QUEUE_LENGTH),
+            correlation_id=check_optional("correlation_id", correlation_id, MAX_LABEL_LENGTH),
+            key=check_optional("key", key, MAX_LABEL_LENGTH),
             tenant=to_scope(tenant),
             due_from=None if due_from is None else to_micros(instant("due_from", due_from)),
             due_before=None if due_before is None else to_micros(instant("due_before", due_before)),
@@ -301,53 +301,56 @@ class Client:
         return Operation(flow, _runs, connection=connection)
 
     def stats(self, *, tenant: TenantArgument = AMBIENT) -> Operation[Stats]:
-        """Health figures of this tenant's actions, of the store's clock and of all workers."""
-        flow = self._store.stats(to_scope(tenant), alive=self._alive, limit=MOST_FINISHED)
+        """Health figures of this tenant's actions, the store's clock and all workers."""
+        flow = self._store.stats(to_scope(tenant), alive=self._alive_for, limit=MOST_FINISHED)
         before = to_micros(self._clock.now())
         return Operation(flow, lambda counted: self._stats(counted, before))
 
-    def lacking(self, kind: str) -> Operation[str | None]:
-        """What is missing for an action of this kind to be run; None if nothing is."""
-        return Operation(self._store.workers(self._alive), lambda living: lack(kind, living))
+    def reason_not_run(self, kind: str) -> Operation[str | None]:
+        """Why no live worker can run an action of this kind; None if one can."""
+        return Operation(
+            self._store.workers(self._alive_for), lambda living: why_unavailable(kind, living)
+        )
 
-    # -- from what a store gave to what users see ------------------------------------
+    # -- from records to public values -----------------------------------------------
 
-    def _added(self, added: Sequence[Added], payloads: Sequence[object]) -> list[Action]:
-        if isinstance(added, Births):
+    def _inserted(self, added: Sequence[Added], payloads: Sequence[object]) -> list[Action]:
+        if isinstance(added, InsertedBatch):
             return added.actions()
-        return [self._one_added(one, payload) for one, payload in zip(added, payloads, strict=True)]
+        pairs = zip(added, payloads, strict=True)
+        return [self._inserted_action(action, payload) for action, payload in pairs]
 
-    def _one_added(self, added: Added, payload: object) -> Action:
+    def _inserted_action(self, added: Added, payload: object) -> Action:
         if not added.created:
-            return self._shown(added.record)
+            return self._to_action(added.record)
         if added.record.modified_at is not None:
-            # A later one of the same call replaced it.
-            return replace(self._shown(added.record), created=True)
+            # A later request of the same call replaced it.
+            return replace(self._to_action(added.record), created=True)
         return as_action(added.record, payload, None, None, created=True)
 
-    def _stats(self, counted: Counted, before: int) -> Stats:
+    def _stats(self, counted: StoreCounts, before: int) -> Stats:
         after = to_micros(self._clock.now())
         return stats_of(counted, clock_offset(counted.now, before, after))
 
     def _page(self, records: Sequence[Record], size: int) -> Page[Action]:
         more = len(records) > size
-        items = [self._shown(record) for record in records[:size]]
+        items = [self._to_action(record) for record in records[:size]]
         return Page(items, to_cursor(items[-1].id) if more else None)
 
-    def _shown(self, record: Record) -> Action:
+    def _to_action(self, record: Record) -> Action:
         return self._payloads.action(record)
 
-    # -- what is counted once it is committed ----------------------------------------
+    # -- counted after the commit ----------------------------------------------------
 
     def _count_added(self, added: Sequence[Added], settled: Sequence[Record] = ()) -> None:
-        if isinstance(added, Births):
-            self._count_kinds(added.counted())
+        if isinstance(added, InsertedBatch):
+            self._count_kinds(added.count_by_kind_and_tenant())
         else:
-            self._count_scheduled(one.record for one in added if one.created)
+            self._count_scheduled(action.record for action in added if action.created)
         self._count_cancelled(settled)
 
     def _count_scheduled(self, records: Iterable[Record]) -> None:
-        self._count_kinds(Counter((one.kind, one.tenant) for one in records))
+        self._count_kinds(Counter((record.kind, record.tenant) for record in records))
 
     def _count_kinds(self, counted: Mapping[tuple[str, str | None], int]) -> None:
         for (kind, tenant), count in counted.items():

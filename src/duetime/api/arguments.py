@@ -1,11 +1,9 @@
-"""What callers give the verbs: checked, and turned into what a store keeps."""
+"""Checks the arguments of the verbs and converts them into the values that stores take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import partial
-from typing import NamedTuple, get_args
+from typing import get_args
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, did_you_mean
@@ -21,48 +19,19 @@ from duetime.model.validation import check_name, check_optional, instant, micros
 
 Delay = float | timedelta
 TenantArgument = Scope | Ambient
-# What `after=` takes: an action or its id.
+# The argument `after=`: an action or its id.
 Parent = Action | UUID | str
 
-NAME = 450
-LABEL = 500
-QUEUE = 200
-
-
-class Request(NamedTuple):
-    """What `schedule_many` takes: a payload and when and how to run it."""
-
-    payload: object
-    at: datetime | None = None
-    delay: Delay | None = None
-    correlation_id: str | None = None
-    key: str | None = None
-    priority: Priority | str = Priority.normal
-    queue: str | None = None
-    tenant: str | Ambient | None = AMBIENT
-    by: str | None = None
-    after: Parent | None = None
-    on: On | None = None
-
-
-Pair = tuple[object, datetime]
-
-# Of a value for each field: twice as fast as Request(...).
-make_request: Callable[[tuple[object, ...]], Request] = partial(tuple.__new__, Request)
-
-
-def to_request(item: Pair | Request) -> Request:
-    if isinstance(item, Request):
-        return item
-    if isinstance(item, tuple) and len(item) == 2:
-        return Request(payload=item[0], at=item[1])
-    raise InvalidArgument(
-        "requests", item, "give (payload, at) pairs or app.request(payload, ...) values"
-    )
+MAX_NAME_LENGTH = 450
+MAX_LABEL_LENGTH = 500
+MAX_QUEUE_LENGTH = 200
 
 
 def to_when(at: datetime | None, delay: Delay | None) -> tuple[int | None, int | None]:
-    """The instant, or the delay that the store adds to its own clock; neither means now."""
+    """Return the instant, or else the delay that the store adds to its own clock.
+
+    With neither argument the delay is 0: now.
+    """
     if at is not None and delay is not None:
         raise InvalidArgument("delay", delay, "give either at= or delay=, not both")
     if at is not None:
@@ -71,12 +40,12 @@ def to_when(at: datetime | None, delay: Delay | None) -> tuple[int | None, int |
 
 
 def to_scope(tenant: TenantArgument) -> Scope:
-    given = current_tenant() if tenant is AMBIENT else tenant
-    return given if given is ANY else check_optional("tenant", given, NAME)
+    scope = current_tenant() if tenant is AMBIENT else tenant
+    return scope if scope is ANY else check_optional("tenant", scope, MAX_NAME_LENGTH)
 
 
 def to_actor(by: str | None) -> str:
-    return check_name("by", current_by() if by is None else by, NAME)
+    return check_name("by", current_by() if by is None else by, MAX_NAME_LENGTH)
 
 
 def to_id(action_id: UUID | str) -> UUID:
@@ -93,12 +62,12 @@ def to_if_exists(mode: IfExists) -> IfExists:
 
 
 def to_parent(after: Parent | None, on: On | None) -> tuple[UUID | None, On | None]:
-    """The action to wait for, and how it must end: in success, unless said otherwise."""
+    """Return the id of the action to wait for, and how it must finish: "succeeded" by default."""
     if on is not None and on not in get_args(On):
         hint = did_you_mean(str(on), get_args(On))
         raise InvalidArgument("on", on, f'give "succeeded", "failed" or "finished"{hint}')
     if after is None and on is not None:
-        raise InvalidArgument("on", on, "say after which action: after=")
+        raise InvalidArgument("on", on, "name the action to wait for: after=")
     if after is None:
         return None, None
     try:
@@ -132,14 +101,19 @@ def to_filter(
     tenant: TenantArgument,
     needed: State,
 ) -> Filter:
-    """A filter for many: never "all of them" by an argument that happened to be None."""
+    """Return the filter of a `..._many` verb, for actions in the state `needed`.
+
+    Without any criterion it raises: an argument that happens to be None must not select all.
+    """
     if correlation_id is None and kind is None and state is None:
-        raise InvalidArgument("correlation_id", None, "say which: correlation_id=, kind=, state=")
+        raise InvalidArgument(
+            "correlation_id", None, "select actions by correlation_id=, kind= or state="
+        )
     if state is not None and to_state(state) is not needed:
-        raise InvalidArgument("state", state, f"only {needed} actions allow it")
+        raise InvalidArgument("state", state, f"this verb applies to {needed} actions only")
     return Filter(
         state=needed,
-        kind=check_optional("kind", kind, QUEUE),
-        correlation_id=check_optional("correlation_id", correlation_id, LABEL),
+        kind=check_optional("kind", kind, MAX_QUEUE_LENGTH),
+        correlation_id=check_optional("correlation_id", correlation_id, MAX_LABEL_LENGTH),
         tenant=to_scope(tenant),
     )

@@ -1,4 +1,4 @@
-"""What an app is told of before it runs: handlers, payloads, jobs and what to inject."""
+"""Declarations of an app: handlers, payloads, jobs, subscribers and injected types."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from types import NoneType
 from typing import Any, Literal, TypeVar, overload
 
 from duetime.api.arguments import Delay
-from duetime.api.job_arguments import ALERT_AFTER, JobArguments, RecurrenceArgument, to_definition
+from duetime.api.job_arguments import (
+    DEFAULT_ALERT_AFTER,
+    JobArguments,
+    RecurrenceArgument,
+    to_definition,
+)
 from duetime.config import Settings
 from duetime.errors import ConfigError, shown
-from duetime.events.bus import (
-    Subscriber,
-)
+from duetime.events.bus import Subscriber
 from duetime.events.outbox import subscriber_kind
-from duetime.events.types import (
-    Event,
-)
+from duetime.events.types import Event
 from duetime.model.actions.retry import Retry
 from duetime.model.jobs.job import Overlap
 from duetime.model.jobs.misfire import Misfire
@@ -29,18 +30,18 @@ from duetime.model.payloads.codec import written_alone
 from duetime.model.payloads.registry import PayloadType, Upgrade
 from duetime.model.validation import positive_seconds
 from duetime.registry.handlers import job_payload_type, payload_type
-from duetime.registry.runtime import Parts
+from duetime.registry.runtime import AppRuntime
 from duetime.store.base import Store
-from duetime.store.transaction import Opener
+from duetime.store.transaction import TransactionFactory
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
 
 
-class Declaring:
-    """The declarations of an app; each is checked where it stands."""
+class Declarations:
+    """The declaring methods of an app; each checks its arguments where it is called."""
 
-    parts: Parts
+    runtime: AppRuntime
     settings: Settings
     store: Store
     _sessions: Callable[[], Any] | None
@@ -64,19 +65,19 @@ class Declaring:
 
         Its first parameter is the payload, annotated with a dataclass or pydantic model. The
         others are injected: Context, Clock, Annotated[Type, Depends(make_it)], or a type
-        known from `provide`. `aliases` are older names of the kind, `upgrades` turn older
-        versions of its data into the current one.
+        registered with `provide`. `aliases` are older names of the kind, `upgrades` convert
+        older versions of its data into the current one.
 
         `transactional=True`: a parameter annotated Session, AsyncSession, psycopg's Connection
         or AsyncConnection, or sqlite3.Connection arrives inside an open transaction whose
         commit is also the completion. Verbs called inside are part of it.
         """
         _refuse_misplaced(misplaced)
-        # Annotations may name what is local to the function that declares the handler.
+        # Annotations may name local variables of the function that declares the handler.
         scope = sys._getframe(1).f_locals
 
         def declare(function: F) -> F:
-            entry = self.parts.payloads.check(
+            entry = self.runtime.payloads.check(
                 payload_type(function, scope),
                 kind=kind,
                 aliases=aliases,
@@ -84,14 +85,14 @@ class Declaring:
                 upgrades=upgrades,
                 queue=queue,
             )
-            self._handle(entry, function, retry, timeout, scope, transactional)
-            self.parts.payloads.keep(entry)
-            self.parts.declarations.tell()
+            self._add_handler(entry, function, retry, timeout, scope, transactional)
+            self.runtime.payloads.keep(entry)
+            self.runtime.declarations.notify()
             return function
 
         return declare
 
-    def _handle(
+    def _add_handler(
         self,
         entry: PayloadType,
         function: Callable[..., Any],
@@ -100,14 +101,14 @@ class Declaring:
         scope: Mapping[str, Any],
         transactional: bool,
     ) -> None:
-        self.parts.handlers.add(
+        self.runtime.handlers.add(
             entry,
             function,
             retry=Retry() if retry is None else retry,
             timeout=None if timeout is None else positive_seconds("timeout", timeout),
             providers=self._providers,
             scope=scope,
-            openers=self._openers if transactional else None,
+            factory_for=self._transaction_factory if transactional else None,
             takes_payload=entry.type is not NoneType,
         )
 
@@ -120,7 +121,7 @@ class Declaring:
         misfire: str | Misfire = "once",
         overlap: Overlap | str = Overlap.skip,
         jitter: Delay = 0,
-        alert_after: int = ALERT_AFTER,
+        alert_after: int = DEFAULT_ALERT_AFTER,
         payload: object = None,
         priority: Priority | str = Priority.normal,
         queue: str | None = None,
@@ -131,8 +132,8 @@ class Declaring:
     ) -> Callable[[F], F]:
         """Declare a job: the function, returned unchanged, runs at every tick of a cron string, a
         rule such as Every(minutes=5), or a list. `name` is `{module}-{action}` in kebab-case. A
-        first parameter that is data gets `payload`. Workers seed it, those that run already too."""
-        given = JobArguments(
+        first parameter that is data receives `payload`. Workers, even running ones, seed it."""
+        arguments = JobArguments(
             name=name,
             recurrence=recurrence,
             tz=tz,
@@ -143,16 +144,16 @@ class Declaring:
             priority=priority,
             tenant=tenant,
         )
-        self.parts.jobs.refuse_taken(check_job_name(name))
+        self.runtime.jobs.refuse_taken(check_job_name(name))
         scope = sys._getframe(1).f_locals
 
         def declare(function: F) -> F:
             entry, text = self._job_payload(name, function, scope, payload, queue)
-            definition = to_definition(given, entry, text, entry.queue, retry or Retry())
-            self._handle(entry, function, retry, timeout, scope, transactional)
-            self.parts.payloads.keep_job(entry)
-            self.parts.jobs.add(definition)
-            self.parts.declarations.tell()
+            definition = to_definition(arguments, entry, text, entry.queue, retry or Retry())
+            self._add_handler(entry, function, retry, timeout, scope, transactional)
+            self.runtime.payloads.keep_job(entry)
+            self.runtime.jobs.add(definition)
+            self.runtime.declarations.notify()
             return function
 
         return declare
@@ -165,13 +166,13 @@ class Declaring:
         payload: object,
         queue: str | None,
     ) -> tuple[PayloadType, str]:
-        """What the function takes, and what it is given at each tick, as text."""
-        taken = job_payload_type(function, scope, self._providers, payload)
-        entry = self.parts.payloads.check_job(name, taken, queue)
+        """The payload type of the job's function, and the encoded payload of each tick."""
+        type_ = job_payload_type(function, scope, self._providers, payload)
+        entry = self.runtime.payloads.check_job(name, type_, queue)
         return entry, written_alone(entry, payload, self.settings.max_payload)
 
-    def _openers(self, annotation: Any) -> Opener | None:
-        return self.store.opener(annotation, self._sessions)
+    def _transaction_factory(self, annotation: Any) -> TransactionFactory | None:
+        return self.store.transaction_factory(annotation, self._sessions)
 
     @overload
     def on(self, event: type[E], subscriber: Subscriber[E]) -> None: ...
@@ -200,25 +201,25 @@ class Declaring:
         retry: Retry | None = None,
         timeout: Delay | None = None,
     ) -> None:
-        """Call `subscriber` in this process after each such event was committed.
+        """Call `subscriber` in this process after the commit of each such event.
 
-        `durable=True` makes it a handler: each event becomes an action for it, written in the
-        transaction that made the event true, and run by any worker that declares the same, with
-        retries and history, at least once. Its first parameter is the event, the others are
-        injected. `name`, or else the function's own, is part of the kind of these actions.
+        `durable=True` makes it a handler: each event becomes an action, inserted in the
+        transaction that the event reports. Any worker that declares the same subscriber runs the
+        action, with retries and history, at least once. The first parameter is the event, the
+        others are injected. `name`, by default the function's, is part of the actions' kind.
         """
         if durable:
             scope = sys._getframe(1).f_locals
             self._subscribe(event, subscriber, name, queue, retry, timeout, scope)
             return
-        given = {"name": name, "queue": queue, "retry": retry, "timeout": timeout}
-        for option, value in given.items():
+        durable_only = {"name": name, "queue": queue, "retry": retry, "timeout": timeout}
+        for option, value in durable_only.items():
             if value is not None:
                 raise ConfigError(
-                    f"{option}={shown(value)} is for subscribers that are actions: "
+                    f"{option}={shown(value)} is for durable subscribers only: "
                     f"app.on({event.__name__}, ..., durable=True)"
                 )
-        self.parts.events.on(event, subscriber)
+        self.runtime.events.on(event, subscriber)
 
     def _subscribe(
         self,
@@ -230,16 +231,16 @@ class Declaring:
         timeout: Delay | None,
         scope: Mapping[str, Any],
     ) -> None:
-        self._admit_subscriber(event)
+        self._check_subscriber(event)
         kind = subscriber_kind(event, function, name)
-        entry = self.parts.payloads.check_job(kind, event, queue)
-        self._handle(entry, function, retry, timeout, scope, transactional=False)
-        self.parts.payloads.keep_job(entry)
-        self.parts.outbox.add(event, entry)
-        self.parts.declarations.tell()
+        entry = self.runtime.payloads.check_job(kind, event, queue)
+        self._add_handler(entry, function, retry, timeout, scope, transactional=False)
+        self.runtime.payloads.keep_job(entry)
+        self.runtime.outbox.add(event, entry)
+        self.runtime.declarations.notify()
 
-    def _admit_subscriber(self, event: type[Event]) -> None:
-        """ConfigError if its actions could not be written with what it is to be told of."""
+    def _check_subscriber(self, event: type[Event]) -> None:
+        """Raise ConfigError if actions for this event cannot be inserted with its change."""
 
     def payload(
         self,
@@ -251,20 +252,20 @@ class Declaring:
         upgrades: Mapping[int, Upgrade] | None = None,
         queue: str | None = None,
     ) -> None:
-        """Make a payload type known for scheduling; its handler lives in another process."""
-        self.parts.payloads.add(
+        """Register a payload type for scheduling; its handler is declared in another process."""
+        self.runtime.payloads.add(
             type_, kind=kind, aliases=aliases, version=version, upgrades=upgrades, queue=queue
         )
 
     def provide(self, type_: type[Any], make: Callable[..., Any]) -> None:
-        """Inject `make()` wherever a handler declared later asks for this type."""
+        """Inject `make()` for this type into handlers that are declared later."""
         self._providers[type_] = make
 
     def discover(self, package: str) -> None:
-        """Import a package and all below it, so that what they declare is declared."""
+        """Import a package and its submodules, so that their declarations take effect."""
         root = importlib.import_module(package)
         for found in pkgutil.walk_packages(getattr(root, "__path__", []), f"{package}."):
-            # What is run as a program is not meant to be imported.
+            # A __main__ module is a program: importing it would run it.
             if found.name.rpartition(".")[2] != "__main__":
                 importlib.import_module(found.name)
 

@@ -1,4 +1,4 @@
-"""What callers say of a job: checked, and turned into its definition."""
+"""Checks the arguments that describe a job and converts them into its definition."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from duetime.api.arguments import NAME, to_priority
+from duetime.api.arguments import MAX_NAME_LENGTH, to_priority
 from duetime.errors import InvalidArgument, InvalidRecurrence, did_you_mean
 from duetime.model.actions.retry import Retry
-from duetime.model.jobs.job import Definition, Overlap
+from duetime.model.jobs.job import JobDefinition, Overlap
 from duetime.model.jobs.misfire import Misfire
 from duetime.model.jobs.name import check_job_name
 from duetime.model.lane import Priority
 from duetime.model.payloads.registry import PayloadType
 from duetime.model.recurrence.base import BEGINNING, Recurrence
-from duetime.model.recurrence.parse import recurrence as rule_given
+from duetime.model.recurrence.parse import to_recurrence as rule_given
 from duetime.model.recurrence.serialize import to_text
 from duetime.model.validation import check_count, check_optional, instant, micros
 
-# What a recurrence may be given as: a cron string, a rule, or a list of rules and instants.
+# A cron string, a rule, or a list of rules and instants.
 RecurrenceArgument = str | Recurrence | list[Any] | tuple[Any, ...]
-MOST_JITTER = 86_400_000_000
-ALERT_AFTER = 3
-MOST_FAILURES = 1_000_000
+MAX_JITTER_MICROS = 86_400_000_000
+DEFAULT_ALERT_AFTER = 3
+MAX_ALERT_AFTER = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobArguments:
-    """What `app.job` and `app.jobs.put` have in common."""
+    """The arguments that `app.job` and `app.jobs.put` share."""
 
     name: str
     recurrence: RecurrenceArgument
@@ -36,19 +36,19 @@ class JobArguments:
     misfire: str | Misfire = "once"
     overlap: Overlap | str = Overlap.skip
     jitter: float | timedelta = 0
-    alert_after: int = ALERT_AFTER
+    alert_after: int = DEFAULT_ALERT_AFTER
     priority: Priority | str = Priority.normal
     tenant: str | None = None
 
 
 def to_definition(
-    given: JobArguments, entry: PayloadType, payload: str, queue: str, retry: Retry | None
-) -> Definition:
-    name = check_job_name(given.name)
-    rule = rule_given(given.recurrence, given.tz)
+    arguments: JobArguments, entry: PayloadType, payload: str, queue: str, retry: Retry | None
+) -> JobDefinition:
+    name = check_job_name(arguments.name)
+    rule = rule_given(arguments.recurrence, arguments.tz)
     if rule.next(BEGINNING) is None:
-        raise InvalidRecurrence("recurrence", given.recurrence, "it would never fire")
-    return Definition(
+        raise InvalidRecurrence("recurrence", arguments.recurrence, "it would never fire")
+    return JobDefinition(
         name=name,
         kind=entry.kind,
         payload_version=entry.version,
@@ -56,13 +56,13 @@ def to_definition(
         recurrence=to_text(rule),
         tz=rule.tz,
         queue=queue,
-        priority=to_priority(given.priority).rank,
-        misfire=Misfire.of(given.misfire).to_text(),
-        overlap=to_overlap(given.overlap),
-        jitter=_jitter(given.jitter),
-        alert_after=check_count("alert_after", given.alert_after, MOST_FAILURES),
+        priority=to_priority(arguments.priority).rank,
+        misfire=Misfire.of(arguments.misfire).to_text(),
+        overlap=to_overlap(arguments.overlap),
+        jitter=_jitter(arguments.jitter),
+        alert_after=check_count("alert_after", arguments.alert_after, MAX_ALERT_AFTER),
         retry=None if retry is None else repr(retry),
-        tenant=check_optional("tenant", given.tenant, NAME),
+        tenant=check_optional("tenant", arguments.tenant, MAX_NAME_LENGTH),
     )
 
 
@@ -85,6 +85,6 @@ def to_range(start: datetime, end: datetime) -> tuple[datetime, datetime]:
 
 def _jitter(jitter: float | timedelta) -> int:
     length = micros("jitter", jitter)
-    if length > MOST_JITTER:
+    if length > MAX_JITTER_MICROS:
         raise InvalidArgument("jitter", jitter, "give at most a day")
     return length

@@ -1,6 +1,6 @@
-"""The verbs of jobs, written once: each checks its arguments and plans one flow.
+"""The verbs of jobs, written once: each checks its arguments and returns an Operation.
 
-`app.jobs` awaits the plans, `app.sync.jobs` waits for them.
+`async_api.py` and `sync_api.py` perform the operations.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-from duetime.api.arguments import QUEUE, TenantArgument, to_actor, to_scope
+from duetime.api.arguments import MAX_QUEUE_LENGTH, TenantArgument, to_actor, to_scope
 from duetime.api.job_arguments import (
-    ALERT_AFTER,
+    DEFAULT_ALERT_AFTER,
     JobArguments,
     RecurrenceArgument,
     to_definition,
@@ -21,51 +21,59 @@ from duetime.api.job_arguments import (
 from duetime.api.operation import Operation
 from duetime.config import Settings
 from duetime.errors import ConfigError, InvalidArgument, JobNotFound, UnreadableJob
-from duetime.events.types import Event, cancellations, job_events
+from duetime.events.types import Event, cancelled_events, job_events
 from duetime.model.actions.action import Action, Page, Record
 from duetime.model.clock import from_micros, to_micros
 from duetime.model.filter import page_limit
 from duetime.model.ids import NewId
-from duetime.model.jobs.change import Change, Decide, Edited, Found
-from duetime.model.jobs.edit import backfilled, paused, put, removed, restored, resumed, triggered
+from duetime.model.jobs.change import FoundJob, JobChange, JobEdit, JobEditResult
+from duetime.model.jobs.edit import (
+    backfill_job,
+    pause_job,
+    put_job,
+    remove_job,
+    restore_job,
+    resume_job,
+    trigger_job,
+)
 from duetime.model.jobs.job import Overlap, rule_of
 from duetime.model.jobs.misfire import Misfire
-from duetime.model.jobs.occurrence import Occurrence, as_occurrence, happened
-from duetime.model.jobs.selectors import JobFilter, Named
-from duetime.model.jobs.ticks import missed, ticked
+from duetime.model.jobs.occurrence import Occurrence, as_occurrence, to_record
+from duetime.model.jobs.selectors import ByName, JobFilter
+from duetime.model.jobs.ticks import apply_ticks, backfill_ticks
 from duetime.model.jobs.view import Job, JobView, as_job
 from duetime.model.lane import Priority
 from duetime.model.tenant import AMBIENT, ANY, SYSTEM, Ambient, Scope, current_tenant
 from duetime.model.validation import check_count, check_name, check_optional, instant
-from duetime.registry.runtime import Parts
+from duetime.registry.runtime import AppRuntime
 from duetime.store.flow import Flow, Mode, Steps
-from duetime.store.settlement import Cascade, cascade
+from duetime.store.settlement import Settlement, settle_descendants
 
 Ticks = list[int]
-Instants = list[datetime]
+TickTimes = list[datetime]
 Records = list[Record]
 Occurrences = list[Occurrence]
-# An edit, and what it settled.
-Done = tuple[Edited, Cascade]
+# The edit of a job, and the settlement of children that followed.
+EditAndSettlement = tuple[JobEditResult, Settlement]
 
-NOTE = 500
-MOST_RUNS = 200
-MOST_PREVIEW = 1000
-NOTHING: Done = Edited([], None, 0), Cascade([], [])
+MAX_NOTE_LENGTH = 500
+MAX_RUNS = 200
+MAX_PREVIEW_TICKS = 1000
+NO_CHANGE: EditAndSettlement = JobEditResult([], None, 0), Settlement([], [])
 END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
 
-class JobClient:
-    """Plans the verbs of jobs for one app."""
+class JobVerbs:
+    """Builds the operations of one app's jobs."""
 
-    def __init__(self, parts: Parts, new_id: NewId, settings: Settings) -> None:
-        self._store = parts.store
-        self._payloads = parts.payloads
-        self._declared = parts.jobs
+    def __init__(self, runtime: AppRuntime, new_id: NewId, settings: Settings) -> None:
+        self._store = runtime.store
+        self._payloads = runtime.payloads
+        self._declared = runtime.jobs
         self._new_id = new_id
         self._app = settings.name
         self._max_payload = settings.max_payload
-        self._tick = partial(ticked, new_id=new_id, misfire_after=settings.misfire_after)
+        self._tick = partial(apply_ticks, new_id=new_id, misfire_after=settings.misfire_after)
 
     # -- reading ---------------------------------------------------------------------
 
@@ -78,24 +86,24 @@ class JobClient:
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[Page[Job]]:
-        """Jobs by name; `removed=True` shows those that were removed too."""
-        most = page_limit(limit)
+        """Jobs in the order of their names; `removed=True` includes removed jobs."""
+        size = page_limit(limit)
         after = "" if cursor is None else check_name("cursor", cursor, 200)
-        wanted = JobFilter(tenant=to_scope(tenant), after=after, limit=most + 1, removed=removed)
+        wanted = JobFilter(tenant=to_scope(tenant), after=after, limit=size + 1, removed=removed)
 
         def page(views: list[JobView]) -> Page[Job]:
-            shown = [self._shown(view) for view in views[:most]]
-            return Page(shown, shown[-1].name if len(views) > most else None)
+            jobs = [self._to_job(view) for view in views[:size]]
+            return Page(jobs, jobs[-1].name if len(views) > size else None)
 
         return Operation(self._store.jobs(wanted), page, connection=connection)
 
     def get(
         self, name: str, *, tenant: TenantArgument = AMBIENT, connection: object = None
     ) -> Operation[Job]:
-        """The job. JobNotFound if there is none, or it was removed."""
+        """The job; JobNotFound if there is none or it was removed."""
         scope = to_scope(tenant)
-        flow = Flow(lambda: self._found(name, scope), Mode.read)
-        return Operation(flow, self._shown, connection=connection)
+        flow = Flow(lambda: self._find(name, scope), Mode.read)
+        return Operation(flow, self._to_job, connection=connection)
 
     def runs(
         self,
@@ -105,16 +113,16 @@ class JobClient:
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[Occurrences]:
-        """One entry for each tick or trigger, skipped ones included, the newest first."""
-        most, scope = check_count("limit", limit, MOST_RUNS), to_scope(tenant)
+        """The occurrences of the job: ticks, skipped ticks and triggers, newest first."""
+        size, scope = check_count("limit", limit, MAX_RUNS), to_scope(tenant)
 
         def steps() -> Steps[Records]:
-            yield from self._found(name, scope, removed=True)
-            return (yield from self._store.occurrences(name, most).start())
+            yield from self._find(name, scope, removed=True)
+            return (yield from self._store.occurrences(name, size).start())
 
         return Operation(
             Flow(steps, Mode.read),
-            lambda records: [as_occurrence(one) for one in records],
+            lambda records: [as_occurrence(record) for record in records],
             connection=connection,
         )
 
@@ -125,14 +133,14 @@ class JobClient:
         *,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
-    ) -> Operation[Instants]:
-        """The next ticks, as if it were neither paused nor retired."""
-        wanted, scope = check_count("count", count, MOST_PREVIEW), to_scope(tenant)
+    ) -> Operation[TickTimes]:
+        """The next ticks of the recurrence, as if the job were neither paused nor retired."""
+        wanted, scope = check_count("count", count, MAX_PREVIEW_TICKS), to_scope(tenant)
 
-        def ticks(view: JobView) -> Instants:
+        def ticks(view: JobView) -> TickTimes:
             return rule_of(view.job).between(from_micros(view.now), END_OF_TIME, wanted)
 
-        flow = Flow(lambda: self._found(name, scope), Mode.read)
+        flow = Flow(lambda: self._find(name, scope), Mode.read)
         return Operation(flow, ticks, connection=connection)
 
     # -- changing --------------------------------------------------------------------
@@ -147,7 +155,7 @@ class JobClient:
         misfire: str | Misfire = "once",
         overlap: Overlap | str = Overlap.skip,
         jitter: float | timedelta = 0,
-        alert_after: int = ALERT_AFTER,
+        alert_after: int = DEFAULT_ALERT_AFTER,
         priority: Priority | str = Priority.normal,
         queue: str | None = None,
         tenant: str | Ambient | None = AMBIENT,
@@ -155,11 +163,11 @@ class JobClient:
         version: int | None = None,
         connection: object = None,
     ) -> Operation[Job]:
-        """Make a job at run time, or change one that was made so. It schedules `payload`, whose
-        kind must have a handler. With `version`, the edit is refused with StaleVersion unless
-        the job is still at it; 0 means that there must be none yet."""
+        """Create a job at run time, or change one that was created so. Each tick schedules
+        `payload`, whose kind must have a handler. With `version`, the edit raises StaleVersion
+        unless the job still has that version; 0 means that the job must not exist yet."""
         entry, text = self._payloads.encode(payload, self._max_payload)
-        given = JobArguments(
+        arguments = JobArguments(
             name=name,
             recurrence=recurrence,
             tz=tz,
@@ -170,12 +178,12 @@ class JobClient:
             priority=priority,
             tenant=current_tenant() if tenant is AMBIENT else tenant,
         )
-        to_queue = entry.queue if queue is None else check_name("queue", queue, QUEUE)
-        wanted, actor = to_definition(given, entry, text, to_queue, None), to_actor(by)
+        to_queue = entry.queue if queue is None else check_name("queue", queue, MAX_QUEUE_LENGTH)
+        wanted, actor = to_definition(arguments, entry, text, to_queue, None), to_actor(by)
         self._refuse_declared(wanted.name)
         return self._edit(
             wanted.name,
-            lambda found: put(found, wanted, self._app, actor, version, self._tick),
+            lambda found: put_job(found, wanted, self._app, actor, version, self._tick),
             connection,
             resend=version is None,
         )
@@ -190,16 +198,17 @@ class JobClient:
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[Job]:
-        """Let no tick come, until it is resumed or `until` has come; what waits is cancelled,
-        what runs or was triggered goes on. Ticks that fall in a pause are not made up."""
+        """Stop the job's ticks until it is resumed or until the instant `until`. Occurrences that
+        wait are cancelled; those that run or were triggered continue. Ticks that fall into the
+        pause are not made up for."""
         actor, scope = to_actor(by), to_scope(tenant)
         end = None if until is None else to_micros(instant("until", until))
-        told = check_optional("note", note, NOTE)
+        checked_note = check_optional("note", note, MAX_NOTE_LENGTH)
 
-        def decide(found: Found) -> Change | None:
+        def decide(found: FoundJob) -> JobChange | None:
             if end is not None and end <= found.now:
-                raise InvalidArgument("until", until, "it has passed; give an instant to come")
-            return paused(found, scope, actor, told, end, self._tick)
+                raise InvalidArgument("until", until, "give an instant in the future")
+            return pause_job(found, scope, actor, checked_note, end, self._tick)
 
         return self._edit(name, decide, connection)
 
@@ -211,9 +220,9 @@ class JobClient:
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[Job]:
-        """Let its ticks come again, from now on; one that is not paused stays as it is."""
+        """Let the job tick again, from now on; a job that is not paused stays as it is."""
         actor, scope = to_actor(by), to_scope(tenant)
-        return self._edit(name, lambda found: resumed(found, scope, actor), connection)
+        return self._edit(name, lambda found: resume_job(found, scope, actor), connection)
 
     def trigger(
         self,
@@ -223,23 +232,23 @@ class JobClient:
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[Action]:
-        """Run it once now, also while it is paused; if an occurrence is unfinished, and they
-        must not overlap, as soon as that has ended. Returns the action."""
+        """Run the job once now, even while it is paused. If its occurrences must not overlap and
+        one is unfinished, the run starts after that one. Returns the action."""
         actor, scope = to_actor(by), to_scope(tenant)
 
-        def decide(found: Found) -> Change | None:
-            return triggered(found, scope, actor, self._new_id)
+        def decide(found: FoundJob) -> JobChange | None:
+            return trigger_job(found, scope, actor, self._new_id)
 
-        def action(done: Done) -> Action:
-            [made] = done[0].changes[0].occurrences
-            record = happened(made, done[0].now)
-            settled = {one.id: one for one in done[1].settled}
+        def action(done: EditAndSettlement) -> Action:
+            [occurrence] = done[0].changes[0].occurrences
+            record = to_record(occurrence, done[0].now)
+            settled = {child.id: child for child in done[1].settled}
             return self._payloads.action(settled.get(record.id, record))
 
         return Operation(
             Flow(lambda: self._change(name, decide), Mode.write),
             action,
-            tell=_told,
+            events=_events_of,
             connection=connection,
         )
 
@@ -251,17 +260,17 @@ class JobClient:
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[None]:
-        """Take it away: what waits is cancelled, what runs comes to its end, history stays. One
-        that code declares stays removed until it is restored."""
+        """Remove the job: occurrences that wait are cancelled, those that run may finish, history
+        stays. A job that code declares stays removed until it is restored."""
         actor, scope = to_actor(by), to_scope(tenant)
 
-        def decide(found: Found) -> Change | None:
-            return removed(found, scope, actor, self._tick)
+        def decide(found: FoundJob) -> JobChange | None:
+            return remove_job(found, scope, actor, self._tick)
 
         return Operation(
             Flow(lambda: self._change(name, decide), Mode.write),
             lambda _: None,
-            tell=_told,
+            events=_events_of,
             connection=connection,
         )
 
@@ -273,9 +282,9 @@ class JobClient:
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[Job]:
-        """Bring a removed job back, as it was; one that is there stays as it is."""
+        """Bring a removed job back as it was; a job that was not removed stays as it is."""
         actor, scope = to_actor(by), to_scope(tenant)
-        return self._edit(name, lambda found: restored(found, scope, actor), connection)
+        return self._edit(name, lambda found: restore_job(found, scope, actor), connection)
 
     def backfill(
         self,
@@ -287,67 +296,68 @@ class JobClient:
         by: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
-    ) -> Operation[Instants]:
-        """The ticks from `start` until before `end` that no occurrence was made of; without
-        `dry_run` they are made, and run one after another unless they may overlap."""
+    ) -> Operation[TickTimes]:
+        """Return the past ticks with `start <= tick < end` that have no occurrence. Without
+        `dry_run` their occurrences are inserted, and run one after another unless they may
+        overlap."""
         actor, scope = to_actor(by), to_scope(tenant)
         first, last = to_range(start, end)
 
-        def steps() -> Steps[tuple[Ticks, Done]]:
-            view = yield from self._found(name, scope)
+        def steps() -> Steps[tuple[Ticks, EditAndSettlement]]:
+            view = yield from self._find(name, scope)
             known = yield from self._store.ticks(name, to_micros(first), to_micros(last)).start()
-            ticks = {to_micros(tick) for tick in missed(view, first, last)}
+            ticks = {to_micros(tick) for tick in backfill_ticks(view, first, last)}
             missing = sorted(ticks - {*known})
             if dry_run:
-                return missing, NOTHING
+                return missing, NO_CHANGE
 
-            def decide(found: Found) -> Change | None:
-                return backfilled(found, scope, missing, actor, self._new_id)
+            def decide(found: FoundJob) -> JobChange | None:
+                return backfill_job(found, scope, missing, actor, self._new_id)
 
             return missing, (yield from self._change(name, decide))
 
         return Operation(
             Flow(steps, Mode.read if dry_run else Mode.write),
             lambda done: [from_micros(tick) for tick in done[0]],
-            tell=None if dry_run else lambda done: _told(done[1]),
+            events=None if dry_run else lambda done: _events_of(done[1]),
             connection=connection,
         )
 
-    # -- their steps -----------------------------------------------------------------
+    # -- shared steps ----------------------------------------------------------------
 
     def _edit(
-        self, name: str, decide: Decide, connection: object, *, resend: bool = True
+        self, name: str, decide: JobEdit, connection: object, *, resend: bool = True
     ) -> Operation[Job]:
-        """Change one job, and show how it is then."""
+        """Change one job; the result is the job after the change."""
 
-        def steps() -> Steps[tuple[Done, JobView]]:
+        def steps() -> Steps[tuple[EditAndSettlement, JobView]]:
             done = yield from self._change(name, decide)
-            (view,) = yield from self._store.jobs(_anywhere(name)).start()
+            (view,) = yield from self._store.jobs(_in_any_tenant(name)).start()
             return done, view
 
         return Operation(
             Flow(steps, Mode.write, resend=resend),
-            lambda done: self._shown(done[1]),
-            tell=lambda done: _told(done[0]),
+            lambda done: self._to_job(done[1]),
+            events=lambda done: _events_of(done[0]),
             connection=connection,
         )
 
-    def _change(self, name: str, decide: Decide) -> Steps[Done]:
-        """What it was, and what follows for others. One that cannot be read is told to be so,
-        rather than left as it is."""
-        edited = yield from self._store.edit_jobs(_named(name), decide).start()
-        if edited.unread:
+    def _change(self, name: str, decide: JobEdit) -> Steps[EditAndSettlement]:
+        """Edit the job and settle the children of what the edit finished. Raises UnreadableJob
+        rather than silently leaving an unreadable job unchanged."""
+        edited = yield from self._store.edit_jobs(_by_name(name), decide).start()
+        if edited.unreadable:
             raise UnreadableJob(name)
-        return edited, (yield from cascade(self._store, _parents(edited)).start())
+        return edited, (yield from settle_descendants(self._store, _parents(edited)).start())
 
-    def _found(self, name: str, tenant: Scope, *, removed: bool = False) -> Steps[JobView]:
+    def _find(self, name: str, tenant: Scope, *, removed: bool = False) -> Steps[JobView]:
         wanted = JobFilter(tenant=tenant, name=name, removed=removed)
-        found = yield from self._store.jobs(wanted).start()
-        if not found:
+        views = yield from self._store.jobs(wanted).start()
+        if not views:
             raise JobNotFound(name, self._declared.names())
-        return found[0]
+        return views[0]
 
-    def _shown(self, view: JobView) -> Job:
+    def _to_job(self, view: JobView) -> Job:
         definition = view.job.definition
         payload = self._payloads.shown(
             definition.kind, definition.payload_version, definition.payload
@@ -361,26 +371,29 @@ class JobClient:
             )
 
 
-def _named(name: str) -> Named:
-    return Named((check_name("name", name, 200),))
+def _by_name(name: str) -> ByName:
+    return ByName((check_name("name", name, 200),))
 
 
-def _anywhere(name: str) -> JobFilter:
+def _in_any_tenant(name: str) -> JobFilter:
     return JobFilter(tenant=ANY, name=name, removed=True)
 
 
-def _parents(edited: Edited) -> Sequence[UUID]:
-    """Occurrences that were cancelled, or that new ones wait for, and that may just have ended."""
-    gone = [record.id for one in edited.changes for record in one.cancelled]
-    made = {new.action.id: new.action for one in edited.changes for new in one.occurrences}
-    awaited = [one.after for one in made.values() if one.after and one.after not in made]
-    return [*gone, *awaited]
+def _parents(edited: JobEditResult) -> Sequence[UUID]:
+    """Occurrences that were cancelled, and those that new ones wait for: the latter may just
+    have finished."""
+    cancelled = [record.id for changed in edited.changes for record in changed.cancelled]
+    inserted = {
+        new.action.id: new.action for changed in edited.changes for new in changed.occurrences
+    }
+    awaited = [new.after for new in inserted.values() if new.after and new.after not in inserted]
+    return [*cancelled, *awaited]
 
 
-def _told(done: Done) -> Sequence[Event]:
-    edited, settling = done
-    told: list[Event] = []
-    for one in edited.changes:
-        told += job_events(one.before, one.after, one.after.modified_by or SYSTEM)
-        told += cancellations(one.cancelled)
-    return told + cancellations([], settling.settled)
+def _events_of(done: EditAndSettlement) -> Sequence[Event]:
+    edited, settlement = done
+    events: list[Event] = []
+    for changed in edited.changes:
+        events += job_events(changed.before, changed.after, changed.after.modified_by or SYSTEM)
+        events += cancelled_events(changed.cancelled)
+    return events + cancelled_events([], settlement.settled)

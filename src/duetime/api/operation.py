@@ -1,56 +1,118 @@
-"""A verb of the client that is ready to be performed."""
+"""The call of a verb, checked and ready to be performed: awaited or blocking."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from duetime.events.outbox import Outbox
 from duetime.events.types import Event
 from duetime.store.base import Store
-from duetime.store.current_transaction import current_joined
+from duetime.store.current_transaction import current_joined_store
 from duetime.store.flow import Flow
-from duetime.store.transaction import Joined
+from duetime.store.transaction import JoinedStore
 
+C = TypeVar("C")
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[T]):
-    """The flow, the caller's connection if it is to be part of a transaction there, what to make
-    of its value; and, once that is committed, what to count and to tell."""
+    """A flow, and what to do with the value that it returns.
+
+    `to_result` converts the value for the caller. After the commit `count` reports it to the
+    meters, and `events` says which events it implies. `connection` is the caller's, if the flow
+    is to join the transaction there.
+    """
 
     flow: Flow[Any]
-    then: Callable[[Any], T]
+    to_result: Callable[[Any], T]
     count: Callable[[Any], None] = lambda _: None
-    tell: Callable[[Any], Iterable[Event]] | None = None
+    events: Callable[[Any], Iterable[Event]] | None = None
     connection: object = None
 
-    def kept_by(self, outbox: Outbox) -> Flow[Any]:
-        """The flow, with what its transaction keeps for durable subscribers."""
-        return self.flow if self.tell is None else outbox.telling(self.flow, self.tell)
+    def with_outbox(self, outbox: Outbox) -> Flow[Any]:
+        """The flow, extended to insert actions for durable subscribers in its transaction."""
+        return self.flow if self.events is None else outbox.with_outbox(self.flow, self.events)
 
-    def told(self, stored: object) -> Iterable[Event]:
-        return () if self.tell is None else self.tell(stored)
+    def events_for(self, stored: object) -> Iterable[Event]:
+        return () if self.events is None else self.events(stored)
 
-    def joined(self, store: Store) -> Joined | None:
-        """Where to perform it, if not on a connection of ours: the caller's, or that of the
-        handler which calls."""
+    def joined_store(self, store: Store) -> JoinedStore | None:
+        """The joined store on the caller's connection, or on that of the transactional handler
+        in which this runs; None to use a connection of the store."""
         if self.connection is None:
-            return current_joined(store)
+            return current_joined_store(store)
         return store.join(self.connection)
 
     def after_commit(
-        self, joined: Joined, stored: object, emit: Callable[[Iterable[Event]], None]
+        self, joined: JoinedStore, stored: object, emit: Callable[[Iterable[Event]], None]
     ) -> None:
-        """Count and tell when the caller has committed. Where we cannot know when, it counts
-        now, and nobody is told of what may yet be rolled back; a handler's raw connection says
-        nothing of its savepoints, so that what one took back is told with the rest."""
+        """Count and emit events once the caller has committed.
+
+        Where the commit cannot be observed, count now and emit no events, since the change may
+        yet be rolled back. A handler's raw connection does not report its savepoints: changes
+        that a savepoint rolled back are counted and emitted with the others.
+        """
 
         def committed() -> None:
             self.count(stored)
-            emit(self.told(stored))
+            emit(self.events_for(stored))
 
         if not joined.after_commit(committed):
             self.count(stored)
+
+
+def async_verb(
+    verb: Callable[Concatenate[C, P], Operation[T]],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """Turn a verb that builds an operation into a coroutine that performs the operation.
+
+    The coroutine returns after the commit. On a connection of the caller it returns after the
+    statements, and the caller commits.
+    """
+
+    @wraps(verb)
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        operation, runtime = verb(self._verbs, *args, **kwargs), self.runtime
+        joined, flow = operation.joined_store(runtime.store), operation.with_outbox(runtime.outbox)
+        if joined is None:
+            stored = await runtime.store.perform(flow)
+            operation.count(stored)
+            if operation.events is not None:
+                await runtime.events.emit(operation.events(stored))
+        else:
+            stored = await joined.perform(flow)
+            operation.after_commit(joined, stored, runtime.events.emit_soon)
+        return operation.to_result(stored)
+
+    return call
+
+
+def blocking_verb(
+    verb: Callable[Concatenate[C, P], Operation[T]],
+) -> Callable[Concatenate[Any, P], T]:
+    """Turn a verb that builds an operation into a method that performs the operation.
+
+    The method returns after the commit. On a connection of the caller it returns after the
+    statements, and the caller commits.
+    """
+
+    @wraps(verb)
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        operation = verb(self._verbs, *args, **kwargs)
+        joined, flow = operation.joined_store(self._store), operation.with_outbox(self._outbox)
+        if joined is None:
+            stored = self._store.perform_blocking(flow)
+            operation.count(stored)
+            if operation.events is not None:
+                self._events.emit_blocking(operation.events(stored))
+        else:
+            stored = joined.perform_blocking(flow)
+            operation.after_commit(joined, stored, self._events.emit_blocking)
+        return operation.to_result(stored)
+
+    return call

@@ -1,4 +1,4 @@
-"""`app.jobs` in two halves, for code that is to be given no more than it needs."""
+"""Protocols for the reading and the writing half of `app.jobs`, for code that needs only one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from duetime.api.arguments import TenantArgument
-from duetime.api.job_arguments import ALERT_AFTER, RecurrenceArgument
+from duetime.api.job_arguments import DEFAULT_ALERT_AFTER, RecurrenceArgument
 from duetime.model.actions.action import Action, Page
 from duetime.model.jobs.job import Overlap
 from duetime.model.jobs.misfire import Misfire
@@ -17,7 +17,7 @@ from duetime.model.tenant import AMBIENT, Ambient
 
 
 class JobReader(Protocol):
-    """What is known of jobs; it changes nothing."""
+    """The verbs of `app.jobs` that only read."""
 
     async def get(
         self, name: str, *, tenant: TenantArgument = AMBIENT, connection: object = None
@@ -49,11 +49,11 @@ class JobReader(Protocol):
         *,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
-    ) -> Instants: ...
+    ) -> TickTimes: ...
 
 
 class JobWriter(Protocol):
-    """What people do to jobs; each act is audited with its actor."""
+    """The verbs of `app.jobs` that change jobs; each call is audited with its actor."""
 
     async def put(
         self,
@@ -65,7 +65,7 @@ class JobWriter(Protocol):
         misfire: str | Misfire = "once",
         overlap: Overlap | str = Overlap.skip,
         jitter: float | timedelta = 0,
-        alert_after: int = ALERT_AFTER,
+        alert_after: int = DEFAULT_ALERT_AFTER,
         priority: Priority | str = Priority.normal,
         queue: str | None = None,
         tenant: str | Ambient | None = AMBIENT,
@@ -131,9 +131,9 @@ class JobWriter(Protocol):
         by: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
-    ) -> Instants: ...
+    ) -> TickTimes: ...
 
 
-# `list` is a verb in there.
+# Outside the classes, where `list` names a verb.
 Occurrences = list[Occurrence]
-Instants = list[datetime]
+TickTimes = list[datetime]

@@ -1,7 +1,8 @@
-"""A worker process under measure: `python -m duetime.bench.child`, started by a Crew.
+"""A worker process under measurement: `python -m duetime.bench.child`, started by
+WorkerProcesses.
 
-Standard input brings the settings (on no command line, where everybody reads passwords) and then
-the word to begin; its end is the order to stop. What runs is what `duetime worker` runs.
+Standard input carries the settings (a command line would show passwords to every user) and then a
+line that starts the worker; end of input stops it. The worker is the one of `duetime worker`.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ import signal
 import sys
 import threading
 
-from duetime.bench.work import make
+from duetime.bench.work import make_app
 from duetime.worker.event_loop import run_loop
 
 READY = "ready"
 
 
 def main() -> None:
-    app = make(**json.loads(sys.stdin.readline()))
-    # The worker and drivers are imported and tables are made before the clock runs.
+    app = make_app(**json.loads(sys.stdin.readline()))
+    # Import the worker and drivers, and create tables, before the measurement starts.
     app.worker()
     app.sync.find(limit=1)
     app.sync.close()

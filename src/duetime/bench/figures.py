@@ -1,4 +1,4 @@
-"""Figures: what several rounds came to, with their median and spread."""
+"""Figures: the results of several rounds, with median and spread."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# What one round gave: figures by name and unit, as "drain /s" or "p99 ms".
-Taken = Mapping[str, float]
+# The results of one round, by name and unit, such as "drain /s" or "p99 ms".
+RoundFigures = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of all rounds."""
+    """A figure with its values in all rounds."""
 
     name: str
     unit: str
@@ -43,13 +43,13 @@ class Figure:
         }
 
 
-def figures(rounds: Iterable[Taken]) -> list[Figure]:
-    """The figures of several rounds, in the order in which they were given."""
+def figures(rounds: Iterable[RoundFigures]) -> list[Figure]:
+    """Return the figures of several rounds, in order of first appearance."""
     values: dict[str, list[float]] = {}
-    for taken in rounds:
-        for label, value in taken.items():
+    for round_figures in rounds:
+        for label, value in round_figures.items():
             values.setdefault(label, []).append(value)
-    return [Figure(*split(label), tuple(found)) for label, found in values.items()]
+    return [Figure(*split(label), tuple(series)) for label, series in values.items()]
 
 
 def split(label: str) -> tuple[str, str]:
@@ -58,14 +58,14 @@ def split(label: str) -> tuple[str, str]:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that is not below this share of all."""
+    """Return the smallest value that is not below this share of all values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
 def lateness_figures(seconds: Sequence[float]) -> dict[str, float]:
-    """How late actions started; the least tells whether one of them was early."""
-    millis = [1000 * one for one in seconds]
+    """Return percentiles of how late actions started; a negative least means an early start."""
+    millis = [1000 * value for value in seconds]
     return {
         "p50 ms": percentile(millis, 0.5),
         "p99 ms": percentile(millis, 0.99),
@@ -74,6 +74,6 @@ def lateness_figures(seconds: Sequence[float]) -> dict[str, float]:
     }
 
 
-def shown(value: float) -> str:
-    """With as many digits as mean something."""
+def format_figure(value: float) -> str:
+    """Format a figure with its significant digits."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""Worker processes under measure."""
+"""Worker processes under measurement."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from typing import IO, Any
 from duetime.bench.child import READY
 from duetime.errors import DuetimeError
 
-# Longer than the grace that a stopping worker has.
-PATIENCE = 60.0
+# Longer than the grace period of a stopping worker.
+STOP_TIMEOUT_SECONDS = 60.0
 
 
 class WorkerDied(DuetimeError):
-    """A worker under measure ended by itself; the message is the last that it wrote."""
+    """A worker process exited unexpectedly; the message ends with its last output."""
 
 
-class Crew:
-    """So many worker processes that have loaded everything, and begin on a word."""
+class WorkerProcesses:
+    """Worker processes that have loaded everything, and wait for `begin`."""
 
     def __init__(self, settings: dict[str, Any], workers: int) -> None:
-        self._log: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed with the crew
+        self._log: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed by close()
         self._processes = [self._start(settings) for _ in range(workers)]
 
     def wait_ready(self) -> None:
         for process in self._processes:
             assert process.stdout is not None
             if process.stdout.readline().strip() != READY:
-                raise self._death()
+                raise self._died()
 
-    def go(self) -> None:
+    def begin(self) -> None:
         for process in self._processes:
             assert process.stdin is not None
             process.stdin.write("go\n")
             process.stdin.flush()
 
     def check(self) -> None:
-        """WorkerDied if one of them is no more."""
+        """Raise WorkerDied if a process has exited."""
         if any(process.poll() is not None for process in self._processes):
-            raise self._death()
+            raise self._died()
 
     @property
     def pids(self) -> list[int]:
@@ -54,7 +54,7 @@ class Crew:
             assert process.stdin is not None
             process.stdin.close()
         for process in self._processes:
-            self._end(process)
+            self._wait_for_exit(process)
         self._log.close()
 
     def _start(self, settings: dict[str, Any]) -> subprocess.Popen[str]:
@@ -70,26 +70,28 @@ class Crew:
         process.stdin.flush()
         return process
 
-    def _end(self, process: subprocess.Popen[str]) -> None:
+    def _wait_for_exit(self, process: subprocess.Popen[str]) -> None:
         try:
-            process.wait(PATIENCE)
+            process.wait(STOP_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
         assert process.stdout is not None
         process.stdout.close()
 
-    def _death(self) -> WorkerDied:
+    def _died(self) -> WorkerDied:
         self._log.seek(0)
-        return WorkerDied(f"a worker ended by itself: {self._log.read()[-500:].strip()}")
+        return WorkerDied(
+            f"a worker process exited unexpectedly: {self._log.read()[-500:].strip()}"
+        )
 
 
 @contextmanager
-def crew(settings: dict[str, Any], workers: int = 1) -> Iterator[Crew]:
-    """A crew that is stopped in the end, in order."""
-    found = Crew(settings, workers)
+def worker_processes(settings: dict[str, Any], workers: int = 1) -> Iterator[WorkerProcesses]:
+    """Start worker processes, and stop them in order at the end."""
+    processes = WorkerProcesses(settings, workers)
     try:
-        found.wait_ready()
-        yield found
+        processes.wait_ready()
+        yield processes
     finally:
-        found.close()
+        processes.close()

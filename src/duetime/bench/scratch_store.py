@@ -1,4 +1,4 @@
-"""A store of its own for each round, beside the data of whoever measures; gone in the end."""
+"""A scratch store for each round, beside the user's data, removed at the end."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ from typing import Any
 from duetime.errors import StoreUnavailable
 
 SQLITE = "sqlite:///"
-# What SQLite keeps beside a file while it is open, and after a crash.
-BESIDE = ("", "-wal", "-shm", "-journal")
+# Suffixes of the files that SQLite keeps while a database is open, and after a crash.
+SQLITE_FILE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
-# Arguments of Duetime that lead to a store.
-Place = dict[str, Any]
+# Arguments of Duetime that select a store.
+StoreArguments = dict[str, Any]
 
 
 @contextmanager
-def fresh_place(url: str) -> Iterator[Place]:
-    """A file in the same folder, or a schema in the same database: nothing that is there is
-    read or written."""
+def scratch_store(url: str) -> Iterator[StoreArguments]:
+    """Yield a new file in the same folder, or a new schema in the same database; existing data is
+    neither read nor written."""
     name = f"duetime_bench_{secrets.token_hex(4)}"
-    # Tables are made in it, whatever the settings say of those of production.
-    with _file(url, name) if url.startswith(SQLITE) else _schema(url, name) as place:
-        yield place
+    # Tables are created here even if the settings forbid migrations in production.
+    with _file(url, name) if url.startswith(SQLITE) else _schema(url, name) as store:
+        yield store
 
 
 @contextmanager
-def _file(url: str, name: str) -> Iterator[Place]:
+def _file(url: str, name: str) -> Iterator[StoreArguments]:
     path = Path(url.removeprefix(SQLITE)).with_name(f"{name}.db")
     try:
         yield {"url": f"{SQLITE}{path}", "migrate": True}
     finally:
-        for end in BESIDE:
-            path.with_name(path.name + end).unlink(missing_ok=True)
+        for suffix in SQLITE_FILE_SUFFIXES:
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 @contextmanager
-def _schema(url: str, name: str) -> Iterator[Place]:
+def _schema(url: str, name: str) -> Iterator[StoreArguments]:
     try:
         yield {"url": url, "schema": name, "migrate": True}
     except BaseException:
-        with suppress(StoreUnavailable):  # what failed first is what matters
+        with suppress(StoreUnavailable):  # the first error matters
             _drop(url, name)
         raise
     _drop(url, name)
@@ -58,4 +58,4 @@ def _drop(url: str, name: str) -> None:
             drop = sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name))
             connection.execute(drop)
     except psycopg.OperationalError as error:
-        raise StoreUnavailable(f"the schema {name} may be left behind: {error}") from None
+        raise StoreUnavailable(f"schema {name} could not be dropped: {error}") from None

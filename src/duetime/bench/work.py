@@ -1,4 +1,4 @@
-"""The work that is measured: payloads, and handlers that do as little as can be."""
+"""The workload: payloads, and handlers that do as little as possible."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Large:
 
 @dataclass(frozen=True)
 class Blocking:
-    """For a handler that is a plain function, and runs in a thread."""
+    """Payload of a plain function, which runs in a thread."""
 
     seconds: float = 0.0
 
@@ -39,7 +39,7 @@ class Transactional:
 
 @dataclass(frozen=True)
 class Timed:
-    """Its result tells by how many seconds its handler started after this instant."""
+    """Its result is the number of seconds by which its handler started after `due`."""
 
     due: datetime
 
@@ -51,29 +51,29 @@ class Slow:
 
 
 @dataclass(frozen=True)
-class Counted:
-    """Its lateness is told by the next Report. A `flaky` one fails at first."""
+class CountedRun:
+    """Its lateness is part of the next LatenessReport. If `flaky`, its first attempt fails."""
 
     due: datetime
     flaky: bool = False
 
 
 @dataclass(frozen=True)
-class Report:
-    """Its result tells how late the worker started all that it has counted since the last."""
+class LatenessReport:
+    """Its result is the lateness of all CountedRuns since the last report."""
 
 
-class Hiccup(Exception):
-    """What a flaky one fails with."""
+class FlakyFailure(Exception):
+    """The error of a flaky CountedRun."""
 
 
-def make(**settings: Any) -> Duetime:
-    """An app that knows all of it. Workers and those who schedule for them have one each."""
+def make_app(**settings: Any) -> Duetime:
+    """Return an app with handlers for all payloads, for a worker or for scheduling."""
     app = Duetime(**settings)
     _do_nothing(app)
     _do_nothing_in_a_transaction(app)
-    _tell_the_time(app)
-    _tally(app)
+    _measure_lateness(app)
+    _count_lateness(app)
     return app
 
 
@@ -104,7 +104,7 @@ def _do_nothing_in_a_transaction(app: Duetime) -> None:
     async def in_server(payload: Transactional, connection: AsyncConnection) -> None: ...
 
 
-def _tell_the_time(app: Duetime) -> None:
+def _measure_lateness(app: Duetime) -> None:
     def late(due: datetime) -> float:
         return (app.clock.now() - due).total_seconds()
 
@@ -119,18 +119,18 @@ def _tell_the_time(app: Duetime) -> None:
         return began
 
 
-def _tally(app: Duetime) -> None:
+def _count_lateness(app: Duetime) -> None:
     lates: list[float] = []
 
     @app.handler(kind="counted", retry=Retry(delays=[1.0]))
-    async def counted(payload: Counted, ctx: Context) -> None:
+    async def counted(payload: CountedRun, ctx: Context) -> None:
         if ctx.attempt == 1:
             lates.append((app.clock.now() - payload.due).total_seconds())
             if payload.flaky:
-                raise Hiccup
+                raise FlakyFailure
 
     @app.handler(kind="report")
-    async def report(payload: Report) -> dict[str, float]:
-        told = {"count": float(len(lates))} | (lateness_figures(lates) if lates else {})
+    async def report(payload: LatenessReport) -> dict[str, float]:
+        figures = {"count": float(len(lates))} | (lateness_figures(lates) if lates else {})
         lates.clear()
-        return told
+        return figures

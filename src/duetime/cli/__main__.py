@@ -1,4 +1,4 @@
-"""`python -m duetime.cli` is `duetime`."""
+"""`python -m duetime.cli` runs the same command as `duetime`."""
 
 from duetime.cli.main import main
 

@@ -9,8 +9,8 @@ import typer
 from duetime.app import Duetime
 from duetime.cli import tables
 from duetime.cli.documents import action_document, emit, page_document, payload_data
-from duetime.cli.failures import Mistake
-from duetime.cli.open_store import opened
+from duetime.cli.failures import CommandError
+from duetime.cli.open_store import open_app
 from duetime.cli.options import (
     After,
     AnyTenant,
@@ -19,8 +19,8 @@ from duetime.cli.options import (
     By,
     Delay,
     Id,
+    IfExistsChoice,
     Json,
-    KeyHeld,
     On,
     Tenant,
     Url,
@@ -30,7 +30,7 @@ from duetime.cli.options import (
 )
 from duetime.cli.times import now
 from duetime.model.actions.action import Action
-from duetime.model.filter import MOST
+from duetime.model.filter import MAX_PAGE_SIZE
 from duetime.model.lane import Priority
 from duetime.model.state import State
 
@@ -44,8 +44,8 @@ def list_(
     queue: Annotated[str | None, typer.Option(help="Only this queue.")] = None,
     correlation: Annotated[str | None, typer.Option(help="Only this correlation id.")] = None,
     key: Annotated[str | None, typer.Option(help="Only this key.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=MOST, help="How many.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Where the last page ended.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_PAGE_SIZE, help="How many.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="The cursor of the previous page.")] = None,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     app: App = None,
@@ -53,7 +53,7 @@ def list_(
     json: Json = False,
 ) -> None:
     """List actions, newest first."""
-    with opened(app, url) as target:
+    with open_app(app, url) as target:
         page = target.sync.find(
             state=state,
             kind=kind,
@@ -83,8 +83,8 @@ def show(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Show one action: its fields and its runs."""
-    with opened(app, url) as target:
+    """Show an action: its fields and its runs."""
+    with open_app(app, url) as target:
         among = scope(tenant, any_tenant)
         action = target.sync.get(action_id, tenant=among)
         runs = target.sync.runs(action.id, tenant=among)
@@ -101,31 +101,31 @@ def show(
 @cli.command("schedule")
 def schedule(
     kind: Annotated[str, typer.Argument(help="The kind, as the app declares it.")],
-    payload: Annotated[str, typer.Argument(metavar="JSON", help="Its payload.")] = "{}",
+    payload: Annotated[str, typer.Argument(metavar="JSON", help="The payload.")] = "{}",
     at: At = None,
     delay: Delay = None,
     after: After = None,
     on: On = None,
-    key: Annotated[str | None, typer.Option(help="Dedupe name among unfinished ones.")] = None,
+    key: Annotated[str | None, typer.Option(help="Unique among unfinished actions.")] = None,
     if_exists: Annotated[
-        KeyHeld, typer.Option(help="If an unfinished action holds the key.")
-    ] = KeyHeld.return_,
+        IfExistsChoice, typer.Option(help="What to do if an unfinished action holds the key.")
+    ] = IfExistsChoice.return_,
     correlation: Annotated[str | None, typer.Option(help="Correlation id.")] = None,
-    priority: Annotated[Priority, typer.Option(help="How urgently.")] = Priority.normal,
-    queue: Annotated[str | None, typer.Option(help="Default: the queue of its kind.")] = None,
+    priority: Annotated[Priority, typer.Option(help="The priority.")] = Priority.normal,
+    queue: Annotated[str | None, typer.Option(help="The queue; default: the kind's.")] = None,
     tenant: Tenant = None,
     by: By = None,
     app: App = None,
     json: Json = False,
 ) -> None:
-    """Schedule an action: at an instant, after a delay, or now."""
+    """Schedule an action for an instant, after a delay, or now."""
     if app is None:
-        raise Mistake(
-            f"only a registered kind can be scheduled: name the app that declares {kind!r} "
+        raise CommandError(
+            f"only a declared kind can be scheduled: name the app that declares {kind!r} "
             "with --app module:app"
         )
     refuse_both(at, delay)
-    with opened(app, None) as target:
+    with open_app(app, None) as target:
         action = target.sync.schedule(
             build_payload(target, kind, payload),
             at=at,
@@ -140,16 +140,16 @@ def schedule(
             tenant=tenant,
             by=by or os_user(),
         )
-    existing = "replaced" if if_exists is KeyHeld.replace_ else "already there"
+    existing = "replaced" if if_exists is IfExistsChoice.replace_ else "already there"
     done = "scheduled" if action.created else existing
-    _tell(target, action, done, json=json, created=action.created)
+    _report(target, action, done, json=json, created=action.created)
 
 
 @cli.command("cancel")
 def cancel(
     action_id: Id,
     running: Annotated[
-        bool, typer.Option("--running", help="If it runs, ask its handler to stop.")
+        bool, typer.Option("--running", help="If the action is running, ask its handler to stop.")
     ] = False,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
@@ -159,12 +159,12 @@ def cancel(
     json: Json = False,
 ) -> None:
     """Cancel a scheduled action."""
-    with opened(app, url) as target:
+    with open_app(app, url) as target:
         action = target.sync.cancel(
             action_id, running=running, tenant=scope(tenant, any_tenant), by=by or os_user()
         )
     stopped = action.state is State.cancelled
-    _tell(target, action, "cancelled" if stopped else "asked to stop", json=json)
+    _report(target, action, "cancelled" if stopped else "asked to stop", json=json)
 
 
 @cli.command("reschedule")
@@ -179,15 +179,15 @@ def reschedule(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Move a scheduled action, earlier or later."""
+    """Move a scheduled action to an earlier or later time."""
     refuse_both(at, delay)
     if at is None and delay is None:
-        raise typer.BadParameter("say when: --at or --delay")
-    with opened(app, url) as target:
+        raise typer.BadParameter("give the new time: --at or --delay")
+    with open_app(app, url) as target:
         action = target.sync.reschedule(
             action_id, at=at, delay=delay, tenant=scope(tenant, any_tenant), by=by or os_user()
         )
-    _tell(target, action, "rescheduled", json=json)
+    _report(target, action, "rescheduled", json=json)
 
 
 @cli.command("retry")
@@ -200,18 +200,18 @@ def retry(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Schedule a failed action again, now, with its retry budget renewed."""
-    with opened(app, url) as target:
+    """Schedule a failed action again, due now, with a fresh retry budget."""
+    with open_app(app, url) as target:
         action = target.sync.retry(action_id, tenant=scope(tenant, any_tenant), by=by or os_user())
-    _tell(target, action, "scheduled again", json=json)
+    _report(target, action, "scheduled again", json=json)
 
 
 def build_payload(app: Duetime, kind: str, text: str) -> object:
-    """The typed payload that the app's registry makes of this JSON."""
-    return app.parts.payloads.parse(kind, text)
+    """Parse JSON into the payload type that the app declares for the kind."""
+    return app.runtime.payloads.parse(kind, text)
 
 
-def _tell(
+def _report(
     app: Duetime, action: Action, done: str, *, json: bool, created: bool | None = None
 ) -> None:
     if json:

@@ -1,12 +1,13 @@
-"""One of the processes of `duetime worker --processes N`: a whole worker of its own.
+"""A process of `duetime worker --processes N`: one complete worker.
 
-`python -m duetime.cli.child ORDER LIFELINE yes|no`, started by the supervisor. The lifeline is
-a socket between the two. The child says on it that it is ready; when nothing more can come from
-the other end, because the supervisor wants it to stop or is no more, the child drains and exits.
+The supervisor starts it as `python -m duetime.cli.child SPEC LIFELINE yes|no`. The lifeline is a
+socket between the two. The child reports on it that it is ready. When the supervisor closes its
+end, or dies, the child drains and exits.
 
-Signals come from anywhere: Ctrl-C reaches every process of a terminal, and a process manager
-may signal all of a service, the supervisor among them. So none of them counts as a second one:
-who wants a child gone at once tells the supervisor, or kills it.
+A child may receive the same signal twice: Ctrl-C reaches every process of a terminal, and a
+process manager may signal all processes of a service, the supervisor among them. So a child never
+treats a signal as a second one. To stop a child at once, signal the supervisor twice or kill the
+child.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ import socket
 import sys
 
 from duetime.app import Duetime
-from duetime.cli.failures import advice, plainly, say
+from duetime.cli.failures import advice, exit_on_error, say
 from duetime.cli.loading import load_app
-from duetime.cli.open_store import migrating, tables_needed
+from duetime.cli.open_store import explain_missing_tables, migrate_command_for
 from duetime.cli.worker import announce, log_to_stderr
-from duetime.cli.worker_spec import Order
+from duetime.cli.worker_spec import WorkerSpec
 from duetime.errors import StoreUnavailable
 from duetime.worker.event_loop import run_loop
-from duetime.worker.gc_tuning import quieten
+from duetime.worker.gc_tuning import tune_gc
 
 READY = b"ready\n"
-# It may work later: the supervisor tries again.
-UNAVAILABLE = os.EX_TEMPFAIL
+# The store may come back: the supervisor starts the child again.
+UNAVAILABLE_EXIT_CODE = os.EX_TEMPFAIL
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -37,52 +38,52 @@ def main() -> None:
     text, lifeline, first = sys.argv[1:]
     early: list[int] = []
     for number in SIGNALS:
-        signal.signal(number, lambda given, _: early.append(given))
-    with plainly(), socket.socket(fileno=int(lifeline)) as line:
+        signal.signal(number, lambda received, _: early.append(received))
+    with exit_on_error(), socket.socket(fileno=int(lifeline)) as line:
         try:
-            work(Order.from_text(text), line, early, first=first == "yes")
+            work(WorkerSpec.from_text(text), line, early, first=first == "yes")
         except StoreUnavailable as error:
             say(advice(error))
-            sys.exit(UNAVAILABLE)
+            sys.exit(UNAVAILABLE_EXIT_CODE)
 
 
-def work(order: Order, line: socket.socket, early: list[int], *, first: bool) -> None:
-    log_to_stderr(order.log_level)
-    app = load_app(order.app)
+def work(spec: WorkerSpec, line: socket.socket, early: list[int], *, first: bool) -> None:
+    log_to_stderr(spec.log_level)
+    app = load_app(spec.app)
     if first:
-        announce(app, order)
-    with tables_needed(app, migrating(app, order.app, None)):
-        run_loop(_run(app, order, line, early))
+        announce(app, spec)
+    with explain_missing_tables(app, migrate_command_for(app, spec.app, None)):
+        run_loop(_run(app, spec, line, early))
 
 
-async def _run(app: Duetime, order: Order, line: socket.socket, early: list[int]) -> None:
+async def _run(app: Duetime, spec: WorkerSpec, line: socket.socket, early: list[int]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def ask() -> None:
+    def request_stop() -> None:
         loop.remove_reader(line)
         stop.set()
 
     for number in SIGNALS:
-        loop.add_signal_handler(number, ask)
-    # Nothing is ever sent this way: it can be read only once it has ended.
-    loop.add_reader(line, ask)
+        loop.add_signal_handler(number, request_stop)
+    # The supervisor sends nothing, so the socket becomes readable only when its end is closed.
+    loop.add_reader(line, request_stop)
     if early:
-        ask()
+        request_stop()
     async with app:
-        worker = app.worker(concurrency=order.concurrency, queues=order.queues)
-        # Not sooner: the first worker brings modules, which are to be set aside, too.
-        quieten()
+        worker = app.worker(concurrency=spec.concurrency, queues=spec.queues)
+        # After the first worker has imported its modules, so that they are frozen too.
+        tune_gc()
         async with worker:
-            _tell_ready(line)
+            _report_ready(line)
             await stop.wait()
 
 
-def _tell_ready(line: socket.socket) -> None:
+def _report_ready(line: socket.socket) -> None:
     try:
         line.sendall(READY)
     except OSError:
-        return  # there is no supervisor any more, and the line's end says so
+        return  # the supervisor is gone; the reader of the lifeline notices
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""All commands, put together."""
+"""The `duetime` command with all its subcommands."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ cli.command("doctor")(doctor)
 cli.command("bench")(bench)
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"duetime {version('duetime')}")
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""`duetime cron`: what an expression means, and when it ticks."""
+"""`duetime cron`: explains an expression and shows its next ticks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from duetime.model.recurrence.cron import Cron
 
 def cron(
     expression: Annotated[
-        str, typer.Argument(metavar="EXPR", help="The expression, in quotes, as '0 2 * * *'.")
+        str, typer.Argument(metavar="EXPR", help="The expression in quotes, such as '0 2 * * *'.")
     ],
-    tz: Annotated[str, typer.Option(help="The IANA zone whose clocks it follows.")] = "UTC",
+    tz: Annotated[str, typer.Option(help="The IANA zone of the expression.")] = "UTC",
     count: Annotated[int, typer.Option(min=1, max=1000, help="How many ticks.")] = 10,
     after: Annotated[
         datetime | None,
@@ -27,7 +27,7 @@ def cron(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what a cron expression means, and show its next ticks."""
+    """Explain a cron expression and show its next ticks."""
     rule = Cron(expression, tz=tz)
     ticks = list(_ticks(rule, after or now(), count))
     if json:
@@ -37,7 +37,7 @@ def cron(
     typer.echo(f"{rule.describe()}\n")
     typer.echo("\n".join(tick_lines(rule, ticks)))
     if len(ticks) < count:
-        typer.echo("there are no more")
+        typer.echo("there are no more ticks")
 
 
 def _ticks(rule: Cron, after: datetime, count: int) -> Iterator[datetime]:

@@ -1,4 +1,4 @@
-"""`duetime demo`: a shop in this process, live."""
+"""`duetime demo`: runs a small shop in this process and shows its actions live."""
 
 from __future__ import annotations
 
@@ -16,39 +16,43 @@ from uuid import uuid4
 import typer
 
 from duetime.app import Duetime
-from duetime.cli.argv import program
-from duetime.cli.demo_screen import Face, Lines, Screen, captured_logs, runs_line, totals
+from duetime.cli.argv import program_command
+from duetime.cli.demo_screen import DemoView, LineView, ScreenView, captured_logs, runs_line, totals
 from duetime.cli.demo_shop import QUEUE, JobNames, Visitors, job_names, make_shop, open_hours
-from duetime.cli.demo_tally import Tally
+from duetime.cli.demo_tally import DemoTally
 from duetime.cli.tables import make_console
 from duetime.store.memory.store import MemoryStore
-from duetime.store.sql.migrate_hint import masked
+from duetime.store.sql.migrate_hint import mask_password
 
-LOOK_EVERY = 0.1
+REFRESH_SECONDS = 0.1
 SLOTS = 20
 
 
 def demo(
     url: Annotated[
-        str | None, typer.Option(help="A store to play on; default: SQLite in a temporary file.")
+        str | None, typer.Option(help="The demo's store; default: SQLite in a temporary file.")
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(min=0, help="End by itself; default: Ctrl-C ends it.")
+        float | None, typer.Option(min=0, help="How long to run; default: until Ctrl-C.")
     ] = None,
 ) -> None:
-    """Watch actions being scheduled, run, retried, snoozed, cancelled and moved, and jobs tick."""
+    """Watch actions that are scheduled, run, retried, snoozed, cancelled and moved, and jobs that
+    tick."""
     console = make_console()
     with nullcontext(url) if url else temporary_store() as place:
         app = make_shop(place)
-        face: Face = Screen(console, masked(place)) if console.is_terminal else Lines()
+        view: DemoView = (
+            ScreenView(console, mask_password(place)) if console.is_terminal else LineView()
+        )
         demo, jobs = f"demo-{uuid4()}", job_names(uuid4().hex[-6:])
-        tally = Tally(app, demo, jobs)
-        with face, captured_logs(face):
-            asyncio.run(play(app, jobs, tally, face, seconds))
-    typer.echo(f"ended: {totals(tally)}; {runs_line(tally)}")
+        tally = DemoTally(app, demo, jobs)
+        with view, captured_logs(view):
+            asyncio.run(play(app, jobs, tally, view, seconds))
+    typer.echo(f"finished: {totals(tally)}; {runs_line(tally)}")
     if url and not isinstance(app.store, MemoryStore):
-        listing = f"{program()} actions list --queue {QUEUE} --url {shlex.quote(masked(url))}"
-        typer.echo(f"its actions are kept: {listing}")
+        store = shlex.quote(mask_password(url))
+        listing = f"{program_command()} actions list --queue {QUEUE} --url {store}"
+        typer.echo(f"the demo's actions stay in the store: {listing}")
 
 
 @contextmanager
@@ -58,12 +62,12 @@ def temporary_store() -> Iterator[str]:
 
 
 async def play(
-    app: Duetime, jobs: JobNames, tally: Tally, face: Face, seconds: float | None
+    app: Duetime, jobs: JobNames, tally: DemoTally, view: DemoView, seconds: float | None
 ) -> None:
-    """Let visitors come and jobs tick while a worker runs, until a signal or the time ends it."""
+    """Run visitors, jobs and a worker until a signal arrives or the time is up."""
     stop, over = asyncio.Event(), asyncio.Event()
     async with stopping(stop.set), app:
-        watch = asyncio.create_task(_watch(tally, face, over))
+        watch = asyncio.create_task(_watch(tally, view, over))
         try:
             async with (
                 app.worker(concurrency=SLOTS, queues=[QUEUE]),
@@ -71,37 +75,37 @@ async def play(
                 _task(Visitors(app, tally.correlation_id).come()) as visitors,
             ):
                 await _first({watch, visitors}, stop, seconds)
-                face.ending()
+                view.ending()
         finally:
             over.set()
             await asyncio.wait({watch})
-        face.show(tally, await tally.look())
+        view.show(tally, await tally.refresh())
 
 
-async def _watch(tally: Tally, face: Face, over: asyncio.Event) -> None:
-    """Show what changed, ten times a second, also while the worker drains."""
+async def _watch(tally: DemoTally, view: DemoView, over: asyncio.Event) -> None:
+    """Show what changed ten times a second, also while the worker drains."""
     while not over.is_set():
-        changed = await tally.look()
-        # Drawing takes milliseconds: in a thread it does not make the worker late.
-        await asyncio.to_thread(face.show, tally, changed)
+        changed = await tally.refresh()
+        # Drawing takes milliseconds: in a thread it does not delay the worker.
+        await asyncio.to_thread(view.show, tally, changed)
         with suppress(TimeoutError):
-            await asyncio.wait_for(over.wait(), LOOK_EVERY)
+            await asyncio.wait_for(over.wait(), REFRESH_SECONDS)
 
 
 async def _first(
     tasks: set[asyncio.Task[None]], stop: asyncio.Event, seconds: float | None
 ) -> None:
-    """Wait for the end; a task that broke is one, and its error counts."""
-    asked = asyncio.create_task(stop.wait())
-    done, _ = await asyncio.wait({asked, *tasks}, timeout=seconds, return_when=FIRST_COMPLETED)
-    asked.cancel()
+    """Wait for the stop event, the time limit or a failed task, whose error is raised."""
+    stopped = asyncio.create_task(stop.wait())
+    done, _ = await asyncio.wait({stopped, *tasks}, timeout=seconds, return_when=FIRST_COMPLETED)
+    stopped.cancel()
     for task in done:
         task.result()
 
 
 @asynccontextmanager
 async def _task(work: Coroutine[Any, Any, None]) -> AsyncIterator[asyncio.Task[None]]:
-    """It goes on while we are inside, and no longer."""
+    """Run a coroutine for the duration of the `async with` block."""
     task = asyncio.create_task(work)
     try:
         yield task
@@ -112,17 +116,17 @@ async def _task(work: Coroutine[Any, Any, None]) -> AsyncIterator[asyncio.Task[N
 
 @asynccontextmanager
 async def stopping(stop: Callable[[], None]) -> AsyncIterator[None]:
-    """The first signal asks to end; a second one is not waited for."""
+    """Call `stop` on the first SIGINT or SIGTERM; a second signal has its default effect."""
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM)
 
-    def asked() -> None:
+    def on_signal() -> None:
         stop()
         for number in numbers:
             loop.remove_signal_handler(number)
 
     for number in numbers:
-        loop.add_signal_handler(number, asked)
+        loop.add_signal_handler(number, on_signal)
     try:
         yield
     finally:

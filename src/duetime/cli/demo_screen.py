@@ -1,4 +1,4 @@
-"""What the demo shows: a live screen in a terminal, plain lines anywhere else."""
+"""The output of the demo: a live screen in a terminal, plain lines anywhere else."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from duetime.cli.demo_tally import Story, Tally
-from duetime.cli.tables import COLORS, colored_state, ending_of
+from duetime.cli.demo_tally import ActionSnapshot, DemoTally
+from duetime.cli.tables import COLORS, colored_state, outcome_text
 from duetime.cli.times import milliseconds, now
 from duetime.model.state import Outcome, State
 
@@ -27,17 +27,17 @@ EXPLANATION = (
     "snoozes until the parcel is there, send-reminder is cancelled, publish-post",
     "rescheduled. running begins with the claim, 500 ms early, to start on time.",
     "count-stock and tidy-shelves are jobs: each of their ticks makes an action.",
-    "Tidying takes longer than until its next tick, which is therefore skipped.",
+    "Tidying takes longer than its interval, so every other tick is skipped.",
 )
-DRAINING = "Ending: nobody comes any more, and what is running may finish."
-AROUND_THE_TABLE = 19
-WIDE = 100
+DRAINING = "Stopping: nothing new is scheduled, and running actions may finish."
+LINES_AROUND_TABLE = 19
+WIDE_COLUMNS = 100
 
 
-class Face(Protocol):
-    """Where the demo is seen."""
+class DemoView(Protocol):
+    """Displays the demo."""
 
-    def __enter__(self) -> Face: ...
+    def __enter__(self) -> DemoView: ...
 
     def __exit__(
         self,
@@ -46,15 +46,15 @@ class Face(Protocol):
         trace: TracebackType | None,
     ) -> None: ...
 
-    def show(self, tally: Tally, changed: Sequence[Story]) -> None: ...
+    def show(self, tally: DemoTally, changed: Sequence[ActionSnapshot]) -> None: ...
 
     def ending(self) -> None: ...
 
     def log(self, line: str) -> None: ...
 
 
-class Screen:
-    """A table that moves."""
+class ScreenView:
+    """A table that is redrawn in place."""
 
     def __init__(self, console: Console, url: str) -> None:
         self._console = console
@@ -63,7 +63,7 @@ class Screen:
         self._hint = "Ctrl-C ends the demo."
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
 
-    def __enter__(self) -> Screen:
+    def __enter__(self) -> ScreenView:
         self._live.start()
         return self
 
@@ -75,8 +75,8 @@ class Screen:
     ) -> None:
         self._live.stop()
 
-    def show(self, tally: Tally, changed: Sequence[Story]) -> None:
-        rows = max(self._console.height - AROUND_THE_TABLE, 3)
+    def show(self, tally: DemoTally, changed: Sequence[ActionSnapshot]) -> None:
+        rows = max(self._console.height - LINES_AROUND_TABLE, 3)
         self._live.update(self._picture(tally, rows), refresh=True)
 
     def ending(self) -> None:
@@ -85,12 +85,12 @@ class Screen:
     def log(self, line: str) -> None:
         self._log = line
 
-    def _picture(self, tally: Tally, rows: int) -> Group:
-        wide = self._console.width >= WIDE
+    def _picture(self, tally: DemoTally, rows: int) -> Group:
+        wide = self._console.width >= WIDE_COLUMNS
         return Group(
             _line(f"[bold]duetime demo[/]  a small shop on {escape(self._url)}"),
             Text(),
-            story_table(tally.newest(rows), rows, now(), ids=wide),
+            snapshot_table(tally.newest(rows), rows, now(), ids=wide),
             Text(),
             totals(tally),
             runs_line(tally),
@@ -98,23 +98,23 @@ class Screen:
             _line(f"[dim]log: {escape(self._log or '-')}"),
             Text(),
             *(_line(f"[dim]{line}") for line in EXPLANATION),
-            _line("[dim]Look yourself, from another terminal:"),
+            _line("[dim]See for yourself, in another terminal:"),
             _line(f"[dim]duetime actions list --url {escape(self._url)}"),
             _line(f"[bold]{self._hint}"),
         )
 
 
 def _line(markup: str) -> Text:
-    """One line whatever the width: a second one would push the others away."""
+    """A line that is cut instead of wrapped: a second line would displace the others."""
     line = Text.from_markup(markup)
     line.no_wrap, line.overflow = True, "ellipsis"
     return line
 
 
-class Lines:
-    """A line for every change."""
+class LineView:
+    """Prints a line for each change."""
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> LineView:
         return self
 
     def __exit__(
@@ -125,13 +125,13 @@ class Lines:
     ) -> None:
         pass
 
-    def show(self, tally: Tally, changed: Sequence[Story]) -> None:
+    def show(self, tally: DemoTally, changed: Sequence[ActionSnapshot]) -> None:
         at = now()
         clock = at.astimezone().strftime("%H:%M:%S.%f")[:-3]
-        for story in changed:
-            a = story.action
-            told = f"{short_id(story)}  {a.kind:<13} {a.state:<9}  {timing(story, at):<18}"
-            typer.echo(f"{clock}  {told} attempt {a.attempt}  {note(story)}".rstrip())
+        for snapshot in changed:
+            a = snapshot.action
+            text = f"{short_id(snapshot)}  {a.kind:<13} {a.state:<9}  {timing(snapshot, at):<18}"
+            typer.echo(f"{clock}  {text} attempt {a.attempt}  {note(snapshot)}".rstrip())
 
     def ending(self) -> None:
         typer.echo(DRAINING)
@@ -140,8 +140,10 @@ class Lines:
         typer.echo(f"log: {line}", err=True)
 
 
-def story_table(stories: Sequence[Story], rows: int, at: datetime, *, ids: bool) -> Table:
-    """Always as high as `rows`, so that nothing below it jumps."""
+def snapshot_table(
+    snapshots: Sequence[ActionSnapshot], rows: int, at: datetime, *, ids: bool
+) -> Table:
+    """A table that is always `rows` high, so that the lines below it do not move."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", expand=True)
     if ids:
         table.add_column("action", no_wrap=True, style="dim")
@@ -150,24 +152,24 @@ def story_table(stories: Sequence[Story], rows: int, at: datetime, *, ids: bool)
     table.add_column("due", no_wrap=True, justify="right", min_width=16)
     table.add_column("attempt", no_wrap=True, justify="right")
     table.add_column("result or error", no_wrap=True, overflow="ellipsis", ratio=1)
-    for story in stories:
-        a = story.action
-        cells = [Text(a.kind), colored_state(a.state), Text(timing(story, at))]
-        cells += [Text(str(a.attempt or "")), note(story)]
-        table.add_row(*([Text(short_id(story))] if ids else []), *cells)
-    for _ in range(rows - len(stories)):
+    for snapshot in snapshots:
+        a = snapshot.action
+        cells = [Text(a.kind), colored_state(a.state), Text(timing(snapshot, at))]
+        cells += [Text(str(a.attempt or "")), note(snapshot)]
+        table.add_row(*([Text(short_id(snapshot))] if ids else []), *cells)
+    for _ in range(rows - len(snapshots)):
         table.add_row()
     return table
 
 
-def short_id(story: Story) -> str:
-    """Its end: ids are ordered by time, so neighbours begin alike."""
-    return f"…{str(story.action.id)[-6:]}"
+def short_id(snapshot: ActionSnapshot) -> str:
+    """The end of the id: ids are ordered by time, so neighbours share their beginning."""
+    return f"…{str(snapshot.action.id)[-6:]}"
 
 
-def timing(story: Story, at: datetime) -> str:
-    """How long until it is due; once it has run, how late its handler started."""
-    action, last = story.action, story.last
+def timing(snapshot: ActionSnapshot, at: datetime) -> str:
+    """The time until the action is due; once it has run, how late its handler started."""
+    action, last = snapshot.action, snapshot.last
     if action.state.finished:
         late = None if last is None else last.late_by
         return "" if late is None else f"late by {milliseconds(late)}"
@@ -179,14 +181,14 @@ def timing(story: Story, at: datetime) -> str:
     return f"since {since}" if action.state is State.running else f"late by {since}"
 
 
-def note(story: Story) -> Text:
-    """What is worth saying about it now."""
-    action, last = story.action, story.last
+def note(snapshot: ActionSnapshot) -> Text:
+    """The progress, result, error or last change of the action."""
+    action, last = snapshot.action, snapshot.last
     match action.state:
         case State.running if action.progress is not None:
             return Text(str(action.progress))
         case State.cancelled if action.cancelled_by is None:
-            return Text(ending_of(action), style="bright_black")
+            return Text(outcome_text(action), style="bright_black")
         case State.cancelled:
             return Text(f"cancelled by {action.cancelled_by}", style="bright_black")
         case State.scheduled if last is not None and last.outcome is Outcome.snoozed:
@@ -196,21 +198,21 @@ def note(story: Story) -> Text:
         case State.scheduled if action.modified_by is not None:
             return Text(f"rescheduled by {action.modified_by}", style="cyan")
         case State.failed:
-            return Text(ending_of(action), style="red")
+            return Text(outcome_text(action), style="red")
         case _:
             return Text(str(action.result or ""))
 
 
-def totals(tally: Tally) -> Text:
-    """All actions by state."""
+def totals(tally: DemoTally) -> Text:
+    """The number of actions by state."""
     line = Text(f"{tally.actions} actions:", no_wrap=True)
     for state in State:
         line.append(f"  {tally.states[state]} {state}", style=COLORS[state])
     return line
 
 
-def runs_line(tally: Tally) -> Text:
-    """How their runs went."""
+def runs_line(tally: DemoTally) -> Text:
+    """The number of retries and the lateness of runs."""
     line = Text(f"{tally.retries} retries; lateness of starts", no_wrap=True)
     for percent in (50, 99):
         late = tally.lateness(percent)
@@ -218,8 +220,8 @@ def runs_line(tally: Tally) -> Text:
     return line
 
 
-def jobs_line(tally: Tally, at: datetime) -> Text:
-    """Each job, and when its next tick comes."""
+def jobs_line(tally: DemoTally, at: datetime) -> Text:
+    """The jobs, and the time until their next ticks."""
     line = Text("jobs:", no_wrap=True, overflow="ellipsis")
     for job in tally.jobs:
         tick = at if job.next_due_at is None else max(job.next_due_at, at)
@@ -227,22 +229,22 @@ def jobs_line(tally: Tally, at: datetime) -> Text:
     return line
 
 
-class OneLine(logging.Handler):
-    """Hands the message of each record on, without its traceback: no screen is torn."""
+class OneLineLogHandler(logging.Handler):
+    """Passes on each record's message without its traceback, which would disrupt the screen."""
 
-    def __init__(self, face: Face) -> None:
+    def __init__(self, view: DemoView) -> None:
         super().__init__(logging.WARNING)
-        self._face = face
+        self._face = view
 
     def emit(self, record: logging.LogRecord) -> None:
         self._face.log(" ".join(record.getMessage().split()))
 
 
 @contextmanager
-def captured_logs(face: Face) -> Iterator[None]:
-    """Send what duetime logs to the face, for as long as it is shown."""
+def captured_logs(view: DemoView) -> Iterator[None]:
+    """Send the log lines of duetime to the view while it is shown."""
     logger = logging.getLogger("duetime")
-    handler, was = OneLine(face), logger.propagate
+    handler, was = OneLineLogHandler(view), logger.propagate
     logger.addHandler(handler)
     logger.propagate = False
     try:

@@ -1,4 +1,4 @@
-"""The demo's app: a small shop, and visitors who keep it busy."""
+"""The demo's app: a small shop, and visitors who schedule its actions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from duetime.model.clock import Clock
 from duetime.model.recurrence.every import Every
 from duetime.registry.context import Context
 
-# A queue of its own: on a real store the demo neither runs nor parks anyone else's work.
+# A separate queue: on a real store the demo neither runs nor parks the actions of other apps.
 QUEUE = "duetime-demo"
-PACE = 0.4
+VISIT_INTERVAL_SECONDS = 0.4
 Visit = Callable[[int], Awaitable[None]]
 NAMES = ("ada", "grace", "linus", "mary", "alan", "edsger", "barbara")
 
@@ -113,7 +113,7 @@ async def publish_post(payload: PublishPost) -> str:
 
 
 class JobNames(NamedTuple):
-    """Two demos on one store have jobs of their own."""
+    """The names of a demo's jobs, which differ from those of other demos on the same store."""
 
     count_stock: str
     tidy_shelves: str
@@ -133,13 +133,13 @@ async def tidy_shelves(payload: TidyShelves) -> str:
 
 
 def make_shop(url: str) -> Duetime:
-    """An app with the handlers above. It prunes nothing, whatever store it was pointed at."""
+    """Return an app with the handlers above. It prunes nothing: the store may be a real one."""
     keep = timedelta(days=36_500)
     app = Duetime(url, name="demo", grace=5, retention=keep, retention_failed=keep)
-    patient = Retry(attempts=3, delay=0.7)
+    three_attempts = Retry(attempts=3, delay=0.7)
     app.handler(kind="send-mail", queue=QUEUE)(send_mail)
     app.handler(kind="resize-image", queue=QUEUE)(resize_image)
-    app.handler(kind="charge-card", queue=QUEUE, retry=patient)(charge_card)
+    app.handler(kind="charge-card", queue=QUEUE, retry=three_attempts)(charge_card)
     app.handler(kind="check-stock", queue=QUEUE)(check_stock)
     app.handler(kind="track-parcel", queue=QUEUE)(track_parcel)
     app.handler(kind="send-reminder", queue=QUEUE)(send_reminder)
@@ -151,9 +151,9 @@ def make_shop(url: str) -> Duetime:
 
 @asynccontextmanager
 async def open_hours(app: Duetime, names: JobNames) -> AsyncIterator[None]:
-    """While the shop is open, its jobs tick; tidying takes longer than until its next tick.
+    """Create the shop's jobs and remove them in the end; tidying takes longer than its interval.
 
-    They are put, not declared, so that they leave with the demo that brought them.
+    The jobs are put, not declared, so that they can be removed with the demo.
     """
     await app.jobs.put(names.count_stock, Every(seconds=3), payload=CountStock("teapots"))
     await app.jobs.put(names.tidy_shelves, Every(seconds=2), payload=TidyShelves(2.5))
@@ -165,22 +165,22 @@ async def open_hours(app: Duetime, names: JobNames) -> AsyncIterator[None]:
 
 
 class Visitors:
-    """Whoever comes to the shop. Everything they schedule carries one correlation id."""
+    """Schedules, cancels and moves actions as visitors would, all with one correlation id."""
 
     def __init__(self, app: Duetime, correlation_id: str) -> None:
         self._app = app
         self._correlation_id = correlation_id
         self._orders = itertools.count(1)
-        self._second_thoughts: set[asyncio.Task[None]] = set()
+        self._delayed: set[asyncio.Task[None]] = set()
 
     async def come(self) -> None:
-        """One visit after the other, until cancelled."""
+        """Make one visit after another until cancelled."""
         try:
             for visit in itertools.cycle(self._visits()):
                 await visit(next(self._orders))
-                await asyncio.sleep(PACE)
+                await asyncio.sleep(VISIT_INTERVAL_SECONDS)
         finally:
-            for task in self._second_thoughts:
+            for task in self._delayed:
                 task.cancel()
 
     def _visits(self) -> tuple[Visit, ...]:
@@ -231,14 +231,14 @@ class Visitors:
         self._later(1.5, lambda: self._app.reschedule(action.id, delay=2.5, by=_name(order)))
 
     def _later(self, seconds: float, verb: Callable[[], Awaitable[object]]) -> None:
-        async def think_again() -> None:
+        async def delayed() -> None:
             await asyncio.sleep(seconds)
-            with suppress(IllegalState):  # too late, it runs already
+            with suppress(IllegalState):  # the action is running already
                 await verb()
 
-        task = asyncio.create_task(think_again())
-        self._second_thoughts.add(task)
-        task.add_done_callback(self._second_thoughts.discard)
+        task = asyncio.create_task(delayed())
+        self._delayed.add(task)
+        task.add_done_callback(self._delayed.discard)
 
 
 def _name(order: int) -> str:

@@ -1,4 +1,4 @@
-"""What the demo has seen so far. All of it was read from the store through the app."""
+"""Counts of the demo's actions and runs, all read from the store through the app."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from duetime.model.actions.action import Action, Run
 from duetime.model.jobs.view import Job
 from duetime.model.state import Outcome, State
 
-NEWEST = 100
-LATENESSES = 10_000
+MAX_SHOWN_ACTIONS = 100
+MAX_LATENESS_SAMPLES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
-    """An action and its runs at the last look."""
+class ActionSnapshot:
+    """An action and its runs as last read."""
 
     action: Action
     runs: tuple[Run, ...]
 
     @property
     def last(self) -> Run | None:
-        """The run that ended last."""
-        ended = [run for run in self.runs if run.finished_at is not None]
-        return ended[-1] if ended else None
+        """The run that finished last."""
+        finished = [run for run in self.runs if run.finished_at is not None]
+        return finished[-1] if finished else None
 
     def differs(self, action: Action) -> bool:
         was = self.action
@@ -42,73 +42,74 @@ class Story:
         )
 
 
-class Tally:
-    """Looks at the actions of one correlation id and at jobs, and counts what changed."""
+class DemoTally:
+    """Reads the actions of one correlation id and the jobs, and counts what changed."""
 
     def __init__(self, app: Duetime, correlation_id: str, jobs: Sequence[str]) -> None:
         self._app = app
         self.correlation_id = correlation_id
         self._names = jobs
         self.jobs: list[Job] = []
-        self._stories: dict[UUID, Story] = {}
+        self._snapshots: dict[UUID, ActionSnapshot] = {}
         self.states: Counter[State] = Counter()
         self.retries = 0
-        self._late: deque[timedelta] = deque(maxlen=LATENESSES)
+        self._latenesses: deque[timedelta] = deque(maxlen=MAX_LATENESS_SAMPLES)
 
-    async def look(self) -> list[Story]:
-        """The stories that changed since the last look, oldest first."""
-        visits = await self._app.find(correlation_id=self.correlation_id, limit=NEWEST)
+    async def refresh(self) -> list[ActionSnapshot]:
+        """Read the store; return the actions that changed since the last call, oldest first."""
+        visits = await self._app.find(correlation_id=self.correlation_id, limit=MAX_SHOWN_ACTIONS)
         found = [*visits, *await self._occurrences()]
         changed = []
         for action in sorted(found, key=lambda action: action.id):
-            known = self._stories.get(action.id)
+            known = self._snapshots.get(action.id)
             if known is None or known.differs(action):
-                changed.append(await self._learn(action, known))
+                changed.append(await self._record(action, known))
         self._forget({action.id for action in found})
         return changed
 
     async def _occurrences(self) -> list[Action]:
-        """Those of the jobs, which are looked at, too: they come later and leave earlier."""
+        """Read the jobs and their occurrences. The jobs are created after the first call and
+        removed before the last."""
         with suppress(JobNotFound):
             self.jobs = [await self._app.jobs.get(name) for name in self._names]
-        pages = [await self._app.find(kind=job.kind, limit=NEWEST) for job in self.jobs]
+        pages = [await self._app.find(kind=job.kind, limit=MAX_SHOWN_ACTIONS) for job in self.jobs]
         return [action for page in pages for action in page if action.job in self._names]
 
-    def newest(self, limit: int) -> list[Story]:
-        return sorted(self._stories.values(), key=lambda s: s.action.id, reverse=True)[:limit]
+    def newest(self, limit: int) -> list[ActionSnapshot]:
+        return sorted(self._snapshots.values(), key=lambda s: s.action.id, reverse=True)[:limit]
 
     @property
     def actions(self) -> int:
         return self.states.total()
 
     def lateness(self, percent: int) -> timedelta | None:
-        """How late handlers started, of `percent` in a hundred runs at most."""
-        if not self._late:
+        """The percentile of how late handlers started; None before the first run."""
+        if not self._latenesses:
             return None
-        ordered = sorted(self._late)
+        ordered = sorted(self._latenesses)
         return ordered[min(len(ordered) * percent // 100, len(ordered) - 1)]
 
-    async def _learn(self, action: Action, known: Story | None) -> Story:
-        story = Story(action, tuple(await self._app.runs(action.id)))
+    async def _record(self, action: Action, known: ActionSnapshot | None) -> ActionSnapshot:
+        snapshot = ActionSnapshot(action, tuple(await self._app.runs(action.id)))
         seen = set() if known is None else {r.id for r in known.runs if r.finished_at is not None}
-        for run in story.runs:
+        for run in snapshot.runs:
             if run.finished_at is not None and run.id not in seen:
                 self._count(run)
         if known is not None:
             self.states[known.action.state] -= 1
         self.states[action.state] += 1
-        self._stories[action.id] = story
-        return story
+        self._snapshots[action.id] = snapshot
+        return snapshot
 
     def _count(self, run: Run) -> None:
         self.retries += run.outcome is Outcome.retried
         if run.late_by is not None:
-            self._late.append(run.late_by)
+            self._latenesses.append(run.late_by)
 
     def _forget(self, newest: set[UUID]) -> None:
-        """Counted and finished long ago: a demo may run for days."""
-        self._stories = {
-            id_: story
-            for id_, story in self._stories.items()
-            if id_ in newest or not story.action.state.finished
+        """Drop finished actions that are no longer shown: a demo may run for days."""
+        self._snapshots = {
+            id_: snapshot
+            for id_, snapshot in self._snapshots.items()
+            if id_ in newest or not snapshot.action.state.finished
         }

@@ -1,4 +1,4 @@
-"""`duetime doctor`: is the store well, and does the work get done?"""
+"""`duetime doctor`: checks the health of a store and whether its work gets done."""
 
 from __future__ import annotations
 
@@ -13,13 +13,20 @@ from duetime.app import Duetime
 from duetime.cli.documents import emit
 from duetime.cli.failures import one_line
 from duetime.cli.loading import load_app
-from duetime.cli.open_store import migrating, refuse_memory
+from duetime.cli.open_store import migrate_command_for, refuse_memory
 from duetime.cli.options import Json, Url
 from duetime.errors import DuetimeError
-from duetime.model.health.checks import Finding, Level, Runs, is_usable, judge_database, judge_work
+from duetime.model.health.checks import (
+    CheckResult,
+    HasHandler,
+    Level,
+    is_usable,
+    judge_database,
+    judge_work,
+)
 from duetime.model.health.stats import Stats
 from duetime.model.tenant import ANY
-from duetime.store.sql.migrate_hint import masked
+from duetime.store.sql.migrate_hint import mask_password
 
 COLORS = {Level.ok: "green", Level.warning: "yellow", Level.failure: "red"}
 
@@ -27,32 +34,32 @@ COLORS = {Level.ok: "green", Level.warning: "yellow", Level.failure: "red"}
 def doctor(
     app: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[MODULE:APP]", help="The app whose store to look at, and whose kinds to know."
-        ),
+        typer.Argument(metavar="[MODULE:APP]", help="The app whose store and kinds to check."),
     ] = None,
     url: Url = None,
     json_: Json = False,
 ) -> None:
-    """Check a store and its work; exit 1 if anything fails. Changes no data, makes no tables."""
+    """Check a store and its work; exit 1 if a check fails. Changes no data, creates no tables."""
     if app is not None and url is not None:
-        raise typer.BadParameter("give an app or --url, not both: an app knows its store")
+        raise typer.BadParameter("give an app or --url, not both: an app has its own store")
     target = Duetime(url, migrate=False) if app is None else load_app(app)
     refuse_memory(target)
-    runs = None if app is None else target.parts.handlers.runs
+    runs = None if app is None else target.runtime.handlers.runs
     try:
-        findings, stats = examine(target, migrating(target, app, url), runs)
+        findings, stats = examine(target, migrate_command_for(target, app, url), runs)
     finally:
         target.sync.close()
     if json_:
         emit(document(target, findings, stats))
     else:
         show(target, findings)
-    if any(one.level is Level.failure for one in findings):
+    if any(finding.level is Level.failure for finding in findings):
         raise typer.Exit(1)
 
 
-def examine(app: Duetime, migrate: str, runs: Runs | None) -> tuple[list[Finding], Stats | None]:
+def examine(
+    app: Duetime, migrate: str, runs: HasHandler | None
+) -> tuple[list[CheckResult], Stats | None]:
     diagnosis = app.store.diagnose()
     findings = judge_database(diagnosis, migrate)
     if not is_usable(diagnosis):
@@ -60,35 +67,36 @@ def examine(app: Duetime, migrate: str, runs: Runs | None) -> tuple[list[Finding
     try:
         stats = app.sync.stats(tenant=ANY)
     except DuetimeError as error:
-        return [*findings, Finding("work", Level.failure, str(error))], None
+        return [*findings, CheckResult("work", Level.failure, str(error))], None
     return [*findings, *judge_work(stats, runs)], stats
 
 
-def show(app: Duetime, findings: Sequence[Finding]) -> None:
-    typer.echo(masked(app.settings.url))
-    for one in findings:
-        level = typer.style(f"{one.level:<8}", fg=COLORS[one.level])
-        told = one.figure if one.remedy is None else f"{one.figure}: {one.remedy}"
-        typer.echo(f"{level} {one.check:<12} {one_line(told)}")
+def show(app: Duetime, findings: Sequence[CheckResult]) -> None:
+    typer.echo(mask_password(app.settings.url))
+    for finding in findings:
+        level = typer.style(f"{finding.level:<8}", fg=COLORS[finding.level])
+        text = finding.figure if finding.remedy is None else f"{finding.figure}: {finding.remedy}"
+        typer.echo(f"{level} {finding.check:<12} {one_line(text)}")
     typer.echo(summary(findings))
 
 
-def summary(findings: Sequence[Finding]) -> str:
+def summary(findings: Sequence[CheckResult]) -> str:
     failures, warnings = (
-        sum(one.level is level for one in findings) for level in (Level.failure, Level.warning)
+        sum(finding.level is level for finding in findings)
+        for level in (Level.failure, Level.warning)
     )
     counts = [(failures, "failure"), (warnings, "warning")]
     bad = [f"{number} {word}{'s' if number > 1 else ''}" for number, word in counts if number]
     return "; ".join([*(["healthy"] if not failures else []), *bad])
 
 
-def document(app: Duetime, findings: Sequence[Finding], stats: Stats | None) -> dict[str, Any]:
-    healthy = all(one.level is not Level.failure for one in findings)
+def document(app: Duetime, findings: Sequence[CheckResult], stats: Stats | None) -> dict[str, Any]:
+    healthy = all(finding.level is not Level.failure for finding in findings)
     document: dict[str, Any] = to_jsonable_python(
         {
-            "store": masked(app.settings.url),
+            "store": mask_password(app.settings.url),
             "healthy": healthy,
-            "findings": [asdict(one) for one in findings],
+            "findings": [asdict(finding) for finding in findings],
             "stats": None if stats is None else asdict(stats),
         }
     )

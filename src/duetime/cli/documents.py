@@ -1,4 +1,4 @@
-"""What `--json` prints: one document, instants in UTC, durations in seconds."""
+"""The documents that `--json` prints: instants in UTC, durations in seconds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def action_document(
     runs: Sequence[Run] | None = None,
     created: bool | None = None,
 ) -> dict[str, Any]:
-    """`runs` and `created` stand in it where the command knows them."""
+    """The fields of an action, with `runs` and `created` if they are given."""
     values = {f.name: getattr(action, f.name) for f in fields(action) if f.name != "created"}
     values["payload"] = payload_data(app, action.kind, action.payload)
     if created is not None:
@@ -44,7 +44,7 @@ def action_document(
 
 
 def job_document(app: Duetime, job: Job) -> dict[str, Any]:
-    values = {one.name: getattr(job, one.name) for one in fields(job)}
+    values = {field.name: getattr(job, field.name) for field in fields(job)}
     values["payload"] = payload_data(app, job.kind, job.payload)
     return _document(values)
 
@@ -54,7 +54,7 @@ def job_page_document(app: Duetime, page: Page[Job]) -> dict[str, Any]:
 
 
 def occurrence_document(occurrence: Occurrence) -> dict[str, Any]:
-    return _document({one.name: getattr(occurrence, one.name) for one in fields(occurrence)})
+    return _document({field.name: getattr(occurrence, field.name) for field in fields(occurrence)})
 
 
 def _document(values: dict[str, Any]) -> dict[str, Any]:
@@ -63,11 +63,11 @@ def _document(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def payload_data(app: Duetime, kind: str, payload: object) -> object:
-    """The payload as it stands in the store."""
+    """The payload as the store keeps it."""
     try:
-        entry = app.parts.payloads.named(kind)
+        entry = app.runtime.payloads.named(kind)
     except UnknownKind:
-        return payload  # this process does not know its kind: it is plain data already
+        return payload  # the kind is not declared here: the payload is plain data already
     if not isinstance(payload, entry.type):
-        return payload  # data that its type refuses is shown plain, too
+        return payload  # its type rejected the data, which is therefore plain, too
     return entry.adapter.dump_python(payload, mode="json")

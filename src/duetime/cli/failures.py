@@ -1,4 +1,4 @@
-"""Failures: an error that a person can mend becomes one clear line, never a traceback."""
+"""Error output: an error that a user can fix becomes one line, never a traceback."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from contextlib import contextmanager
 
 from duetime.errors import ActionNotFound, DuetimeError, DuplicateKey, IllegalState, JobNotFound
 
-LONGEST = 600
+MAX_LINE_LENGTH = 600
 
 
-class Mistake(DuetimeError):
-    """Something that only the command line can get wrong, and its remedy."""
+class CommandError(DuetimeError):
+    """An error that only the command line can make; its message names the remedy."""
 
 
 @contextmanager
-def plainly() -> Iterator[None]:
-    """Say what went wrong on one line and exit with 1. A bug of ours keeps its traceback."""
+def exit_on_error() -> Iterator[None]:
+    """Print a DuetimeError as one line and exit with 1. Other exceptions keep their traceback."""
     try:
         yield
     except KeyboardInterrupt:
@@ -36,7 +36,7 @@ def say(message: str) -> None:
 
 
 def advice(error: DuetimeError) -> str:
-    """The error's own words, with the remedy as one types it here."""
+    """The error's message, with the remedy as a command line option where there is one."""
     match error:
         case ActionNotFound():
             return (
@@ -46,14 +46,15 @@ def advice(error: DuetimeError) -> str:
         case JobNotFound():
             which = str(error).partition(": ")[0]
             return (
-                f"{which}: no worker has brought it into the store, it was removed (`duetime jobs "
+                f"{which}: no worker has seeded it into the store, it was removed (`duetime jobs "
                 "restore` brings it back), or it belongs to another tenant (give --tenant or "
                 "--any-tenant)"
             )
         case DuplicateKey():
             return (
                 f"key {error.key!r} of kind {error.kind!r} is held by unfinished action "
-                f"{error.action_id}: give --if-exists return to get it or replace to change it"
+                f"{error.action_id}: give --if-exists return to get that action or replace to "
+                "change it"
             )
         case IllegalState(verb="cancel", state="running"):
             return f"{error}; --running asks its handler to stop"
@@ -62,6 +63,6 @@ def advice(error: DuetimeError) -> str:
 
 
 def one_line(text: str) -> str:
-    """Drivers like to answer in paragraphs."""
+    """Join the lines of a text, since drivers report errors in several, and limit its length."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= LONGEST else f"{flat[:LONGEST]}…"
+    return flat if len(flat) <= MAX_LINE_LENGTH else f"{flat[:MAX_LINE_LENGTH]}…"

@@ -1,4 +1,4 @@
-"""Options of a job that is put."""
+"""Options of `duetime jobs put`."""
 
 from __future__ import annotations
 
@@ -18,35 +18,37 @@ Recurs = Annotated[
     str,
     typer.Argument(
         metavar="RECURRENCE",
-        help="A cron expression, as '0 2 * * *', or an interval, as 'every 5m'.",
+        help="A cron expression such as '0 2 * * *', or an interval such as 'every 5m'.",
     ),
 ]
-Kind = Annotated[str, typer.Option(help="The kind that it schedules, as the app declares it.")]
-Payload = Annotated[str, typer.Option(metavar="JSON", help="Its payload.")]
+Kind = Annotated[str, typer.Option(help="The kind to schedule, as the app declares it.")]
+Payload = Annotated[str, typer.Option(metavar="JSON", help="The payload of each tick.")]
 Zone = Annotated[str | None, typer.Option(help="The IANA zone of the expression; default: UTC.")]
-MisfireGiven = Annotated[
-    MisfirePolicy, typer.Option(help="Which ticks are made up that nothing ran at their time.")
-]
-MisfireLimit = Annotated[int, typer.Option(help="With `all`: so many at most.")]
+MisfireChoice = Annotated[MisfirePolicy, typer.Option(help="Which missed ticks to run late.")]
+MisfireLimit = Annotated[int, typer.Option(help="With `all`: how many at most.")]
 MisfireWindow = Annotated[
     float | None,
-    typer.Option(parser=parse_delay, metavar="TIME", help="With `all`: how old; default: 1d."),
+    typer.Option(
+        parser=parse_delay, metavar="TIME", help="With `all`: how old at most; default: 1d."
+    ),
 ]
-Overlap = Annotated[Overlaps, typer.Option(help="What a tick does that finds one unfinished.")]
+Overlap = Annotated[
+    Overlaps, typer.Option(help="What a tick does while an occurrence is unfinished.")
+]
 Jitter = Annotated[
     float | None,
-    typer.Option(parser=parse_delay, metavar="TIME", help="Spread its starts over this time."),
+    typer.Option(parser=parse_delay, metavar="TIME", help="Spread the starts over this time."),
 ]
-AlertAfter = Annotated[int, typer.Option(help="Failures in a row until JobFailing is told.")]
-Priority = Annotated[Priorities, typer.Option(help="How urgently.")]
-Queue = Annotated[str | None, typer.Option(help="Default: the queue of its kind.")]
+AlertAfter = Annotated[int, typer.Option(help="Failures in a row before JobFailing is emitted.")]
+Priority = Annotated[Priorities, typer.Option(help="The priority.")]
+Queue = Annotated[str | None, typer.Option(help="The queue; default: the kind's.")]
 Version = Annotated[
-    int | None, typer.Option(help="Refuse unless it is at this version; 0: unless it is new.")
+    int | None, typer.Option(help="Refuse unless the job has this version; 0: unless it is new.")
 ]
 
 
 def to_rule(text: str) -> str | Every:
-    """A cron expression, or `every` and a length of time."""
+    """Convert `every` and a duration into an interval; other text is a cron expression."""
     word, _, length = text.strip().partition(" ")
     return Every(parse_delay(length)) if word.lower() == "every" else text
 

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from duetime.cli.tables import COLORS, OUTCOMES, WIDE, cut, either, value_table
+from duetime.cli.tables import COLORS, OUTCOMES, WIDE_COLUMNS, cut, error_or_result, value_table
 from duetime.cli.times import milliseconds, shown
 from duetime.errors import DuetimeError
 from duetime.model.jobs.occurrence import Occurrence
@@ -27,13 +27,13 @@ STATES = {
     JobState.paused: "magenta",
     JobState.retired: "bright_black",
 }
-# What a list shows of a rule: the rest of a long one is in `show`.
-WORDS = 60
+# Characters of a rule that a list shows; `show` prints the whole rule.
+MAX_RULE_LENGTH = 60
 
 
 def job_table(jobs: Sequence[Job], at: datetime, *, tenants: bool, width: int) -> Table:
-    """What one needs to pick the one to `show`; two lines each where the window is narrow."""
-    wide = width >= WIDE
+    """A table from which to choose a job to `show`; two lines per job in a narrow window."""
+    wide = width >= WIDE_COLUMNS
     names = ["name", "state", *(["tenant"] if tenants else []), *(["recurrence"] if wide else [])]
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in [*names, "next", "last"]:
@@ -47,12 +47,12 @@ def job_table(jobs: Sequence[Job], at: datetime, *, tenants: bool, width: int) -
 
 
 def _wide_row(job: Job, at: datetime) -> list[Text]:
-    words = Text(cut(words_of(job), WORDS))
+    words = Text(cut(words_of(job), MAX_RULE_LENGTH))
     return [Text(job.name), state_text(job), words, Text(next_text(job, at)), _last(job)]
 
 
 def _narrow_row(job: Job, at: datetime) -> list[Text]:
-    name = Text.assemble(job.name, "\n", (cut(words_of(job), WORDS), "dim"))
+    name = Text.assemble(job.name, "\n", (cut(words_of(job), MAX_RULE_LENGTH), "dim"))
     return [name, state_text(job), Text(next_text(job, at, between="\n")), _last(job)]
 
 
@@ -61,7 +61,8 @@ def rule_of(job: Job) -> Recurrence:
 
 
 def words_of(job: Job) -> str:
-    """Of a rule that cannot be read here, such as one of a zone that is unknown, its text."""
+    """The rule in words, or its text if it cannot be read here, for example if its zone is
+    unknown."""
     try:
         return rule_of(job).describe()
     except DuetimeError:
@@ -73,25 +74,25 @@ def state_text(job: Job) -> Text:
 
 
 def next_text(job: Job, at: datetime, between: str = ", ") -> str:
-    """Its next tick; of a pause that ends by itself, the first after its end."""
+    """The next tick; during a pause with an end, the first tick after the pause."""
     return shown(job.next_due_at, at, between)
 
 
 def _last(job: Job) -> Text:
-    """How the last occurrence ended, and how many failed in a row."""
+    """The outcome of the last occurrence, and how many failed in a row."""
     if job.last_outcome is None:
         return Text("-")
-    told = Text(job.last_outcome, style=OUTCOMES.get(job.last_outcome, ""))
+    text = Text(job.last_outcome, style=OUTCOMES.get(job.last_outcome, ""))
     if not job.consecutive_failures:
-        return told
+        return text
     failed = job.last_outcome is Outcome.failed
-    return told.append(f", {job.consecutive_failures} {'in a row' if failed else 'failed before'}")
+    return text.append(f", {job.consecutive_failures} {'in a row' if failed else 'failed before'}")
 
 
 def job_fields(job: Job, payload: object, at: datetime) -> Table:
-    """All that is known of one job; what it does not have is left out."""
-    values = {one.name: getattr(job, one.name) for one in fields(job)}
-    # The state and the actor tell it already.
+    """All fields of a job that have a value."""
+    values = {field.name: getattr(job, field.name) for field in fields(job)}
+    # The state and the actor already show these.
     del values["enabled"], values["removed"]
     values |= {"recurrence": words_of(job), "payload": payload, "state": state_text(job)}
     values["jitter"] = amount(job.jitter.total_seconds()) if job.jitter else None
@@ -100,11 +101,11 @@ def job_fields(job: Job, payload: object, at: datetime) -> Table:
 
 
 def occurrence_lines(runs: Sequence[Occurrence], at: datetime) -> Group:
-    """Each occurrence, newest first, and below it why it was skipped or failed."""
+    """Occurrences, newest first, each with the reason if it was skipped or failed."""
     lines: list[RenderableType] = [Text("runs" if runs else "no runs yet", style="bold")]
     for run in runs:
         lines.append(_occurrence_line(run, at))
-        reason = either(run.error, None)
+        reason = error_or_result(run.error, None)
         lines += [Padding(Text(reason), (0, 0, 0, 4))] if reason else []
     return Group(*lines)
 

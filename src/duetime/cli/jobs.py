@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from duetime.api.job_arguments import ALERT_AFTER
-from duetime.api.jobs import MOST_PREVIEW, MOST_RUNS
+from duetime.api.job_arguments import DEFAULT_ALERT_AFTER
+from duetime.api.jobs import MAX_PREVIEW_TICKS, MAX_RUNS
 from duetime.app import Duetime
-from duetime.cli import job_options as given
-from duetime.cli import job_tables, tables
+from duetime.cli import job_options, job_tables, tables
 from duetime.cli.actions import build_payload
 from duetime.cli.documents import (
     action_document,
@@ -21,12 +20,12 @@ from duetime.cli.documents import (
     occurrence_document,
     payload_data,
 )
-from duetime.cli.failures import Mistake
-from duetime.cli.open_store import opened
+from duetime.cli.failures import CommandError
+from duetime.cli.open_store import open_app
 from duetime.cli.options import AnyTenant, App, By, Json, Name, Tenant, Url, os_user, scope
 from duetime.cli.ticks import tick_items, tick_lines
 from duetime.cli.times import now, parse_instant
-from duetime.model.filter import MOST
+from duetime.model.filter import MAX_PAGE_SIZE
 from duetime.model.jobs.job import Overlap
 from duetime.model.jobs.misfire import MisfirePolicy
 from duetime.model.jobs.view import Job
@@ -34,15 +33,15 @@ from duetime.model.lane import Priority
 
 cli = typer.Typer(no_args_is_help=True, help="Look at recurring jobs and change them.")
 
-# With its fields, `show` shows so many of its occurrences.
-LATEST = 5
+# How many occurrences `show` prints below the job's fields.
+SHOWN_OCCURRENCES = 5
 
 
 @cli.command("list")
 def list_(
-    removed: Annotated[bool, typer.Option("--removed", help="Removed ones, too.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=MOST, help="How many.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="Where the last page ended.")] = None,
+    removed: Annotated[bool, typer.Option("--removed", help="Include removed jobs.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_PAGE_SIZE, help="How many.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="The cursor of the previous page.")] = None,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     app: App = None,
@@ -50,7 +49,7 @@ def list_(
     json: Json = False,
 ) -> None:
     """List jobs by name."""
-    with opened(app, url) as target:
+    with open_app(app, url) as target:
         page = target.sync.jobs.list(
             removed=removed, limit=limit, cursor=cursor, tenant=scope(tenant, any_tenant)
         )
@@ -60,7 +59,7 @@ def list_(
     tables.print_page(
         page,
         lambda items, width: job_tables.job_table(items, now(), tenants=any_tenant, width=width),
-        "no jobs: workers bring in what code declares when they start",
+        "no jobs: workers seed the jobs that code declares when they start",
     )
 
 
@@ -73,13 +72,13 @@ def show(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Show one job: its fields and its latest occurrences."""
-    with opened(app, url) as target:
+    """Show a job: its fields and its latest occurrences."""
+    with open_app(app, url) as target:
         among = scope(tenant, any_tenant)
         job = target.sync.jobs.get(name, tenant=among)
-        latest = target.sync.jobs.runs(name, limit=LATEST, tenant=among)
+        latest = target.sync.jobs.runs(name, limit=SHOWN_OCCURRENCES, tenant=among)
     if json:
-        runs = [occurrence_document(one) for one in latest]
+        runs = [occurrence_document(occurrence) for occurrence in latest]
         emit(job_document(target, job) | {"runs": runs})
         return
     console, payload = tables.make_console(), payload_data(target, job.kind, job.payload)
@@ -91,34 +90,34 @@ def show(
 @cli.command("runs")
 def runs(
     name: Name,
-    limit: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="How many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_RUNS, help="How many.")] = 20,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     app: App = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Show its occurrences, newest first: ticks, skipped ones included, and triggers."""
-    with opened(app, url) as target:
-        found = target.sync.jobs.runs(name, limit=limit, tenant=scope(tenant, any_tenant))
+    """Show a job's occurrences, newest first: ticks, skipped ticks and triggers."""
+    with open_app(app, url) as target:
+        occurrences = target.sync.jobs.runs(name, limit=limit, tenant=scope(tenant, any_tenant))
     if json:
-        emit({"items": [occurrence_document(one) for one in found]})
+        emit({"items": [occurrence_document(occurrence) for occurrence in occurrences]})
         return
-    tables.make_console().print(job_tables.occurrence_lines(found, now()))
+    tables.make_console().print(job_tables.occurrence_lines(occurrences, now()))
 
 
 @cli.command("preview")
 def preview(
     name: Name,
-    count: Annotated[int, typer.Option(min=1, max=MOST_PREVIEW, help="How many ticks.")] = 5,
+    count: Annotated[int, typer.Option(min=1, max=MAX_PREVIEW_TICKS, help="How many ticks.")] = 5,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     app: App = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Show its next ticks, as if it were neither paused nor retired."""
-    with opened(app, url) as target:
+    """Show a job's next ticks, as if it were neither paused nor retired."""
+    with open_app(app, url) as target:
         among = scope(tenant, any_tenant)
         job = target.sync.jobs.get(name, tenant=among)
         ticks = target.sync.jobs.preview(name, count, tenant=among)
@@ -128,43 +127,43 @@ def preview(
     typer.echo(f"{job_tables.words_of(job)}\n")
     typer.echo("\n".join(tick_lines(job_tables.rule_of(job), ticks)))
     if len(ticks) < count:
-        typer.echo("there are no more")
+        typer.echo("there are no more ticks")
 
 
 @cli.command("put")
 def put(
     name: Name,
-    recurrence: given.Recurs,
-    kind: given.Kind,
-    payload: given.Payload = "{}",
-    tz: given.Zone = None,
-    misfire: given.MisfireGiven = MisfirePolicy.once,
-    misfire_limit: given.MisfireLimit = 100,
-    misfire_window: given.MisfireWindow = None,
-    overlap: given.Overlap = Overlap.skip,
-    jitter: given.Jitter = None,
-    alert_after: given.AlertAfter = ALERT_AFTER,
-    priority: given.Priority = Priority.normal,
-    queue: given.Queue = None,
-    version: given.Version = None,
+    recurrence: job_options.Recurs,
+    kind: job_options.Kind,
+    payload: job_options.Payload = "{}",
+    tz: job_options.Zone = None,
+    misfire: job_options.MisfireChoice = MisfirePolicy.once,
+    misfire_limit: job_options.MisfireLimit = 100,
+    misfire_window: job_options.MisfireWindow = None,
+    overlap: job_options.Overlap = Overlap.skip,
+    jitter: job_options.Jitter = None,
+    alert_after: job_options.AlertAfter = DEFAULT_ALERT_AFTER,
+    priority: job_options.Priority = Priority.normal,
+    queue: job_options.Queue = None,
+    version: job_options.Version = None,
     tenant: Tenant = None,
     by: By = None,
     app: App = None,
     json: Json = False,
 ) -> None:
-    """Make a job that no code declares, or change one that was made so."""
+    """Create a job that no code declares, or change one that was created so."""
     if app is None:
-        raise Mistake(
-            f"only a registered kind can be scheduled: name the app that declares {kind!r} "
+        raise CommandError(
+            f"only a declared kind can be scheduled: name the app that declares {kind!r} "
             "with --app module:app"
         )
-    with opened(app, None) as target:
+    with open_app(app, None) as target:
         job = target.sync.jobs.put(
             name,
-            given.to_rule(recurrence),
+            job_options.to_rule(recurrence),
             payload=build_payload(target, kind, payload),
             tz=tz,
-            misfire=given.to_misfire(misfire, misfire_limit, misfire_window),
+            misfire=job_options.to_misfire(misfire, misfire_limit, misfire_window),
             overlap=overlap,
             jitter=jitter or 0,
             alert_after=alert_after,
@@ -174,16 +173,18 @@ def put(
             by=by or os_user(),
             version=version,
         )
-    _tell(target, job, "put", json=json)
+    _report(target, job, "put", json=json)
 
 
 @cli.command("pause")
 def pause(
     name: Name,
-    note: Annotated[str | None, typer.Option(help="Why; shown with the job.")] = None,
+    note: Annotated[str | None, typer.Option(help="The reason; shown with the job.")] = None,
     until: Annotated[
         datetime | None,
-        typer.Option(parser=parse_instant, metavar="ISO", help="End by itself at this instant."),
+        typer.Option(
+            parser=parse_instant, metavar="ISO", help="Resume automatically at this instant."
+        ),
     ] = None,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
@@ -192,12 +193,12 @@ def pause(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Let no tick come, until it is resumed."""
-    with opened(app, url) as target:
+    """Stop a job's ticks until it is resumed."""
+    with open_app(app, url) as target:
         job = target.sync.jobs.pause(
             name, note=note, until=until, tenant=scope(tenant, any_tenant), by=by or os_user()
         )
-    _tell(target, job, "paused", json=json)
+    _report(target, job, "paused", json=json)
 
 
 @cli.command("resume")
@@ -210,10 +211,10 @@ def resume(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Let its ticks come again, from now on."""
-    with opened(app, url) as target:
+    """Let a paused job tick again, from now on."""
+    with open_app(app, url) as target:
         job = target.sync.jobs.resume(name, tenant=scope(tenant, any_tenant), by=by or os_user())
-    _tell(target, job, "resumed", json=json)
+    _report(target, job, "resumed", json=json)
 
 
 @cli.command("trigger")
@@ -226,15 +227,15 @@ def trigger(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Run it once now, also while it is paused."""
-    with opened(app, url) as target:
+    """Run a job once now, even while it is paused."""
+    with open_app(app, url) as target:
         action = target.sync.jobs.trigger(
             name, tenant=scope(tenant, any_tenant), by=by or os_user()
         )
     if json:
         emit(action_document(target, action))
         return
-    waits = f", after {action.after} has ended" if action.waits else ""
+    waits = f", after {action.after} has finished" if action.waits else ""
     typer.echo(f"triggered: {name} {action.id}{waits}")
 
 
@@ -248,8 +249,8 @@ def remove(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Take it away; its history stays, and `restore` brings it back."""
-    with opened(app, url) as target:
+    """Remove a job; its history stays, and `restore` brings it back."""
+    with open_app(app, url) as target:
         target.sync.jobs.remove(name, tenant=scope(tenant, any_tenant), by=by or os_user())
     if json:
         emit({"name": name, "removed": True})
@@ -267,10 +268,10 @@ def restore(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Bring a removed job back, as it was."""
-    with opened(app, url) as target:
+    """Bring a removed job back as it was."""
+    with open_app(app, url) as target:
         job = target.sync.jobs.restore(name, tenant=scope(tenant, any_tenant), by=by or os_user())
-    _tell(target, job, "restored", json=json)
+    _report(target, job, "restored", json=json)
 
 
 @cli.command("backfill")
@@ -282,7 +283,7 @@ def backfill(
     end: Annotated[
         datetime, typer.Argument(parser=parse_instant, metavar="END", help="ISO 8601, excluded.")
     ],
-    run: Annotated[bool, typer.Option("--run", help="Make them; otherwise only show.")] = False,
+    run: Annotated[bool, typer.Option("--run", help="Create the occurrences.")] = False,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     by: By = None,
@@ -290,8 +291,8 @@ def backfill(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Make occurrences of ticks of the past that have none. Without --run, show those ticks."""
-    with opened(app, url) as target:
+    """Create the missing occurrences of past ticks. Without --run, only show those ticks."""
+    with open_app(app, url) as target:
         among = scope(tenant, any_tenant)
         job = target.sync.jobs.get(name, tenant=among)
         ticks = target.sync.jobs.backfill(
@@ -302,8 +303,8 @@ def backfill(
         return
     if ticks:
         typer.echo("\n".join(tick_lines(job_tables.rule_of(job), ticks)))
-    made = "made" if run else "would be made: give --run to make them"
-    typer.echo(f"{len(ticks)} occurrence{'' if len(ticks) == 1 else 's'} of {name} {made}")
+    created = "created" if run else "would be created: give --run to create them"
+    typer.echo(f"{len(ticks)} occurrence{'' if len(ticks) == 1 else 's'} of {name} {created}")
 
 
 def _ticks_document(job: Job, ticks: list[datetime]) -> dict[str, object]:
@@ -312,7 +313,7 @@ def _ticks_document(job: Job, ticks: list[datetime]) -> dict[str, object]:
     return {"name": job.name, **words, "ticks": tick_items(rule, ticks)}
 
 
-def _tell(app: Duetime, job: Job, done: str, *, json: bool) -> None:
+def _report(app: Duetime, job: Job, done: str, *, json: bool) -> None:
     if json:
         emit(job_document(app, job))
         return

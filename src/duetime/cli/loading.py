@@ -1,4 +1,4 @@
-"""Finding the app that `module:app` names."""
+"""Loads the app that `module:app` names."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from types import ModuleType
 import typer
 
 from duetime.app import Duetime
-from duetime.cli.failures import Mistake
+from duetime.cli.failures import CommandError
 from duetime.errors import did_you_mean
 
 
 def load_app(name: str) -> Duetime:
-    """The Duetime at `module:app`; the current directory counts as a place for modules."""
+    """Return the Duetime at `module:app`; modules in the current directory can be imported."""
     module_name, path = module_and_path(name)
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
@@ -27,7 +27,9 @@ def load_app(name: str) -> Duetime:
 def module_and_path(name: str) -> tuple[str, str]:
     module_name, colon, path = name.partition(":")
     if not colon or not module_name or not path:
-        raise typer.BadParameter(f"{name!r} names no app: write module:app, as myshop.main:app")
+        raise typer.BadParameter(
+            f"{name!r} names no app: write module:app, such as myshop.main:app"
+        )
     return module_name, path
 
 
@@ -40,22 +42,22 @@ def _module(name: str, path: str) -> ModuleType:
         raise _broken(name, path, error) from None
 
 
-def _broken(name: str, path: str, error: BaseException) -> Mistake:
+def _broken(name: str, path: str, error: BaseException) -> CommandError:
     if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
-        return Mistake(
+        return CommandError(
             f"there is no module {error.name!r} in {os.getcwd()} or among installed packages"
             f"{_file_hint(name, path)}"
         )
     if isinstance(error, TypeError | ValueError) and name.startswith("."):
-        return Mistake(
+        return CommandError(
             f"{name!r} is relative: write the module's full name{_file_hint(name, path)}"
         )
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return Mistake(f"importing {name!r} failed: {said}{_where(error)}")
+    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return CommandError(f"importing {name!r} failed: {message}{_where(error)}")
 
 
 def _file_hint(name: str, path: str) -> str:
-    """A file is named as Python names its module."""
+    """A hint to write the module's name if a file name was given."""
     if not name.endswith(".py"):
         return ""
     module = name.removesuffix(".py").removeprefix("./").replace("/", ".")
@@ -63,9 +65,9 @@ def _file_hint(name: str, path: str) -> str:
 
 
 def _where(error: BaseException) -> str:
-    """The last line of the user's own code, as ` (shop.py, line 3)`."""
+    """The last line of the user's own code in the traceback, such as ` (shop.py, line 3)`."""
     if isinstance(error, SyntaxError):
-        return ""  # its message says so
+        return ""  # its message names the line
     frames = [f for f in traceback.extract_tb(error.__traceback__) if _is_users(f.filename)]
     return f" ({_short(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
 
@@ -84,10 +86,10 @@ def _app_in(module: ModuleType, path: str) -> Duetime:
     found: object = module
     for part in path.split("."):
         if not hasattr(found, part):
-            raise Mistake(f"module {module.__name__!r} has no {path!r}{_hint(module, path)}")
+            raise CommandError(f"module {module.__name__!r} has no {path!r}{_hint(module, path)}")
         found = getattr(found, part)
     if not isinstance(found, Duetime):
-        raise Mistake(f"{module.__name__}:{path} {_other(found, module, path)}")
+        raise CommandError(f"{module.__name__}:{path} {_other(found, module, path)}")
     return found
 
 

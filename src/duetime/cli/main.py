@@ -1,4 +1,4 @@
-"""The entry point. Imports nothing of the extra `cli` before it can say that it is missing."""
+"""The entry point. It can report that the extra `cli` is missing, so it imports it late."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ADVICE = "the command line needs typer and rich: pip install 'duetime[cli]'"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command and exit: 0 done, 1 it failed, 2 it was not understood."""
+    """Run a command and exit: 0 for success, 1 for a failure, 2 for wrong arguments."""
     try:
         from duetime.cli.commands import cli
     except ModuleNotFoundError as error:
@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(ADVICE, file=sys.stderr)
         sys.exit(2)
 
-    from duetime.cli.failures import plainly
+    from duetime.cli.failures import exit_on_error
 
-    with plainly():
+    with exit_on_error():
         cli(arguments, prog_name="duetime")

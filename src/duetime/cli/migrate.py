@@ -1,4 +1,4 @@
-"""`duetime migrate`: bring a database to the schema that this version knows."""
+"""`duetime migrate`: upgrades a database to the schema of this version."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Annotated, Protocol, runtime_checkable
 import typer
 
 from duetime.app import Duetime
-from duetime.cli.failures import Mistake
+from duetime.cli.failures import CommandError
 from duetime.cli.loading import load_app
-from duetime.cli.open_store import migrating, refuse_memory, refuse_missing_file
+from duetime.cli.open_store import migrate_command_for, refuse_memory, refuse_missing_file
 from duetime.cli.options import App, Url
 from duetime.store.sql.migrate import render_migrations
-from duetime.store.sql.migrate_hint import masked
+from duetime.store.sql.migrate_hint import mask_password
 from duetime.store.sql.statements.loader import Dialect, Migration
 
 
 @runtime_checkable
 class Migratable(Protocol):
-    """A store that has a schema."""
+    """A store with a schema that can be migrated."""
 
     def pending(self) -> Sequence[Migration]: ...
 
@@ -29,27 +29,27 @@ class Migratable(Protocol):
 def migrate(
     url: Url = None,
     app: App = None,
-    prefix: Annotated[str | None, typer.Option(help="What table names begin with.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Prefix of table names.")] = None,
     schema: Annotated[str | None, typer.Option(help="PostgreSQL schema of the tables.")] = None,
     sql: Annotated[
-        bool, typer.Option("--sql", help="Print every migration as SQL; connects to nothing.")
+        bool, typer.Option("--sql", help="Print every migration as SQL, without connecting.")
     ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit 1 if something is pending.")
+        bool, typer.Option("--check", help="Change nothing; exit 1 if migrations are pending.")
     ] = False,
 ) -> None:
     """Create or upgrade duetime's tables."""
     if sql and check:
         raise typer.BadParameter("give --sql or --check, not both")
     if app is not None and (url or prefix or schema):
-        raise typer.BadParameter("give --app alone: an app knows its store, prefix and schema")
+        raise typer.BadParameter("give --app alone: an app has its own store, prefix and schema")
     target = Duetime(url, prefix=prefix, schema=schema) if app is None else load_app(app)
     refuse_memory(target)
     if sql:
         typer.echo(_script(target), nl=False)
         return
     try:
-        _check(target, migrating(target, app, url)) if check else _apply(target)
+        _check(target, migrate_command_for(target, app, url)) if check else _apply(target)
     finally:
         target.sync.close()
 
@@ -64,7 +64,7 @@ def _check(app: Duetime, command: str) -> None:
     refuse_missing_file(app, command)
     missing = _store(app).pending()
     if missing:
-        raise Mistake(f"{_place(app)} lacks {_names(missing)}: run `{command}`")
+        raise CommandError(f"{_place(app)} lacks {_names(missing)}: run `{command}`")
     typer.echo(f"{_place(app)} is up to date")
 
 
@@ -72,18 +72,18 @@ def _apply(app: Duetime) -> None:
     store = _store(app)
     missing = store.pending()
     store.migrate_blocking()
-    done = f": applied {_names(missing)}" if missing else " was up to date; nothing was done"
+    done = f": applied {_names(missing)}" if missing else " was up to date; nothing to do"
     typer.echo(f"{_place(app)}{done}")
 
 
 def _store(app: Duetime) -> Migratable:
     if not isinstance(app.store, Migratable):
-        raise Mistake(f"a {type(app.store).__name__} has no schema to migrate")
+        raise CommandError(f"a {type(app.store).__name__} has no schema to migrate")
     return app.store
 
 
 def _place(app: Duetime) -> str:
-    return masked(app.settings.url)
+    return mask_password(app.settings.url)
 
 
 def _names(missing: Sequence[Migration]) -> str:

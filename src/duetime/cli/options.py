@@ -15,7 +15,7 @@ from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope
 
 
 def os_user() -> str:
-    """Who types; a container may not know."""
+    """The name of the OS user; "system" where it is unknown, as in some containers."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -33,8 +33,8 @@ def scope(tenant: str | None, any_tenant: bool) -> Scope | Ambient:
     return ANY if any_tenant else AMBIENT if tenant is None else tenant
 
 
-class KeyHeld(StrEnum):
-    """What to do about an unfinished action that holds the key: `model.key.IfExists`."""
+class IfExistsChoice(StrEnum):
+    """The values of `if_exists`: what to do if an unfinished action holds the key."""
 
     return_ = "return"
     replace_ = "replace"
@@ -42,7 +42,7 @@ class KeyHeld(StrEnum):
 
 
 class ParentEnds(StrEnum):
-    """How the parent of an action must end: `model.chain.On`."""
+    """The values of `on`: how the parent of an action must finish."""
 
     succeeded = "succeeded"
     failed = "failed"
@@ -50,9 +50,11 @@ class ParentEnds(StrEnum):
 
 
 After = Annotated[
-    UUID | None, typer.Option(metavar="ID", help="Wait for the end of this action first.")
+    UUID | None, typer.Option(metavar="ID", help="Wait until this action has finished.")
 ]
-On = Annotated[ParentEnds | None, typer.Option(help="How that one must end; default: succeeded.")]
+On = Annotated[
+    ParentEnds | None, typer.Option(help="How that action must finish; default: succeeded.")
+]
 App = Annotated[
     str | None,
     typer.Option("--app", metavar="MODULE:APP", help="The app whose store and kinds to use."),
@@ -62,18 +64,20 @@ Url = Annotated[
     typer.Option("--url", help="The store, if no app is given; default: DUETIME_URL or TOML."),
 ]
 Tenant = Annotated[str | None, typer.Option(help="The tenant; default: untenanted actions only.")]
-AnyTenant = Annotated[bool, typer.Option("--any-tenant", help="Look across all tenants.")]
-By = Annotated[str | None, typer.Option(help="Who acts; default: the OS user.")]
+AnyTenant = Annotated[bool, typer.Option("--any-tenant", help="Include all tenants.")]
+By = Annotated[str | None, typer.Option(help="The actor to record; default: the OS user.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")]
 Id = Annotated[UUID, typer.Argument(metavar="ID", help="The action's id.")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The job's name.")]
 At = Annotated[
     datetime | None,
     typer.Option(
-        parser=parse_instant, metavar="ISO", help="When, as 2030-01-31T09:00:00+01:00 or …Z."
+        parser=parse_instant, metavar="ISO", help="When, such as 2030-01-31T09:00:00+01:00 or …Z."
     ),
 ]
 Delay = Annotated[
     float | None,
-    typer.Option(parser=parse_delay, metavar="TIME", help="After how long, as 90s, 5m, 2h, 1d."),
+    typer.Option(
+        parser=parse_delay, metavar="TIME", help="After how long, such as 90s, 5m, 2h, 1d."
+    ),
 ]

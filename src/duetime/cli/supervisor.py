@@ -1,6 +1,6 @@
-"""The supervisor of `duetime worker --processes N`: starts the processes and keeps them alive.
+"""The supervisor of `duetime worker --processes N`: starts the processes and restarts them.
 
-It runs no handler and loads no app: nothing in it can fail with one.
+It loads no app and runs no handlers, so an error in an app cannot stop it.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from duetime.cli.argv import is_run_as_module
-from duetime.cli.child import READY, SIGNALS, UNAVAILABLE
-from duetime.cli.failures import Mistake
-from duetime.cli.worker_spec import Order
+from duetime.cli.child import READY, SIGNALS, UNAVAILABLE_EXIT_CODE
+from duetime.cli.failures import CommandError
+from duetime.cli.worker_spec import WorkerSpec
 from duetime.model.clock import monotonic
 
 log = logging.getLogger("duetime.supervisor")
 
-FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 30.0
-# A process that lived so long was well: its next end has nothing to do with the last.
-LIVED_WELL = 60.0
+FIRST_BACKOFF_SECONDS = 1.0
+MAX_BACKOFF_SECONDS = 30.0
+# After a process has run this long, its exit is unrelated to the previous one.
+STABLE_AFTER_SECONDS = 60.0
 
 
 @dataclass(slots=True)
-class Backoff:
-    """How long to wait before a process is started again."""
+class RestartBackoff:
+    """The growing pause before a process is started again."""
 
-    _next: float = FIRST_PAUSE
+    _next: float = FIRST_BACKOFF_SECONDS
 
     def after(self, lived: float) -> float:
-        pause = FIRST_PAUSE if lived >= LIVED_WELL else self._next
-        self._next = min(pause * 2, LONGEST_PAUSE)
+        pause = FIRST_BACKOFF_SECONDS if lived >= STABLE_AFTER_SECONDS else self._next
+        self._next = min(pause * 2, MAX_BACKOFF_SECONDS)
         return pause
 
 
 @dataclass(slots=True)
 class Child:
-    """A process, and our end of its lifeline."""
+    """A worker process, and the supervisor's end of its lifeline."""
 
     process: Process
     reader: asyncio.StreamReader
@@ -52,20 +52,20 @@ class Child:
     started: float = field(default_factory=monotonic)
 
     async def is_ready(self) -> bool:
-        """Wait until it works, or has ended without ever working."""
+        """Wait until the process is ready, or has exited without becoming so."""
         try:
             return await self.reader.readline() == READY
         except ConnectionError:
             return False
 
-    async def ended(self) -> int:
-        """Its exit code, or the number of the signal that killed it, negative."""
+    async def wait(self) -> int:
+        """Wait for the process to exit; returns its exit code, or the negative signal number."""
         code = await self.process.wait()
         self.writer.close()
         return code
 
     def hang_up(self) -> None:
-        """Let it drain."""
+        """Close the lifeline, upon which the process drains and exits."""
         with suppress(OSError):
             self.writer.write_eof()
 
@@ -75,27 +75,27 @@ class Child:
 
 
 class Supervisor:
-    """Keeps `processes` children alive until it is told to stop, or one cannot work at all."""
+    """Keeps `processes` children running until a signal, or until one cannot start at all."""
 
-    def __init__(self, order: Order) -> None:
-        self._order = order
+    def __init__(self, spec: WorkerSpec) -> None:
+        self._spec = spec
         self._children: dict[int, Child] = {}
         self._stop = asyncio.Event()
-        # Whether any child ever worked: until then a failure is the user's to mend.
-        self._proven = asyncio.Event()
+        # Set once any child was ready: until then a failure is one that the user must fix.
+        self._any_ready = asyncio.Event()
         self._code = 0
 
     async def run(self) -> int:
-        """The exit code: 0 after an orderly drain, 1 if a child died in it; else 1 or 2, as that of
-        the child that could not start, and 1 where that says neither."""
+        """Return the exit code: 0 after all children drained, 1 if one died while draining. If a
+        child cannot start, its exit code if that is 1 or 2, otherwise 1."""
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
-            loop.add_signal_handler(number, self._asked)
-        numbers = range(1, self._order.processes + 1)
+            loop.add_signal_handler(number, self._on_signal)
+        numbers = range(1, self._spec.processes + 1)
         await asyncio.gather(*(self._keep(number) for number in numbers))
         return self._code
 
-    def _asked(self) -> None:
+    def _on_signal(self) -> None:
         if not self._stop.is_set():
             log.info("stopping %d worker processes", len(self._children))
             self._drain()
@@ -106,75 +106,84 @@ class Supervisor:
 
     def _drain(self) -> None:
         self._stop.set()
-        self._proven.set()
+        self._any_ready.set()
         for child in self._children.values():
             child.hang_up()
 
     async def _keep(self, number: int) -> None:
-        """Start it, see it end, start it again. The first goes ahead: what keeps all of them
-        from starting is then said once."""
+        """Start a child whenever there is none. The others wait for the first to be ready, so
+        that an error that affects all of them is reported once."""
         if number > 1:
-            await self._proven.wait()
-        backoff = Backoff()
+            await self._any_ready.wait()
+        backoff = RestartBackoff()
         while not self._stop.is_set():
             try:
-                child = await start(self._order, first=not self._proven.is_set())
+                child = await start(self._spec, first=not self._any_ready.is_set())
             except OSError as error:
-                await self._pause(self._without(number, error, backoff))
+                await self._pause(self._start_failed(number, error, backoff))
             else:
-                await self._pause(await self._live(number, child, backoff))
+                await self._pause(await self._supervise(number, child, backoff))
 
-    def _without(self, number: int, error: OSError, backoff: Backoff) -> float:
-        """The system has no process for us, as where memory ran out; later it may."""
-        if not self._proven.is_set():
-            raise Mistake(f"no process can be started: {error}") from error
+    def _start_failed(self, number: int, error: OSError, backoff: RestartBackoff) -> float:
+        """Handle an OS that cannot start a process, for example for lack of memory; returns the
+        seconds until the next try."""
+        if not self._any_ready.is_set():
+            raise CommandError(f"no process can be started: {error}") from error
         pause = backoff.after(0.0)
-        log.warning("worker process %d cannot be started: %s; again in %g s", number, error, pause)
+        log.warning(
+            "worker process %d cannot be started: %s; retrying in %g s", number, error, pause
+        )
         return pause
 
-    async def _live(self, number: int, child: Child, backoff: Backoff) -> float:
-        """Until it ends; seconds until it is to be started again."""
+    async def _supervise(self, number: int, child: Child, backoff: RestartBackoff) -> float:
+        """Wait until the child exits; returns the seconds until it is started again."""
         self._children[number] = child
         if self._stop.is_set():
             child.hang_up()
         ready = await child.is_ready()
         if ready:
-            self._proven.set()
-        code = await child.ended()
+            self._any_ready.set()
+        code = await child.wait()
         del self._children[number]
-        return self._judge(number, child, code, ready, backoff)
+        return self._after_exit(number, child, code, ready, backoff)
 
-    def _judge(self, number: int, child: Child, code: int, ready: bool, backoff: Backoff) -> float:
-        """Seconds until it is started again; none of it if we are stopping."""
+    def _after_exit(
+        self, number: int, child: Child, code: int, ready: bool, backoff: RestartBackoff
+    ) -> float:
+        """Log the exit of a child; returns the seconds until it is started again."""
         if self._stop.is_set():
             if code and ready:
-                log.error("worker process %s %s while it drained", _name(number, child), how(code))
+                log.error(
+                    "worker process %s %s while draining", _name(number, child), exit_text(code)
+                )
                 self._code = 1
             return 0.0
         if not ready and self._is_final(code):
-            log.error("worker process %s %s at its start", _name(number, child), how(code))
+            log.error("worker process %s %s during startup", _name(number, child), exit_text(code))
             self._code = code if code in (1, 2) else 1
             self._drain()
             return 0.0
         pause = backoff.after(monotonic() - child.started)
-        log.warning("worker process %s %s; back in %g s", _name(number, child), how(code), pause)
+        log.warning(
+            "worker process %s %s; restarting in %g s", _name(number, child), exit_text(code), pause
+        )
         return pause
 
     def _is_final(self, code: int) -> bool:
-        """A child that could not start: will it ever? A store that is away comes back, and a
-        kill says nothing of the next one, provided that it worked before."""
-        return not self._proven.is_set() or (code != UNAVAILABLE and code > 0)
+        """Whether a child that did not become ready never will. An unavailable store may come
+        back and a kill says nothing about the next child, if one was ready before."""
+        return not self._any_ready.is_set() or (code != UNAVAILABLE_EXIT_CODE and code > 0)
 
     async def _pause(self, seconds: float) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), seconds)
 
 
-async def start(order: Order, *, first: bool) -> Child:
-    """A new process that shares nothing with this one but the lifeline."""
+async def start(spec: WorkerSpec, *, first: bool) -> Child:
+    """Start a process that shares only the lifeline with this one."""
     ours, theirs = socket.socketpair()
     try:
-        process = await _spawn(order, theirs, first)
+        process = await _spawn(spec, theirs, first)
     except OSError:
         ours.close()
         raise
@@ -182,24 +191,24 @@ async def start(order: Order, *, first: bool) -> Child:
     return Child(process, reader, writer)
 
 
-async def _spawn(order: Order, theirs: socket.socket, first: bool) -> Process:
-    # As this process was started: a script does not look for modules where it stands.
-    safely = [] if is_run_as_module() else ["-P"]
-    words = [order.to_text(), str(theirs.fileno()), "yes" if first else "no"]
+async def _spawn(spec: WorkerSpec, theirs: socket.socket, first: bool) -> Process:
+    # As this process was started: a script does not import modules from its own directory.
+    safe_path = [] if is_run_as_module() else ["-P"]
+    arguments = [spec.to_text(), str(theirs.fileno()), "yes" if first else "no"]
     with theirs:
         return await asyncio.create_subprocess_exec(
             sys.executable,
-            *safely,
+            *safe_path,
             "-m",
             "duetime.cli.child",
-            *words,
+            *arguments,
             stdin=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
         )
 
 
-def how(code: int) -> str:
-    """How a process ended."""
+def exit_text(code: int) -> str:
+    """The exit code of a process, in words."""
     if code >= 0:
         return f"exited with code {code}"
     try:

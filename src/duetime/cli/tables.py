@@ -1,4 +1,4 @@
-"""Tables for people."""
+"""Tables of actions and runs for the terminal."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ OUTCOMES: dict[Outcome | None, str] = {
     Outcome.snoozed: "cyan",
     Outcome.lost: "red",
 }
-# A pipe has no width: whoever reads it there wants whole lines.
+# The width where the output is a pipe, which has none: wide enough for whole lines.
 PIPE_WIDTH = 250
-WIDE = 130
+WIDE_COLUMNS = 130
 
 
 def make_console() -> Console:
@@ -47,19 +47,20 @@ def make_console() -> Console:
 
 
 def print_page(page: Page[T], table: Callable[[Sequence[T], int], Table], nothing: str) -> None:
-    """A page as a table for the width of the window, and the way to the next."""
+    """Print a page as a table that fits the window, and the option for the next page."""
     if page.items:
         console = make_console()
         console.print(table(page.items, console.width))
     else:
         typer.echo(nothing)
     if page.next_cursor is not None:
-        typer.echo(f"there are more: --cursor {page.next_cursor}")
+        typer.echo(f"for more: --cursor {page.next_cursor}")
 
 
 def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool, width: int) -> Table:
-    """What one needs to pick the one to `show`; two lines each where the window is narrow."""
-    wide = width >= WIDE
+    """A table from which to choose an action to `show`; two lines per action in a narrow
+    window."""
+    wide = width >= WIDE_COLUMNS
     names = ["id", "state", "kind", *(["tenant"] if tenants else []), "due"]
     names += ["attempt", "result or error"] if wide else []
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -75,7 +76,7 @@ def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool, widt
 
 def _wide_row(action: Action, at: datetime) -> list[Text]:
     due, attempt = Text(due_text(action, at)), Text(str(action.attempt))
-    ending = Text(cut(ending_of(action), 80))
+    ending = Text(cut(outcome_text(action), 80))
     return [
         Text(str(action.id)),
         colored_state(action.state),
@@ -87,7 +88,7 @@ def _wide_row(action: Action, at: datetime) -> list[Text]:
 
 
 def _narrow_row(action: Action, at: datetime) -> list[Text]:
-    id_ = Text.assemble(str(action.id), "\n", (cut(ending_of(action), 36), "dim"))
+    id_ = Text.assemble(str(action.id), "\n", (cut(outcome_text(action), 36), "dim"))
     state = colored_state(action.state)
     if action.attempt:
         state = Text.assemble(state, "\n", (f"attempt {action.attempt}", "dim"))
@@ -95,17 +96,17 @@ def _narrow_row(action: Action, at: datetime) -> list[Text]:
 
 
 def due_text(action: Action, at: datetime, between: str = ", ") -> str:
-    """When it is due, or what it waits for."""
+    """When the action is due, or the action that it waits for."""
     if action.waits:
         return f"after {action.after}{between}{action.on}"
     return shown(action.due_at, at, between)
 
 
 def field_table(action: Action, payload: object, at: datetime) -> Table:
-    """All that is known of one action; what it does not have is left out."""
+    """All fields of an action that have a value."""
     values = {name: getattr(action, name) for name in FIELDS} | {"payload": payload}
     if action.state is not State.running:
-        # Nobody holds it any more, whatever was left of the last lease.
+        # The lease of the last run is over, even if its time is not.
         del values["lease_expires_at"]
     if action.losses == 0:
         del values["losses"]
@@ -113,7 +114,7 @@ def field_table(action: Action, payload: object, at: datetime) -> Table:
 
 
 def value_table(values: Mapping[str, object], at: datetime) -> Table:
-    """Names and values, one below the other; what is None is left out."""
+    """A table of names and values; values that are None are left out."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -124,11 +125,11 @@ def value_table(values: Mapping[str, object], at: datetime) -> Table:
 
 
 def run_lines(runs: Sequence[Run], at: datetime) -> Group:
-    """Each run, oldest first, and below it what came of it."""
+    """Runs, oldest first, each with its error or result."""
     lines: list[RenderableType] = [Text("\nruns" if runs else "\nno runs yet", style="bold")]
     for run in runs:
         lines.append(_run_line(run, at))
-        ending = either(run.error, run.result)
+        ending = error_or_result(run.error, run.result)
         lines += [Padding(Text(ending), (0, 0, 0, 4))] if ending else []
     return Group(*lines)
 
@@ -151,17 +152,17 @@ def _outcome(outcome: Outcome | None) -> Text:
     return Text("running" if outcome is None else outcome, style=OUTCOMES.get(outcome, ""))
 
 
-def ending_of(action: Action) -> str:
-    """The error, or the result, on one line."""
-    return either(action.error, action.result)
+def outcome_text(action: Action) -> str:
+    """The error or the result of an action, on one line."""
+    return error_or_result(action.error, action.result)
 
 
-def either(error: str | None, result: object) -> str:
+def error_or_result(error: str | None, result: object) -> str:
     return " ".join(error.split()) if error else "" if result is None else data_text(result)
 
 
-def cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def data_text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""Ticks of a rule, for people and for machines."""
+"""Ticks of a rule, as lines of text and as JSON items."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 from duetime.cli.times import iso
 from duetime.model.recurrence.base import Recurrence
 from duetime.model.recurrence.cron import Cron
-from duetime.model.recurrence.dst_note import clock_note
+from duetime.model.recurrence.preview_notes import clock_change_note
 
 
 def tick_lines(rule: Recurrence, ticks: Sequence[datetime]) -> Iterator[str]:
-    """Not in a table of rich, which would break notes where the window is narrow."""
+    """Lines of text, since a rich table would wrap the notes in a narrow window."""
     yield f"{'local':<30}{'UTC':<22}note"
     for tick in ticks:
         local = f"{tick.astimezone(ZoneInfo(rule.tz)):%a %Y-%m-%d %H:%M:%S %Z}"
@@ -33,5 +33,5 @@ def tick_items(rule: Recurrence, ticks: Sequence[datetime]) -> list[dict[str, An
 
 
 def _note(rule: Recurrence, tick: datetime) -> str | None:
-    """Only a Cron reads clocks that change."""
-    return clock_note(rule, tick) if isinstance(rule, Cron) else None
+    """The note on a clock change; only Cron rules follow local clocks."""
+    return clock_change_note(rule, tick) if isinstance(rule, Cron) else None

@@ -1,4 +1,4 @@
-"""Times as people type and read them."""
+"""Parses and formats times and durations for the command line."""
 
 from __future__ import annotations
 
@@ -11,33 +11,35 @@ from duetime.model.clock import SystemClock
 from duetime.model.validation import amount
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-CENTURIES = 365_250 * 86_400.0
+DELAY_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+MAX_DELAY_SECONDS = 365_250 * 86_400.0
 
 
 def parse_delay(text: str) -> float:
-    """Seconds of `90s`, `5m`, `2h`, `1d`, `1h30m`, or of a bare number."""
+    """Return the seconds of `90s`, `5m`, `2h`, `1d`, `1h30m`, or of a bare number."""
     compact = text.strip().lower().replace(" ", "")
     if re.fullmatch(r"\d+(\.\d+)?", compact):
         compact += "s"
-    if not re.fullmatch(f"({PART.pattern})+", compact):
-        raise typer.BadParameter(f"{text!r} is no delay: write 90s, 5m, 2h, 1d or 1h30m")
-    seconds = sum(float(number) * UNITS[unit] for number, unit in PART.findall(compact))
-    if seconds > CENTURIES:
+    if not re.fullmatch(f"({DELAY_PART.pattern})+", compact):
+        raise typer.BadParameter(f"{text!r} is not a delay: write 90s, 5m, 2h, 1d or 1h30m")
+    seconds = sum(float(number) * UNITS[unit] for number, unit in DELAY_PART.findall(compact))
+    if seconds > MAX_DELAY_SECONDS:
         raise typer.BadParameter(f"{text!r} is more than a thousand years")
     return seconds
 
 
 def parse_instant(text: str) -> datetime:
-    """An instant of ISO 8601, which must say its zone."""
+    """Parse an instant in ISO 8601, which must include its zone."""
     try:
         instant = datetime.fromisoformat(text.strip())
     except ValueError:
         raise typer.BadParameter(
-            f"{text!r} is no date: write ISO 8601 with a zone, as 2030-01-31T09:00:00+01:00"
+            f"{text!r} is not a date: write ISO 8601 with a zone, such as 2030-01-31T09:00:00+01:00"
         ) from None
     if instant.tzinfo is None:
-        raise typer.BadParameter(f"{text!r} has no time zone: add Z for UTC, or as +01:00")
+        raise typer.BadParameter(
+            f"{text!r} has no time zone: add Z for UTC, or an offset such as +01:00"
+        )
     return instant
 
 
@@ -46,7 +48,7 @@ def now() -> datetime:
 
 
 def shown(instant: datetime | None, at: datetime, between: str = ", ") -> str:
-    """Local time with its zone, and how far from `at` that is; the date unless it is today."""
+    """Local time with its zone and its distance from `at`; with the date unless it is today."""
     if instant is None:
         return "-"
     local = instant.astimezone()
@@ -64,11 +66,11 @@ def relative(distance: timedelta) -> str:
 
 
 def milliseconds(distance: timedelta) -> str:
-    """`1,234 ms`; small ones with a decimal, because that is where lateness lives."""
+    """`1,234 ms`; below 100 ms with a decimal, since lateness is typically that small."""
     number = distance / timedelta(milliseconds=1)
     return f"{number:,.1f} ms" if abs(number) < 100 else f"{number:,.0f} ms"
 
 
 def iso(instant: datetime) -> str:
-    """As machines read it."""
+    """ISO 8601 in UTC, with Z."""
     return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""`duetime transitions`: look at row transitions, and apply them by hand."""
+"""`duetime transitions`: shows row transitions and applies them by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.table import Table
 from duetime.app import Duetime
 from duetime.cli import tables
 from duetime.cli.documents import emit
-from duetime.cli.failures import Mistake
+from duetime.cli.failures import CommandError
 from duetime.cli.loading import load_app
 from duetime.cli.options import App, Json
 from duetime.cli.times import now, shown
@@ -22,54 +22,55 @@ from duetime.model.transition import UNSET, Pending, Report, TransitionView
 
 T = TypeVar("T")
 
-cli = typer.Typer(no_args_is_help=True, help="Look at row transitions, and apply them by hand.")
+cli = typer.Typer(no_args_is_help=True, help="Look at row transitions and apply them by hand.")
 
 
 @cli.command("list")
 def list_(app: App = None, json: Json = False) -> None:
     """List the transitions that the app registers."""
-    found = _named(app).transitions.list()
+    views = _load(app).transitions.list()
     if json:
-        emit({"items": [_document(one) for one in found]})
+        emit({"items": [_document(view) for view in views]})
         return
-    _print(["transition", "table", "does", "index"], [_listed(one) for one in found])
+    _print(["transition", "table", "does", "index"], [_view_row(view) for view in views])
 
 
 @cli.command("pending")
 def pending(app: App = None, json: Json = False) -> None:
-    """Show how many rows are due, when the next ones are, and how many failed."""
-    found = _done(_named(app), lambda target: target.transitions.pending())
+    """Show how many rows are due, when the next are due, and how many failed."""
+    found = _run(_load(app), lambda target: target.transitions.pending())
     if json:
-        emit(to_jsonable_python({"items": [asdict(one) for one in found]}))
+        emit(to_jsonable_python({"items": [asdict(item) for item in found]}))
         return
-    _print(["transition", "due", "next", "retrying", "parked"], [_waiting(one) for one in found])
+    rows = [_pending_row(item) for item in found]
+    _print(["transition", "due", "next", "retrying", "parked"], rows)
 
 
 @cli.command("sweep")
 def sweep(
     parked: Annotated[
-        bool, typer.Option("--parked", help="Try rows that failed too, whatever their backoff.")
+        bool, typer.Option("--parked", help="Also try failed rows, regardless of their backoff.")
     ] = False,
     app: App = None,
     json: Json = False,
 ) -> None:
-    """Apply all that is due now, batch after batch. Exits with 1 if a row fails."""
-    report = _done(_named(app), lambda target: target.transitions.drain(parked=parked))
+    """Apply all transitions that are due now, in batches. Exits with 1 if a row fails."""
+    report = _run(_load(app), lambda target: target.transitions.drain(parked=parked))
     if json:
         emit(to_jsonable_python(asdict(report), fallback=str))
     else:
-        typer.echo(_told(report))
+        typer.echo(_summary(report))
     report.check()
 
 
-def _named(app: str | None) -> Duetime:
-    """Transitions are declared in code: there is nothing to see in a store alone."""
+def _load(app: str | None) -> Duetime:
+    """Load the app. It is required: transitions are declared in code, not in a store."""
     if app is None:
-        raise Mistake("transitions are registered by an app: name it with --app module:app")
+        raise CommandError("transitions are registered by an app: name it with --app module:app")
     return load_app(app)
 
 
-def _done(target: Duetime, verb: Callable[[Duetime], Awaitable[T]]) -> T:
+def _run(target: Duetime, verb: Callable[[Duetime], Awaitable[T]]) -> T:
     async def run() -> T:
         try:
             return await verb(target)
@@ -92,20 +93,20 @@ def _print(names: list[str], rows: list[list[str]]) -> None:
     tables.make_console().print(table)
 
 
-def _listed(one: TransitionView) -> list[str]:
-    return [f"{one.model}.{one.column}", one.table, one.words(), one.index]
+def _view_row(view: TransitionView) -> list[str]:
+    return [f"{view.model}.{view.column}", view.table, view.words(), view.index]
 
 
-def _document(one: TransitionView) -> object:
-    values = {name: value for name, value in asdict(one).items() if value is not UNSET}
+def _document(view: TransitionView) -> object:
+    values = {name: value for name, value in asdict(view).items() if value is not UNSET}
     return to_jsonable_python(values, fallback=str)
 
 
-def _waiting(one: Pending) -> list[str]:
-    counts = [str(one.retrying), str(one.parked)]
-    return [f"{one.model}.{one.column}", str(one.due), shown(one.next_due, now()), *counts]
+def _pending_row(item: Pending) -> list[str]:
+    counts = [str(item.retrying), str(item.parked)]
+    return [f"{item.model}.{item.column}", str(item.due), shown(item.next_due, now()), *counts]
 
 
-def _told(report: Report) -> str:
+def _summary(report: Report) -> str:
     counts = ("updated", "deleted", "skipped", "failed")
     return ", ".join(f"{name} {getattr(report, name)}" for name in counts)

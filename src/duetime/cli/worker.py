@@ -1,4 +1,4 @@
-"""`duetime worker`: run an app's handlers."""
+"""`duetime worker`: runs an app's handlers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import typer
 
 from duetime.app import Duetime
 from duetime.cli.loading import load_app, module_and_path
-from duetime.cli.open_store import migrating, tables_needed
-from duetime.cli.worker_spec import Order
+from duetime.cli.open_store import explain_missing_tables, migrate_command_for
+from duetime.cli.worker_spec import WorkerSpec
 from duetime.store.memory.store import MemoryStore
-from duetime.store.sql.migrate_hint import masked
+from duetime.store.sql.migrate_hint import mask_password
 from duetime.worker.claiming.slots import Queues
 from duetime.worker.event_loop import run_loop
 
@@ -28,7 +28,9 @@ class LogLevel(StrEnum):
 
 
 def worker(
-    app: Annotated[str, typer.Argument(metavar="MODULE:APP", help="The app, as myshop.main:app.")],
+    app: Annotated[
+        str, typer.Argument(metavar="MODULE:APP", help="The app, such as myshop.main:app.")
+    ],
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Slots; default: the app's setting, 100.")
     ] = None,
@@ -36,7 +38,7 @@ def worker(
         list[str] | None,
         typer.Option(
             metavar="NAME[=SLOTS]",
-            help="NAME: serve only the queues named. NAME=SLOTS: give that queue slots of its "
+            help="NAME: serve only the named queues. NAME=SLOTS: give that queue slots of its "
             "own; all others share the concurrency. Repeatable.",
         ),
     ] = None,
@@ -45,23 +47,23 @@ def worker(
     ] = 1,
     log_level: Annotated[LogLevel, typer.Option(help="How much to log.")] = LogLevel.info,
 ) -> None:
-    """Run an app's handlers until SIGTERM or Ctrl-C; what runs then may finish."""
-    order = Order(app, concurrency, parse_queues(queue or []), log_level, processes)
+    """Run an app's handlers until SIGTERM or Ctrl-C; running handlers may finish."""
+    spec = WorkerSpec(app, concurrency, parse_queues(queue or []), log_level, processes)
     log_to_stderr(log_level)
     if processes > 1:
-        raise typer.Exit(supervise(order))
+        raise typer.Exit(supervise(spec))
     target = load_app(app)
-    announce(target, order)
-    with tables_needed(target, migrating(target, app, None)):
-        run_loop(target.run(concurrency=concurrency, queues=order.queues))
+    announce(target, spec)
+    with explain_missing_tables(target, migrate_command_for(target, app, None)):
+        run_loop(target.run(concurrency=concurrency, queues=spec.queues))
 
 
-def supervise(order: Order) -> int:
-    module_and_path(order.app)
+def supervise(spec: WorkerSpec) -> int:
+    module_and_path(spec.app)
     from duetime.cli.supervisor import Supervisor
 
     async def run() -> int:
-        return await Supervisor(order).run()
+        return await Supervisor(spec).run()
 
     return asyncio.run(run())
 
@@ -74,23 +76,23 @@ def log_to_stderr(level: str) -> None:
     )
 
 
-def announce(app: Duetime, order: Order) -> None:
-    typer.echo(start_line(app, order.concurrency, order.queues, order.processes))
+def announce(app: Duetime, spec: WorkerSpec) -> None:
+    typer.echo(start_line(app, spec.concurrency, spec.queues, spec.processes))
     for warning in warnings(app):
         typer.echo(f"warning: {warning}", err=True)
 
 
-def parse_queues(given: list[str]) -> Queues:
-    """`["a", "b"]` or `{"a": 5}` of what was typed; a mix has no meaning."""
-    if not given:
+def parse_queues(options: list[str]) -> Queues:
+    """Return names, `["a", "b"]`, or slots, `{"a": 5}`; a mix of the two is refused."""
+    if not options:
         return None
-    pairs = [text.partition("=") for text in given]
+    pairs = [text.partition("=") for text in options]
     if not any(equals for _, equals, _ in pairs):
-        return given
+        return options
     if not all(equals for _, equals, _ in pairs):
         raise typer.BadParameter(
             "give slots to every --queue (all other queues share the rest) or to none (only "
-            "those are served)"
+            "the named queues are served)"
         )
     return {name: _slots(name, number) for name, _, number in pairs}
 
@@ -109,16 +111,18 @@ def start_line(app: Duetime, concurrency: int | None, queues: Queues, processes:
         served = f"queues {own}, all others ({slots} slots)"
     elif queues is not None:
         served = f"queues {', '.join(queues)} only ({slots} slots)"
-    kinds = ", ".join(app.parts.handlers.kinds()) or "none"
+    kinds = ", ".join(app.runtime.handlers.kinds()) or "none"
     each = f", {processes} processes each" if processes > 1 else ""
-    return f"duetime worker on {masked(app.settings.url)}{each}: {served}; kinds: {kinds}"
+    return f"duetime worker on {mask_password(app.settings.url)}{each}: {served}; kinds: {kinds}"
 
 
 def warnings(app: Duetime) -> list[str]:
-    """What is allowed, and hardly ever meant."""
+    """Warnings about settings that are allowed but rarely intended."""
     found = []
-    if not app.parts.handlers.kinds():
-        found.append("this app declares no handler: whatever is due will be parked")
+    if not app.runtime.handlers.kinds():
+        found.append("this app declares no handlers: due actions will be parked")
     if isinstance(app.store, MemoryStore):
-        found.append("memory:// is seen by this process only: nobody else can schedule for it")
+        found.append(
+            "memory:// is visible to this process only: other processes cannot schedule here"
+        )
     return found

@@ -1,4 +1,4 @@
-"""What `duetime worker` was asked for, as one process hands it to another."""
+"""The arguments of `duetime worker`, as the supervisor passes them to its children."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from duetime.worker.claiming.slots import Queues
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """The app by its name, and how to run it in each of so many processes."""
+class WorkerSpec:
+    """The name of an app, how many worker processes to run, and how to run each."""
 
     app: str
     concurrency: int | None = None
@@ -22,5 +22,5 @@ class Order:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_text(cls, text: str) -> Order:
+    def from_text(cls, text: str) -> WorkerSpec:
         return cls(**json.loads(text))

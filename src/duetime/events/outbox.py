@@ -1,53 +1,78 @@
-"""Durable subscribers: each event is an action for each of them, written with what it tells of."""
+"""The outbox: an action for each durable subscriber of an event, inserted in the transaction of
+the change. `OutboxStore` adds the outbox to the verbs that workers call.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any, TypeVar
+from uuid import UUID
 
 from duetime.errors import ConfigError, InvalidPayload, shown
-from duetime.events.types import ActionEvent, ActionSucceeded, Event
+from duetime.events.types import (
+    ActionCancelled,
+    ActionEvent,
+    ActionFailed,
+    ActionSucceeded,
+    Event,
+    JobFailing,
+    JobRecovered,
+    JobResumed,
+    cancelled_events,
+    claim_subject,
+    finish_event,
+    job_events,
+    record_subject,
+)
 from duetime.model.actions.action import NewAction
+from duetime.model.actions.claim import Claim
+from duetime.model.actions.completion import Completion, CompletionResult, Finish
 from duetime.model.ids import NewId
+from duetime.model.jobs.change import JobEdit, JobEditResult
+from duetime.model.jobs.selectors import JobSelector
 from duetime.model.lane import Priority, lane_of
 from duetime.model.payloads.codec import written_alone
 from duetime.model.payloads.registry import PayloadType
+from duetime.model.tenant import ANY
 from duetime.model.validation import check_name
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Steps, continued
+from duetime.store.flow import Flow, Steps, then
+from duetime.store.settlement import Settlement, settle_descendants
 
 T = TypeVar("T")
 
 log = logging.getLogger("duetime.worker")
 
-# What is told was accepted before: an event is never too long to be kept.
+# The change itself was accepted, so its event is never too large to store.
 NO_LIMIT = sys.maxsize
 
 
 def subscriber_kind(event: type[Event], function: Callable[..., Any], name: str | None) -> str:
-    """The wire name of a subscriber's actions: `on-job-failing-page-somebody`."""
+    """Return the wire name of a subscriber's actions, such as `on-job-failing-page-somebody`."""
     if not (isinstance(event, type) and issubclass(event, Event) and is_dataclass(event)):
-        raise ConfigError(f"{shown(event)} is no event: give one of duetime's, such as JobFailing")
+        raise ConfigError(
+            f"{shown(event)} is not an event: give one of duetime's, such as JobFailing"
+        )
     own = name or getattr(function, "__name__", "")
     if not own or own == "<lambda>":
         raise ConfigError(
-            f"a durable subscriber of {event.__name__} needs a name that it keeps in the store: "
+            f"a durable subscriber of {event.__name__} needs a stable name for the store: "
             "give name='...', or a function with a name"
         )
     return f"on-{_kebab(event.__name__)}-{_kebab(check_name('name', own, 150))}"
 
 
 def _kebab(name: str) -> str:
-    """`JobFailing` and `job_failing` are both job-failing."""
+    """Return the name in kebab case: `JobFailing` and `job_failing` both give job-failing."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", "-", name).strip("-").lower()
 
 
 class Outbox:
-    """Who is to be told of what, by the process in which it happens."""
+    """The durable subscribers of each event type, declared in this process."""
 
     def __init__(self, store: Store, new_id: NewId) -> None:
         self._store = store
@@ -57,40 +82,44 @@ class Outbox:
     def add(self, type_: type[Event], kind: PayloadType) -> None:
         self._kinds.setdefault(type_, []).append(kind)
 
-    def wants(self, *types: type[Event]) -> bool:
-        """Whether anybody listens: the hot path goes another way for nobody."""
+    def has_subscribers(self, *types: type[Event]) -> bool:
+        """Return whether any of these types has durable subscribers; without any, the hot path
+        skips the outbox."""
         return any(type_ in self._kinds for type_ in types)
 
-    def telling(self, flow: Flow[T], tell: Callable[[T], Iterable[Event]]) -> Flow[T]:
-        """The same verb; in its transaction, what it tells is kept for its subscribers."""
+    def with_outbox(self, flow: Flow[T], events_of: Callable[[T], Iterable[Event]]) -> Flow[T]:
+        """Return the flow extended, in its transaction, by the actions for subscribers of its
+        events."""
         if not self._kinds:
             return flow
 
-        def kept(value: T) -> Steps[T]:
-            yield from self.keep(tell(value))
+        def insert_events(value: T) -> Steps[T]:
+            yield from self.insert(events_of(value))
             return value
 
-        return continued(flow, kept)
+        return then(flow, insert_events)
 
-    def keep(self, events: Iterable[Event]) -> Steps[None]:
-        """An action for each subscriber of each."""
+    def insert(self, events: Iterable[Event]) -> Steps[None]:
+        """Insert an action for each subscriber of each event."""
         new = [action for event in events for action in self._actions(event)]
         if new:
             yield from self._store.add(new, "return").start()
 
     def _actions(self, event: Event) -> Iterable[NewAction]:
         kinds = self._kinds.get(type(event), ())
-        if not kinds or self._is_ours(event):
+        if not kinds or self._is_from_subscriber(event):
             return ()
         return [action for kind in kinds if (action := self._action(kind, event)) is not None]
 
-    def _is_ours(self, event: Event) -> bool:
-        """Of the end of a subscriber nobody is told: that would never end."""
+    def _is_from_subscriber(self, event: Event) -> bool:
+        """Return whether the event is about a subscriber's own action; emitting those would
+        never end."""
         ours = {kind.kind for kinds in self._kinds.values() for kind in kinds}
         return isinstance(event, ActionEvent) and event.kind in ours
 
     def _action(self, kind: PayloadType, event: Event) -> NewAction | None:
-        """Never an error: what is told must not undo what it tells of, nor what else is told."""
+        """Return the subscriber's action, or None. Never raises: a failed notification must not
+        roll back the change it reports, nor other notifications."""
         payload = self._encoded(kind, event)
         if payload is None and isinstance(event, ActionSucceeded):
             payload = self._encoded(kind, replace(event, result=None))
@@ -100,9 +129,11 @@ class Outbox:
         try:
             return written_alone(kind, event, NO_LIMIT)
         except InvalidPayload as error:
-            # Such as a result that is nested deeper than JSON can be read again.
+            # For example, a result that is nested more deeply than JSON can be read.
             subject = event.action_id if isinstance(event, ActionEvent) else event
-            log.error("%s is not told of %s in full: %s", kind.kind, subject, error)
+            log.error(
+                "%s does not receive all of the event about %s: %s", kind.kind, subject, error
+            )
             return None
 
     def _new(self, kind: PayloadType, event: Event, payload: str) -> NewAction:
@@ -124,3 +155,75 @@ class Outbox:
             after=None,
             on=None,
         )
+
+
+COMPLETION_EVENTS = (ActionSucceeded, ActionFailed, ActionCancelled, JobFailing, JobRecovered)
+
+ClaimCompletions = Sequence[tuple[Claim, Completion]]
+
+
+class OutboxStore:
+    """Without durable subscribers, each method is the store's own verb at no extra cost."""
+
+    def __init__(self, store: Store, outbox: Outbox) -> None:
+        self._store = store
+        self._outbox = outbox
+
+    def complete(
+        self, completions: ClaimCompletions, *, skip_busy_jobs: bool
+    ) -> Flow[CompletionResult]:
+        flow = self._store.complete(
+            [completion for _, completion in completions], skip_busy_jobs=skip_busy_jobs
+        )
+        if not self._outbox.has_subscribers(*COMPLETION_EVENTS):
+            return flow
+        return self._outbox.with_outbox(flow, lambda done: _completion_events(completions, done))
+
+    def rescue(self, completions: Sequence[Completion]) -> Flow[CompletionResult]:
+        """Complete lost actions. An action that is lost for good has no claim here, so its
+        record is read."""
+        flow = self._store.complete(completions, rescuing=True, skip_busy_jobs=True)
+        if not self._outbox.has_subscribers(*COMPLETION_EVENTS):
+            return flow
+
+        def insert_events(done: CompletionResult) -> Steps[CompletionResult]:
+            events: list[Event] = [*_job_events(done)]
+            for completion in completions:
+                if isinstance(completion, Finish) and completion.id in done.applied:
+                    record = yield from self._store.get(completion.id, ANY).start()
+                    events.append(finish_event(record_subject(record), completion))
+            yield from self._outbox.insert(events)
+            return done
+
+        return then(flow, insert_events)
+
+    def settle(self, parents: Sequence[UUID]) -> Flow[Settlement]:
+        flow = settle_descendants(self._store, parents)
+        if not self._outbox.has_subscribers(ActionCancelled):
+            return flow
+        return self._outbox.with_outbox(flow, lambda done: cancelled_events([], done.settled))
+
+    def edit_jobs(self, which: JobSelector, decide: JobEdit) -> Flow[JobEditResult]:
+        flow = self._store.edit_jobs(which, decide)
+        if not self._outbox.has_subscribers(JobResumed):
+            return flow
+        return self._outbox.with_outbox(flow, _changed_job_events)
+
+
+def _completion_events(completions: ClaimCompletions, done: CompletionResult) -> Iterator[Event]:
+    """Yield events for completions, except those that an earlier, replayed request has stored."""
+    fresh = done.applied - done.applied_earlier
+    for claim, completion in completions:
+        if isinstance(completion, Finish) and completion.id in fresh:
+            yield finish_event(claim_subject(claim), completion)
+    yield from _job_events(done)
+
+
+def _job_events(done: CompletionResult) -> Iterator[Event]:
+    for job in done.jobs:
+        yield from job_events(job.before, job.after)
+
+
+def _changed_job_events(edited: JobEditResult) -> Iterator[Event]:
+    for job in edited.changes:
+        yield from job_events(job.before, job.after)

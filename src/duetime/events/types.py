@@ -1,4 +1,4 @@
-"""Events: what happened, told to subscribers in this process after it was committed."""
+"""Event types, and the events that a change of an action or a job implies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from duetime.model.tenant import SYSTEM
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something changed for real: an event is never sent for a verb that changed nothing."""
+    """Something changed: no event is emitted for a verb that changed nothing."""
 
     tenant: str | None
     by: str
@@ -66,12 +66,13 @@ class JobPaused(JobEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobResumed(JobEvent):
-    """By somebody, or by itself at the end of its pause."""
+    """The job was resumed by a user, or its pause ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFailing(JobEvent):
-    """So many occurrences failed in a row: told once, until one succeeds."""
+    """As many occurrences in a row failed as `alert_after` says; emitted once, until one
+    succeeds."""
 
     consecutive_failures: int
     error: str | None
@@ -79,12 +80,12 @@ class JobFailing(JobEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecovered(JobEvent):
-    """It succeeded after it was told to be failing."""
+    """An occurrence succeeded after JobFailing was emitted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransitionApplied(Event):
-    """The time that a row's column names has come, and what it declares was done."""
+    """The time in a row's column has come, and the declared transition was applied."""
 
     model: str
     table: str
@@ -96,68 +97,71 @@ class TransitionApplied(Event):
     to: object = None
 
 
-ENDINGS: Mapping[State, type[ActionEvent]] = {
+EVENT_BY_STATE: Mapping[State, type[ActionEvent]] = {
     State.succeeded: ActionSucceeded,
     State.failed: ActionFailed,
     State.cancelled: ActionCancelled,
 }
 
 
-def of_claim(claim: Claim) -> dict[str, Any]:
-    """What an event says of the action that a worker ran."""
-    told = {"kind": claim.kind, "tenant": claim.tenant, "by": claim.by}
-    return {"action_id": claim.id, "correlation_id": claim.correlation_id, **told}
+def claim_subject(claim: Claim) -> dict[str, Any]:
+    """Return the event fields that describe the action of a claim."""
+    fields = {"kind": claim.kind, "tenant": claim.tenant, "by": claim.by}
+    return {"action_id": claim.id, "correlation_id": claim.correlation_id, **fields}
 
 
-def of_record(record: Record) -> dict[str, Any]:
+def record_subject(record: Record) -> dict[str, Any]:
+    """Return the event fields that describe the action of a record."""
     return {**_subject(record), "by": record.created_by}
 
 
-def ending_event(subject: Mapping[str, Any], ending: Finish) -> Event:
-    if ending.state is State.succeeded:
-        result = None if ending.result is None else json.loads(ending.result)
+def finish_event(subject: Mapping[str, Any], completion: Finish) -> Event:
+    if completion.state is State.succeeded:
+        result = None if completion.result is None else json.loads(completion.result)
         return ActionSucceeded(**subject, result=result)
-    if ending.state is State.failed:
-        return ActionFailed(**subject, error=ending.error)
-    return ActionCancelled(**subject, reason=ending.error)
+    if completion.state is State.failed:
+        return ActionFailed(**subject, error=completion.error)
+    return ActionCancelled(**subject, reason=completion.error)
 
 
 def job_events(before: JobRecord | None, after: JobRecord, by: str = SYSTEM) -> list[Event]:
-    """What is to be told of a job that was so and is so."""
+    """Return the events implied by a job changing from `before` to `after`."""
     subject: Any = {"job": after.name, "tenant": after.tenant, "by": by}
     if before is None:
         return []
-    told: list[Event] = []
-    ended = before.paused_until is not None and before.paused_until <= (after.paused_at or 0)
-    if ended and before.paused_at != after.paused_at:
-        # By itself, and somebody paused it again before its next tick could tell.
-        told.append(JobResumed(**subject))
+    events: list[Event] = []
+    pause_over = before.paused_until is not None and before.paused_until <= (after.paused_at or 0)
+    if pause_over and before.paused_at != after.paused_at:
+        # The pause ended by itself, and the job was paused again before its next tick.
+        events.append(JobResumed(**subject))
     if after.paused_at is not None and before.paused_at != after.paused_at:
         until = maybe_from_micros(after.paused_until)
-        told.append(JobPaused(**subject, note=after.pause_note, until=until))
+        events.append(JobPaused(**subject, note=after.pause_note, until=until))
     if before.paused_at is not None and after.paused_at is None:
-        told.append(JobResumed(**subject))
+        events.append(JobResumed(**subject))
     if after.failing_since is not None and before.failing_since is None:
         failures, error = after.consecutive_failures, after.last_error
-        told.append(JobFailing(**subject, consecutive_failures=failures, error=error))
+        events.append(JobFailing(**subject, consecutive_failures=failures, error=error))
     if before.failing_since is not None and after.failing_since is None:
-        told.append(JobRecovered(**subject))
-    return told
+        events.append(JobRecovered(**subject))
+    return events
 
 
-def cancellations(asked: Sequence[Record], settled: Sequence[Record] = ()) -> list[Event]:
-    """Of those that somebody asked to cancel, and of children that were settled."""
-    told: list[Event] = [
+def cancelled_events(requested: Sequence[Record], settled: Sequence[Record] = ()) -> list[Event]:
+    """Return the events for actions whose cancellation was requested, and for children that were
+    cancelled when their parent finished."""
+    events: list[Event] = [
         ActionCancelled(**_subject(record), by=record.cancelled_by or SYSTEM)
-        for record in asked
+        for record in requested
         if record.state is State.cancelled
     ]
-    unmet = [child for child in settled if child.state is State.cancelled]
-    return told + [ActionCancelled(**_subject(c), by=SYSTEM, reason=c.error) for c in unmet]
+    cancelled = [child for child in settled if child.state is State.cancelled]
+    return events + [ActionCancelled(**_subject(c), by=SYSTEM, reason=c.error) for c in cancelled]
 
 
-def reschedulings(record: Record) -> list[Event]:
-    """A child that waits goes on waiting: of it, the earliest that it can be due is told."""
+def rescheduled_events(record: Record) -> list[Event]:
+    """Return the event for a rescheduled action. For a child that still waits for its parent,
+    `due_at` is the earliest time at which it can be due."""
     due_at = from_micros(record.due_at or record.after_at or 0)
     return [ActionRescheduled(**_subject(record), by=record.modified_by or SYSTEM, due_at=due_at)]
 

@@ -1,1 +1,1 @@
-"""Pure values and decisions: no I/O, no clock but the one passed in."""
+"""Pure values and decisions: no I/O, and no clock except those passed in."""

@@ -1,4 +1,4 @@
-"""The audit log: who did what to which subject, and how it was before and after."""
+"""The audit log: who changed which subject, and its fields before and after."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One administrative act, written in the transaction that did it; never changed."""
+    """An administrative change, written in its transaction and never modified."""
 
     id: UUID
     at: int

@@ -1,4 +1,4 @@
-"""The one place that reads a clock."""
+"""Clocks and units of time. No other module reads the time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Protocol, runtime_checkable
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-# In microseconds, as every store counts time.
+# One second in microseconds, the unit of time in every store.
 SECOND = 1_000_000
 
 
 @runtime_checkable
 class Clock(Protocol):
-    """What time it is. Handlers may ask for it by type; tests pass a FakeClock."""
+    """A source of the current time. Handlers may inject it by type; tests pass a FakeClock."""
 
     def now(self) -> datetime:
         """The current instant, aware, in UTC."""
@@ -34,12 +34,12 @@ class SettableClock(Clock, Protocol):
     """A clock that tests move. A store follows it instead of its own clock."""
 
     def on_change(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call `wake` whenever the time was moved; returns the way to stop that."""
+        """Call `wake` whenever the time was moved; return a function that stops this."""
         ...
 
 
 def to_micros(instant: datetime) -> int:
-    """Microseconds since 1970: how every store keeps an instant."""
+    """Return microseconds since 1970, the form in which every store keeps an instant."""
     return (instant - EPOCH) // MICROSECOND
 
 
@@ -56,7 +56,7 @@ def maybe_micros(instant: datetime | None) -> int | None:
 
 
 def micros_of(seconds: float) -> int:
-    """A length of time, to the nearest microsecond."""
+    """Return a duration in microseconds, rounded to the nearest."""
     return round(seconds * SECOND)
 
 
@@ -65,7 +65,7 @@ def seconds_of(micros: float) -> float:
 
 
 def unix_micros() -> int:
-    """This machine's clock, for ids: they only need to be roughly in order of time."""
+    """Return this machine's time, for ids: they need to be ordered by time only roughly."""
     return time.time_ns() // 1000
 
 

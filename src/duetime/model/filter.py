@@ -1,4 +1,4 @@
-"""What `find` looks for, and where its next page begins."""
+"""The filter of `find`, and the cursor of its next page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.model.validation import check_count
 
-MOST = 200
+MAX_PAGE_SIZE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Every field that is not None must match; newest action first."""
+    """Matches actions by every field that is not None; newest action first."""
 
     state: State | None = None
     kind: str | None = None
@@ -32,7 +32,7 @@ class Filter:
 
 
 def page_limit(limit: int) -> int:
-    return check_count("limit", limit, MOST)
+    return check_count("limit", limit, MAX_PAGE_SIZE)
 
 
 def to_cursor(last: UUID) -> str:
@@ -46,5 +46,5 @@ def from_cursor(cursor: str | None) -> UUID | None:
         return UUID(bytes=base64.urlsafe_b64decode(cursor + "=="))
     except (ValueError, TypeError, binascii.Error):
         raise InvalidArgument(
-            "cursor", cursor, "pass the next_cursor of a page as it was given"
+            "cursor", cursor, "pass the next_cursor of a page unchanged"
         ) from None

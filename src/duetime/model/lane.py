@@ -3,7 +3,7 @@
 A lane is a string, so that it explains itself in the table and needs no registry:
 
     2.5.billing      queue billing, priority 2 (high), tenant shard 5
-    s.2.5.billing    the same for an action that was lost twice: claimed alone
+    s.2.5.billing    suspect: the same lane for actions that were lost twice, claimed alone
     p.1.4.mail.2.5.billing    parked: a worker that did not know version 1 of kind mail (a name
                      of 4 characters) put it here, where only workers that know it claim
 
@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
-# One for what belongs to no tenant, the others for all tenants. It has no divisor in common with
-# the number of rounds below, so that each shard leads with each priority.
+# One shard for actions without a tenant, the others for all tenants. The number has no divisor in
+# common with the number of rounds below, so that each shard leads with each priority.
 SHARDS = 16
 
 
 class Priority(StrEnum):
-    """How urgently due work is claimed; a weight, never an absolute right of way."""
+    """How urgently due actions are claimed: a weight, not a strict order."""
 
     low = "low"
     normal = "normal"
@@ -34,7 +34,7 @@ class Priority(StrEnum):
 
     @property
     def rank(self) -> int:
-        """How the store keeps it."""
+        """The number by which stores keep the priority."""
         return _RANK_OF[self._name_]
 
     @classmethod
@@ -46,14 +46,14 @@ _RANKS = tuple(Priority)
 _RANK_OF = {priority.name: rank for rank, priority in enumerate(_RANKS)}
 
 
-# Which priority leads in each round: critical 8 times of 15, high 4, normal 2, low once.
+# The priority that leads in each round: critical 8 times of 15, high 4, normal 2, low once.
 _LEADERS = (3, 2, 3, 1, 3, 2, 3, 0, 3, 2, 3, 1, 3, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A lane taken apart. `text` is what the store holds; `parked` the kind and version that
-    its actions wait for."""
+    """A parsed lane. `text` is its form in the store; `parked` the kind and version for which its
+    actions wait."""
 
     text: str
     queue: str
@@ -69,12 +69,12 @@ def lane_of(queue: str, priority: int, tenant: str | None, *, suspect: bool = Fa
 
 
 def job_lane(app: str) -> str:
-    """No lane of actions: how workers are told that a job of an app is due anew."""
+    """Return the lane name of wakes for an app's jobs. No actions are in it."""
     return f"jobs.{app}"
 
 
 def parking_lane(kind: str, version: int, home: str) -> str:
-    """Where actions of lane `home` wait for a worker that knows their kind."""
+    """Return the lane in which actions of lane `home` wait for a worker that knows their kind."""
     return home if home.startswith("p.") else f"p.{version}.{len(kind)}.{kind}.{home}"
 
 
@@ -88,7 +88,7 @@ def parse_lane(text: str) -> Lane:
 
 
 def readable_lane(text: str) -> Lane | None:
-    """None for a text that is no lane: whoever wrote it into the store was not us."""
+    """Return the parsed lane; None for a text that duetime did not write."""
     try:
         return parse_lane(text)
     except ValueError:
@@ -102,7 +102,7 @@ def _parse_parking(text: str) -> Lane:
 
 
 def visit_order(lanes: Iterable[Lane], turn: int) -> Sequence[Lane]:
-    """The order in which one claim visits the lanes; `turn` counts claims."""
+    """Return the lanes in the order in which a claim visits them; `turn` counts claims."""
     leader = _LEADERS[turn % len(_LEADERS)]
 
     def rank(lane: Lane) -> tuple[bool, int, int, str]:

@@ -1,4 +1,4 @@
-"""The states of an action, and how a run of it may end."""
+"""The states of an action, and the outcomes of its runs."""
 
 from __future__ import annotations
 

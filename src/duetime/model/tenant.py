@@ -1,4 +1,4 @@
-"""Who acts, and for which tenant: ambient in a context, explicit where given."""
+"""The current tenant and actor: set for a context, or passed explicitly."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ Scope = str | None | AnyTenant
 
 
 def sees(scope: Scope, tenant: str | None) -> bool:
-    """Whether what belongs to this tenant is within the scope."""
+    """Return whether rows of this tenant are within the scope."""
     return scope is ANY or scope == tenant
 
 
-# Who acts where nobody is named.
+# The actor if none is given.
 SYSTEM = "system"
 
 _tenant: ContextVar[str | None] = ContextVar("duetime_tenant", default=None)
@@ -56,26 +56,26 @@ def current_by() -> str:
 
 @contextmanager
 def acting(*, tenant: str | Ambient | None = AMBIENT, by: str | None = None) -> Iterator[None]:
-    """Default tenant and actor for every verb inside."""
-    tenant_mark = _tenant.set(current_tenant() if tenant is AMBIENT else tenant)
-    by_mark = _by.set(current_by() if by is None else by)
+    """Set the default tenant and actor of every verb inside the context."""
+    tenant_token = _tenant.set(current_tenant() if tenant is AMBIENT else tenant)
+    by_token = _by.set(current_by() if by is None else by)
     try:
         yield
     finally:
         try:
-            _by.reset(by_mark)
-            _tenant.reset(tenant_mark)
+            _by.reset(by_token)
+            _tenant.reset(tenant_token)
         except ValueError:
             raise ConfigError(
-                "app.acting() was entered in one context and left in another, so that nobody "
-                "between saw its tenant and actor: a framework ran a generator written with `def` "
+                "app.acting() was entered in one context and left in another, so its tenant and "
+                "actor had no effect in between: a framework ran a generator written with `def` "
                 "in a thread; write it with `async def`"
             ) from None
 
 
 def enter(tenant: str | None, by: str) -> None:
-    """Make them current for the rest of this context. It is new, since a run has one of its own,
-    so what nobody set has its default already."""
+    """Make them current for the rest of this context. Each run has a new context, so default
+    values need not be set."""
     if tenant is not None:
         _tenant.set(tenant)
     if by != SYSTEM:

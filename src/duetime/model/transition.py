@@ -1,4 +1,4 @@
-"""Row transitions: what may be declared, what a pass did, and what a failure means."""
+"""Row transitions: declarations, reports of a sweep, and retries of failed rows."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class _Unset(Enum):
 
 UNSET: Final = _Unset.unset
 
-# A row that fails is tried again after half a minute, two, eight and half an hour; then it is
-# parked until somebody gives it a new time or asks for it.
+# A row that fails is retried after half a minute, two, eight and half an hour; then it is parked
+# until it gets a new time or is requested.
 RETRY = Retry(attempts=5, delay=30, factor=4, max_delay=3600)
 
 
 class Effect(StrEnum):
-    """What happens to the row."""
+    """The effect of a transition on its row."""
 
     set_field = "set_field"
     soft_delete = "soft_delete"
@@ -38,7 +38,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """What a column says of its row, as it was written down."""
+    """The transition that a column declares, as written in the model."""
 
     set_field: str | None = None
     from_: object = UNSET
@@ -58,11 +58,11 @@ class Declaration:
         return Effect.hard_delete if self.hard_delete else Effect.action
 
 
-def flaw(declared: Declaration) -> str | None:
-    """What is wrong with it whatever its model looks like, and the remedy."""
-    for found in (_effects(declared), _values(declared), _unguarded(declared), _clear(declared)):
-        if found is not None:
-            return found
+def declaration_error(declared: Declaration) -> str | None:
+    """Return what is wrong with a declaration whatever its model, and the remedy; else None."""
+    for error in (_effects(declared), _values(declared), _unguarded(declared), _clear(declared)):
+        if error is not None:
+            return error
     return None
 
 
@@ -91,7 +91,7 @@ def _values(declared: Declaration) -> str | None:
     if declared.set_field is None:
         stray = [name for name in ("from_", "to") if getattr(declared, name) is not UNSET]
         if stray:
-            return f"{' and '.join(stray)} without set_field= say nothing: name the field"
+            return f"{' and '.join(stray)} without set_field= has no effect: name the field"
         return None
     if declared.to is UNSET:
         return f"set_field={declared.set_field!r} needs the value to set: give to="
@@ -104,9 +104,9 @@ def _unguarded(declared: Declaration) -> str | None:
     if declared.effect is not Effect.action or declared.clear or declared.where is not None:
         return None
     return (
-        "action= alone leaves every row whose time has passed to be read at every sweep: give "
-        "clear=True, which empties the column, where= with what sets such rows apart, or an "
-        "effect such as set_field="
+        "action= alone makes every sweep read every row whose time has passed: give clear=True, "
+        "which empties the column, where= with a condition that excludes such rows, or an effect "
+        "such as set_field="
     )
 
 
@@ -116,12 +116,12 @@ def _clear(declared: Declaration) -> str | None:
     return None
 
 
-# -- what a pass did -------------------------------------------------------------------------
+# -- reports of a sweep -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowError:
-    """One row that could not be changed; `id` is None if it is not about one row."""
+    """A row that could not be changed; `id` is None if the error is not about a single row."""
 
     model: str
     column: str
@@ -141,7 +141,7 @@ class RowError:
 
 @dataclass(slots=True)
 class Tally:
-    """Rows of one model, or of all."""
+    """Counts of rows, of one model or of all."""
 
     updated: int = 0
     deleted: int = 0
@@ -151,16 +151,16 @@ class Tally:
 
 @dataclass(slots=True)
 class Report(Tally):
-    """What one pass did. `skipped` rows were gone, changed or locked when their turn came;
-    `truncated` means that more rows are due than a batch holds."""
+    """The result of one sweep. `skipped` rows were gone, changed or locked when they were to be
+    changed; `truncated` means that more rows are due than a batch holds."""
 
     truncated: bool = False
     errors: list[RowError] = field(default_factory=list)
     per_model: dict[str, Tally] = field(default_factory=dict)
 
     def count(self, model: str, *, changed: int, deletes: bool, skipped: int, failed: int) -> None:
-        told = Tally(0 if deletes else changed, changed if deletes else 0, skipped, failed)
-        self.add(Report(per_model={model: told}, truncated=self.truncated))
+        tally = Tally(0 if deletes else changed, changed if deletes else 0, skipped, failed)
+        self.add(Report(per_model={model: tally}, truncated=self.truncated))
 
     def add(self, other: Report) -> None:
         for model, tally in other.per_model.items():
@@ -177,15 +177,15 @@ class Report(Tally):
         return self.updated + self.deleted
 
     def check(self) -> Report:
-        """The report itself; SweepFailed if it has errors, so that who ran the sweep fails."""
+        """Return the report itself. SweepFailed if it has errors."""
         if self.errors:
-            raise SweepFailed([str(one) for one in self.errors], self)
+            raise SweepFailed([str(error) for error in self.errors], self)
         return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransitionView:
-    """One declared transition, in words."""
+    """A declared transition, for display."""
 
     model: str
     table: str
@@ -199,24 +199,24 @@ class TransitionView:
     index: str
 
     def words(self) -> str:
-        """What it does, on one line."""
-        told = {
+        """Return what the transition does, on one line."""
+        text = {
             Effect.set_field: f"set {self.field} to {shown(self.to)}",
             Effect.soft_delete: "delete softly",
             Effect.hard_delete: "delete for good",
             Effect.action: "schedule an action",
         }[self.effect]
         if self.effect is Effect.set_field and self.from_ is not UNSET:
-            told += f" if it is {shown(self.from_)}"
+            text += f" if it is {shown(self.from_)}"
         if self.action and self.effect is not Effect.action:
-            told += ", schedule an action"
-        return f"{told}, empty the column" if self.clear else told
+            text += ", schedule an action"
+        return f"{text}, empty the column" if self.clear else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """How much waits for one transition: rows that are due now, when the next ones are, and rows
-    that failed: those to be tried again, and those that are parked."""
+    """The backlog of one transition: rows due now, when the next one is due, and failed rows that
+    will be retried or are parked."""
 
     model: str
     column: str
@@ -227,6 +227,6 @@ class Pending:
 
 
 def retry_at(attempts: int, now: datetime, retry: Retry, chance: float) -> datetime | None:
-    """When a row that failed for the so-manieth time is tried again; None: it is parked."""
+    """Return when to retry a row after this many failed attempts; None to park it."""
     pause = retry.pause(attempts, chance)
     return None if pause is None else now + timedelta(seconds=pause)

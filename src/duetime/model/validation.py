@@ -1,9 +1,6 @@
-"""Names that callers give: checked before anything is written.
+"""Validation of callers' arguments, before anything is written: names, counts, durations, instants.
 
-Counts that callers give: checked before anything is written.
-
-Durations and instants as callers give them, checked before anything is written; and durations
-as people read them.
+Also formats durations for messages.
 """
 
 from __future__ import annotations
@@ -17,24 +14,25 @@ from duetime.model.clock import micros_of
 UNSTORABLE = "NUL and lone surrogates cannot be stored"
 
 
-def check_name(argument: str, value: str | None, most: int) -> str:
-    """Not empty, not too long, and text that every store can keep."""
+def check_name(argument: str, value: str | None, max_length: int) -> str:
+    """Return the value if it is a string that is not empty, not too long, and storable."""
     if not isinstance(value, str):
         raise InvalidArgument(argument, value, "give a string")
     if not value or value.isspace():
         raise InvalidArgument(argument, value, "it must not be empty")
-    if len(value) > most:
+    if len(value) > max_length:
         raise InvalidArgument(
-            argument, value, f"it has {len(value)} characters, {most} are allowed"
+            argument, value, f"it has {len(value)} characters, {max_length} are allowed"
         )
     if not is_storable(value):
         raise InvalidArgument(argument, value, UNSTORABLE)
-    # A member of an enum is text that drivers and f-strings write as they like.
+    # Drivers and f-strings differ in how they write a member of a str enum.
     return value if type(value) is str else str.__str__(value)
 
 
 def is_storable(value: str) -> bool:
-    """Lone surrogates are text to Python and to nobody else."""
+    """Return whether every store can keep the text: no NUL, and no lone surrogates, which UTF-8
+    cannot encode."""
     if "\x00" in value:
         return False
     try:
@@ -44,22 +42,24 @@ def is_storable(value: str) -> bool:
     return True
 
 
-def check_optional(argument: str, value: str | None, most: int) -> str | None:
-    return None if value is None else check_name(argument, value, most)
+def check_optional(argument: str, value: str | None, max_length: int) -> str | None:
+    return None if value is None else check_name(argument, value, max_length)
 
 
-def check_count(argument: str, value: int, most: int) -> int:
-    """A whole number from 1 to `most`; True is none."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InvalidArgument(argument, value, f"give a whole number from 1 to {most}")
+def check_count(argument: str, value: int, maximum: int) -> int:
+    """Return the value if it is a whole number from 1 to `maximum`; booleans are refused."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= maximum:
+        raise InvalidArgument(argument, value, f"give a whole number from 1 to {maximum}")
     return value
 
 
-MILLENNIUM = 365_250 * 86_400.0
+MILLENNIUM_SECONDS = 365_250 * 86_400.0
 
 
-def seconds(argument: str, value: float | timedelta, *, most: float = MILLENNIUM) -> float:
-    """Seconds or a timedelta; finite, not negative, not absurd."""
+def seconds(
+    argument: str, value: float | timedelta, *, maximum: float = MILLENNIUM_SECONDS
+) -> float:
+    """Return a duration in seconds: finite, not negative, at most `maximum`."""
     number = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise InvalidArgument(argument, value, "give seconds or a timedelta")
@@ -67,15 +67,16 @@ def seconds(argument: str, value: float | timedelta, *, most: float = MILLENNIUM
         raise InvalidArgument(argument, value, "give a finite number of seconds")
     if number < 0:
         raise InvalidArgument(argument, value, "a duration cannot be negative")
-    if number > most:
-        raise InvalidArgument(argument, value, f"give at most {most / MILLENNIUM * 1000:g} years")
+    if number > maximum:
+        years = maximum / MILLENNIUM_SECONDS * 1000
+        raise InvalidArgument(argument, value, f"give at most {years:g} years")
     return float(number)
 
 
 def positive_seconds(argument: str, value: float | timedelta) -> float:
     number = seconds(argument, value)
     if number == 0:
-        raise InvalidArgument(argument, value, "give more than no time at all")
+        raise InvalidArgument(argument, value, "give a duration above 0")
     return number
 
 
@@ -84,7 +85,7 @@ def micros(argument: str, value: float | timedelta) -> int:
 
 
 def instant(argument: str, value: datetime) -> datetime:
-    """An aware datetime, in UTC."""
+    """Return an aware datetime, converted to UTC."""
     if not isinstance(value, datetime):
         raise InvalidArgument(argument, value, "give an aware datetime")
     if value.tzinfo is None or value.utcoffset() is None:
@@ -96,7 +97,7 @@ def instant(argument: str, value: datetime) -> datetime:
 
 
 def amount(seconds: float) -> str:
-    """One number and one unit; from two of a unit on, so that rounding hides little."""
+    """Return a duration as one number and one unit, the largest of which there are at least two."""
     for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

@@ -1,1 +1,1 @@
-"""What an app declares (handlers, jobs, dependencies), and the runtime of verbs and workers."""
+"""Declarations of an app (handlers, jobs, dependencies), and the runtime of verbs and workers."""

@@ -1,4 +1,4 @@
-"""What a running handler may know and ask."""
+"""The context of a running handler: what it may read, and what it may ask for."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from duetime.model.actions.action import Action
 
 @dataclass(slots=True)
 class Stop:
-    """Asks a handler to stop: set by cancel(running=True), timeout, lost lease, shutdown."""
+    """Asks a handler to stop; set by cancel(running=True), a timeout, a lost lease or shutdown."""
 
-    asked: bool = False
+    requested: bool = False
     by: str | None = None
 
 
 async def _nowhere(value: object) -> None:
-    """Progress of a handler that a test calls by hand."""
+    """Discard the progress of a handler that a test calls directly."""
 
 
 def _nowhere_blocking(value: object) -> None:
-    """The same for a sync handler."""
+    """Discard the progress of a sync handler that a test calls directly."""
 
 
 async def _no_parent() -> Action | None:
-    """The parent of a handler that a test calls by hand."""
+    """Return no parent, for a handler that a test calls directly."""
     return None
 
 
 def _no_parent_blocking() -> Action | None:
-    """The same for a sync handler."""
+    """Return no parent, for a sync handler that a test calls directly."""
     return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The run a handler belongs to. Tests may build one by hand."""
+    """The run that a handler belongs to. Tests may create one directly."""
 
     action_id: UUID
     attempt: int = 1
@@ -60,27 +60,27 @@ class Context:
 
     @property
     def idempotency_key(self) -> str:
-        """The same for every attempt of this action, and for no other action."""
+        """A key that is the same for every attempt of this action, and unique to it."""
         return str(self.action_id)
 
     @property
     def cancelled(self) -> bool:
-        """Whether this run should come to an end soon."""
-        return self.stop.asked
+        """Whether this run should stop soon."""
+        return self.stop.requested
 
     async def progress(self, value: object) -> None:
-        """Keep how far this run is, readable as the action's `progress`."""
+        """Store the progress of this run, readable as the action's `progress`."""
         await self.note(value)
 
     def sync_progress(self, value: object) -> None:
-        """The same from a sync handler, which cannot await."""
+        """Store the progress of this run from a sync handler, which cannot await."""
         self.note_blocking(value)
 
     async def parent(self) -> Action | None:
-        """The action that this one was scheduled `after`, with its result; None if there is
-        none, or none any more."""
+        """Return the action that this one was scheduled `after`, with its result; None if there
+        is none, or it was pruned."""
         return await self.ask_parent()
 
     def sync_parent(self) -> Action | None:
-        """The same from a sync handler, which cannot await."""
+        """Return the parent from a sync handler, which cannot await."""
         return self.ask_parent_blocking()

@@ -1,4 +1,4 @@
-"""Handlers: which function runs a kind, and how."""
+"""Handlers: which function runs a kind, and how it is called."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from duetime.model.actions.retry import Retry
 from duetime.model.payloads.registry import Payloads, PayloadType, is_data
 from duetime.registry.context import Context
 from duetime.registry.injection import Node, Providers, Style, hints, label, plan
-from duetime.store.transaction import Opener
+from duetime.store.transaction import TransactionFactory
 
-# What may hold the transaction of a plain function, and of an async one.
-PLAIN = "Session, psycopg.Connection or sqlite3.Connection"
-AWAITED = "AsyncSession or psycopg.AsyncConnection"
+# Parameter types that carry the transaction of a sync handler, and of an async one.
+SYNC_TRANSACTION_TYPES = "Session, psycopg.Connection or sqlite3.Connection"
+ASYNC_TRANSACTION_TYPES = "AsyncSession or psycopg.AsyncConnection"
 
-Openers = Callable[[Any], Opener | None]
+FactoryLookup = Callable[[Any], TransactionFactory | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class Handler:
     node: Node
     retry: Retry
     timeout: float | None
-    # Makes the transaction that a transactional handler works in.
-    opener: Opener | None = None
-    # A job may do without.
+    # Creates the transaction of a transactional handler.
+    transaction_factory: TransactionFactory | None = None
+    # False for a job without a payload.
     takes_payload: bool = True
 
     def arguments(self, payload: object) -> tuple[object, ...]:
@@ -41,37 +41,46 @@ class Handler:
 
     @property
     def in_thread(self) -> bool:
-        """Whether the function itself runs in a thread, where nothing can interrupt it."""
+        """Whether the function itself runs in a thread, where it cannot be interrupted."""
         return self.node.style is Style.plain
 
 
-class Asked:
-    """Notes which transaction the parameters of a handler, and of what it depends on, ask for."""
+class RequestedTransactions:
+    """Collects the transaction types that a handler and its dependencies request as parameters."""
 
-    def __init__(self, openers: Openers | None) -> None:
-        self._openers = openers
-        self._found: dict[Any, Opener] = {}
+    def __init__(self, factory_for: FactoryLookup | None) -> None:
+        self._factory_for = factory_for
+        self._factories: dict[Any, TransactionFactory] = {}
 
     def __call__(self, annotation: Any) -> bool:
-        opener = None if self._openers is None else self._openers(annotation)
-        if opener is not None:
-            self._found[annotation] = opener
-        return opener is not None
+        """Return whether the annotation is a transaction type."""
+        factory = None if self._factory_for is None else self._factory_for(annotation)
+        if factory is not None:
+            self._factories[annotation] = factory
+        return factory is not None
 
-    def opener(self, node: Node) -> Opener:
+    def factory(self, node: Node) -> TransactionFactory:
+        """Return the factory of the one requested type; raise ConfigError if it does not fit the
+        handler."""
         name, plain = label(node.function), node.style is Style.plain
-        if len(self._found) != 1:
-            found = " and ".join(getattr(one, "__name__", repr(one)) for one in self._found)
-            raise ConfigError(
-                f"{name} is transactional=True and asks for {found or 'no transaction'}: annotate "
-                f"one parameter as {PLAIN if plain else AWAITED}"
+        if len(self._factories) != 1:
+            names = " and ".join(
+                getattr(type_, "__name__", repr(type_)) for type_ in self._factories
             )
-        [opener] = self._found.values()
-        if opener.blocking and not plain:
-            raise ConfigError(f"{name} is async, and would block in its transaction: use {AWAITED}")
-        if plain and not opener.blocking:
-            raise ConfigError(f"{name} is no async function, and its transaction is: use {PLAIN}")
-        return opener
+            raise ConfigError(
+                f"{name} is transactional=True and asks for {names or 'no transaction'}: annotate "
+                f"one parameter as {SYNC_TRANSACTION_TYPES if plain else ASYNC_TRANSACTION_TYPES}"
+            )
+        [factory] = self._factories.values()
+        if factory.blocking and not plain:
+            raise ConfigError(
+                f"{name} is async, but its transaction would block: use {ASYNC_TRANSACTION_TYPES}"
+            )
+        if plain and not factory.blocking:
+            raise ConfigError(
+                f"{name} is not async, but its transaction is: use {SYNC_TRANSACTION_TYPES}"
+            )
+        return factory
 
 
 class Handlers:
@@ -90,12 +99,13 @@ class Handlers:
         timeout: float | None,
         providers: Providers,
         scope: Mapping[str, Any],
-        openers: Openers | None = None,
+        factory_for: FactoryLookup | None = None,
         takes_payload: bool = True,
     ) -> Handler:
-        """With `openers` it is transactional: they know which annotations ask for what."""
-        asked = Asked(openers)
-        node = plan(function, providers, scope, asked, takes_payload=takes_payload)
+        """Register a handler. With `factory_for`, which maps annotations to transaction
+        factories, the handler is transactional."""
+        requested = RequestedTransactions(factory_for)
+        node = plan(function, providers, scope, requested, takes_payload=takes_payload)
         if node.style in (Style.generator, Style.async_generator):
             raise ConfigError(f"{label(function)} yields; a handler returns, a dependency yields")
         other = self._by_kind.get(payload.kind)
@@ -106,39 +116,41 @@ class Handlers:
             )
         if not isinstance(retry, Retry):
             raise ConfigError(
-                f"retry={shown(retry)} of {label(function)} is no policy: write "
+                f"retry={shown(retry)} of {label(function)} is not a retry policy: write "
                 "Retry(attempts=3), Retry(delays=[10, 60]) or Retry.none()"
             )
-        opener = None if openers is None else asked.opener(node)
-        handler = Handler(payload, function, node, retry, timeout, opener, takes_payload)
+        factory = None if factory_for is None else requested.factory(node)
+        handler = Handler(payload, function, node, retry, timeout, factory, takes_payload)
         self._by_kind[payload.kind] = handler
         return handler
 
     def get(self, kind: str) -> Handler | None:
-        """The handler of a kind, by whichever of its names."""
+        """Return the handler of a kind, given the kind's current name or an alias."""
         return self._by_kind.get(self._payloads.wire_name(kind))
 
     def find(self, kind: str, version: int) -> Handler | None:
-        """The handler of a kind, if it understands that version of the payload."""
+        """Return the handler of a kind if it understands that version of the payload."""
         entry = self._payloads.find(kind)
         if entry is None or entry.version < version:
             return None
         return self._by_kind.get(entry.kind)
 
     def runs(self, kind: str, version: int) -> bool:
-        """Whether a worker of this app can run that version of the kind."""
+        """Return whether a worker of this app can run that version of the kind."""
         return self.find(kind, version) is not None
 
     def kinds(self) -> list[str]:
-        """Every wire name that a worker of this app runs, aliases included."""
+        """Return every wire name that a worker of this app runs, aliases included."""
         return [kind for kind in self._payloads.kinds() if self.get(kind) is not None]
 
 
 def payload_type(function: Callable[..., Any], scope: Mapping[str, Any]) -> type[Any]:
-    """The annotation of a handler's first parameter."""
+    """Return the annotation of a handler's first parameter."""
     parameters = list(inspect.signature(function).parameters.values())
     if not parameters:
-        raise ConfigError(f"{label(function)} takes no payload; a handler's first parameter is it")
+        raise ConfigError(
+            f"{label(function)} takes no payload; a handler's first parameter is its payload"
+        )
     annotation = hints(function, scope).get(parameters[0].name)
     if annotation is None:
         raise ConfigError(
@@ -158,7 +170,8 @@ def payload_type(function: Callable[..., Any], scope: Mapping[str, Any]) -> type
 def job_payload_type(
     function: Callable[..., Any], scope: Mapping[str, Any], providers: Providers, payload: object
 ) -> type[Any]:
-    """What the function of a job takes: the type of its first parameter, if that is data."""
+    """Return the payload type of a job's function: the type of its first parameter if that is
+    data, else NoneType."""
     parameters = list(inspect.signature(function).parameters.values())
     first: Any = hints(function, scope).get(parameters[0].name) if parameters else None
     if first is not Context and first not in providers and is_data(first):
@@ -171,6 +184,7 @@ def job_payload_type(
     if payload is not None:
         raise InvalidPayload(
             label(function),
-            f"payload={shown(payload)}, but its first parameter is no dataclass or pydantic model",
+            f"payload={shown(payload)}, but its first parameter is not a dataclass or pydantic "
+            "model",
         )
     return NoneType

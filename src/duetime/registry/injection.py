@@ -1,4 +1,4 @@
-"""Dependencies of handlers: resolved by type or by Depends, closed when the run ends."""
+"""Dependencies of handlers: resolved by type or by Depends, closed when the run finishes."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any
 from duetime.errors import ConfigError
 from duetime.model.clock import Clock
 from duetime.registry.context import Context
-from duetime.store.transaction import Hop
+from duetime.store.transaction import RunBlocking
 
 
 @dataclass(frozen=True, slots=True)
 class Depends:
     """`db: Annotated[Db, Depends(get_db)]`: get_db may be sync, async or a generator.
 
-    What it yields is closed after the handler ended. Within one run each dependency is
-    made once, unless `use_cache` is False.
+    What a generator yields is closed after the handler has finished. Each dependency is created
+    once per run, unless `use_cache` is False.
     """
 
     dependency: Callable[..., Any]
@@ -38,8 +38,8 @@ class Style(Enum):
     async_generator = "async generator"
 
 
-class Ambient(Enum):
-    """What is there by its type alone."""
+class BuiltinSource(Enum):
+    """Values that are injected by their type alone."""
 
     context = "context"
     clock = "clock"
@@ -48,36 +48,38 @@ class Ambient(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A function and where each of its parameters comes from."""
+    """A function and the source of each of its parameters."""
 
     function: Callable[..., Any]
     style: Style
-    sources: Mapping[str, Node | Ambient]
+    sources: Mapping[str, Node | BuiltinSource]
     use_cache: bool
-    # Whether it can run in a thread whole, dependencies included.
+    # Whether the function and all its dependencies can run in a thread.
     blocking: bool
 
 
 Providers = Mapping[type[Any], Callable[..., Any]]
-# Whether an annotation asks for the handler's transaction.
-AsksTransaction = Callable[[Any], bool]
+# Whether an annotation is the type of the handler's transaction.
+IsTransaction = Callable[[Any], bool]
 
 
 def plan(
     function: Callable[..., Any],
     providers: Providers,
     scope: Mapping[str, Any],
-    asks_transaction: AsksTransaction = lambda annotation: False,
+    is_transaction: IsTransaction = lambda annotation: False,
     *,
     takes_payload: bool = True,
 ) -> Node:
-    """Where a handler's parameters after the payload come from; refuses what it cannot fill."""
-    planner = _Planner(providers, scope, asks_transaction)
+    """Find the source of each parameter after the payload; raise ConfigError for a parameter
+    without one."""
+    planner = _Planner(providers, scope, is_transaction)
     return planner.node(function, skip_first=takes_payload, use_cache=False, trail=())
 
 
 def hints(function: Callable[..., Any], scope: Mapping[str, Any]) -> dict[str, Any]:
-    """Annotations as types; `scope` resolves names local to where the function is declared."""
+    """Return a function's annotations as types; `scope` resolves names that are local to its
+    declaration."""
     try:
         return typing.get_type_hints(function, localns=dict(scope), include_extras=True)
     except (NameError, TypeError) as error:
@@ -92,7 +94,7 @@ def label(function: Callable[..., Any]) -> str:
 class _Planner:
     providers: Providers
     scope: Mapping[str, Any]
-    asks_transaction: AsksTransaction
+    is_transaction: IsTransaction
 
     def node(
         self,
@@ -123,7 +125,7 @@ class _Planner:
         parameter: inspect.Parameter,
         annotation: Any,
         trail: tuple[Callable[..., Any], ...],
-    ) -> Node | Ambient | None:
+    ) -> Node | BuiltinSource | None:
         marker = _marker(function, parameter, annotation)
         if marker is not None:
             return self.node(
@@ -134,11 +136,11 @@ class _Planner:
             )
         wanted = _bare(annotation)
         if wanted is Context:
-            return Ambient.context
+            return BuiltinSource.context
         if wanted is Clock:
-            return Ambient.clock
-        if self.asks_transaction(wanted):
-            return Ambient.transaction
+            return BuiltinSource.clock
+        if self.is_transaction(wanted):
+            return BuiltinSource.transaction
         if wanted in self.providers:
             provider = self.providers[wanted]
             return self.node(provider, skip_first=False, use_cache=True, trail=(*trail, function))
@@ -147,12 +149,12 @@ class _Planner:
 
 
 def _bare(annotation: Any) -> Any:
-    """The type itself, where Annotated only says more about it."""
+    """Return the type inside Annotated, or the annotation itself."""
     return annotation.__origin__ if hasattr(annotation, "__metadata__") else annotation
 
 
 def _require_default(function: Callable[..., Any], parameter: inspect.Parameter) -> None:
-    """A default or *args is left alone; anything else could never be filled."""
+    """Raise ConfigError unless the parameter has a default or is variadic."""
     variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     if not variadic and parameter.default is parameter.empty:
         raise ConfigError(
@@ -163,7 +165,7 @@ def _require_default(function: Callable[..., Any], parameter: inspect.Parameter)
 
 
 def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Where the annotations of a class or a callable object are written."""
+    """Return the function that carries the annotations of a class or callable object."""
     if isinstance(function, functools.partial):
         return _annotated(function.func)
     if inspect.isclass(function):
@@ -176,7 +178,8 @@ def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
 def _marker(
     function: Callable[..., Any], parameter: inspect.Parameter, annotation: Any
 ) -> Depends | None:
-    """Our Depends, or FastAPI's, in Annotated[...] or as the default value."""
+    """Return the parameter's Depends, ours or FastAPI's, from Annotated[...] or the default
+    value."""
     for candidate in (*getattr(annotation, "__metadata__", ()), parameter.default):
         if isinstance(candidate, Depends):
             return candidate
@@ -188,7 +191,7 @@ def _marker(
 def _from_fastapi(
     function: Callable[..., Any], parameter: inspect.Parameter, candidate: Any
 ) -> Depends:
-    """FastAPI's Depends(make_it) means the same here; its other markers need a request."""
+    """Convert FastAPI's Depends; its other markers need a request and are refused."""
     name = type(candidate).__name__
     if name == "Depends" and candidate.dependency is not None:
         return Depends(candidate.dependency, candidate.use_cache)
@@ -210,31 +213,32 @@ def style_of(function: Callable[..., Any]) -> Style:
 
 
 class Injection:
-    """One run's dependencies. Blocking ones go through `hop`, so that the loop stays free."""
+    """The dependencies of one run. Blocking ones are called through `run_blocking`, so that the
+    loop stays free."""
 
     def __init__(
         self,
         context: Context,
         clock: Clock,
-        hop: Hop,
+        run_blocking: RunBlocking,
         stack: AsyncExitStack,
         transaction: object = None,
     ) -> None:
-        self._ambient = {
-            Ambient.context: context,
-            Ambient.clock: clock,
-            Ambient.transaction: transaction,
+        self._builtins = {
+            BuiltinSource.context: context,
+            BuiltinSource.clock: clock,
+            BuiltinSource.transaction: transaction,
         }
-        self._hop = hop
+        self._run_blocking = run_blocking
         self._stack = stack
-        self._made: dict[Callable[..., Any], Any] = {}
+        self._cache: dict[Callable[..., Any], Any] = {}
 
     async def call(self, node: Node, *payload: object) -> Any:
-        """Make what the node needs, then call it."""
+        """Create the dependencies of the node, then call it."""
         needed = {name: await self._value(source) for name, source in node.sources.items()}
         match node.style:
             case Style.plain:
-                return await self._hop(lambda: node.function(*payload, **needed))
+                return await self._run_blocking(lambda: node.function(*payload, **needed))
             case Style.coroutine:
                 return await node.function(*payload, **needed)
             case Style.async_generator:
@@ -242,42 +246,42 @@ class Injection:
             case Style.generator:
                 return await self._enter_blocking(contextmanager(node.function)(**needed))
 
-    async def _value(self, source: Node | Ambient) -> Any:
-        if isinstance(source, Ambient):
-            return self._ambient[source]
+    async def _value(self, source: Node | BuiltinSource) -> Any:
+        if isinstance(source, BuiltinSource):
+            return self._builtins[source]
         if not source.use_cache:
             return await self.call(source)
-        if source.function not in self._made:
-            self._made[source.function] = await self.call(source)
-        return self._made[source.function]
+        if source.function not in self._cache:
+            self._cache[source.function] = await self.call(source)
+        return self._cache[source.function]
 
     async def _enter(self, opened: Any) -> Any:
         value = await opened.__aenter__()
 
         async def leave(*raised: Any) -> None:
-            """Whatever it says, it does not swallow the failure of its handler."""
+            """Close the dependency. It cannot suppress the handler's exception."""
             await opened.__aexit__(*raised)
 
         self._stack.push_async_exit(leave)
         return value
 
     async def _enter_blocking(self, opened: Any) -> Any:
-        value = await self._hop(opened.__enter__)
+        value = await self._run_blocking(opened.__enter__)
 
         async def leave(*raised: Any) -> None:
-            await self._hop(lambda: opened.__exit__(*raised))
+            await self._run_blocking(lambda: opened.__exit__(*raised))
 
         self._stack.push_async_exit(leave)
         return value
 
 
-async def here(call: Callable[[], Any]) -> Any:
-    """The hop of a run that is in a thread of its own already."""
+async def run_inline(call: Callable[[], Any]) -> Any:
+    """The `run_blocking` of a run that is already in its own thread."""
     return call()
 
 
 def drive(run: Any) -> Any:
-    """Finish, in this thread, a coroutine that never waits for anything."""
+    """Run, in this thread, a coroutine that never suspends."""
     try:
         run.send(None)
     except StopIteration as stop:

@@ -1,26 +1,23 @@
-"""What an app lends its workers, and the settings that they live by."""
+"""The services of one app that its verbs and workers share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from duetime.events.bus import (
-    Events,
-)
-from duetime.events.outbox import Outbox
-from duetime.events.outbox_store import Telling
+from duetime.events.bus import Events
+from duetime.events.outbox import Outbox, OutboxStore
 from duetime.model.clock import Clock
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.payloads.registry import Payloads
 from duetime.registry.handlers import Handlers
-from duetime.registry.jobs import Declarations, DeclaredJobs
+from duetime.registry.jobs import DeclarationSignal, DeclaredJobs
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
 
 
 class Companion(Protocol):
-    """What an app lets run beside a worker's own services, such as its row transitions."""
+    """A service that an app runs beside its worker, such as row transitions."""
 
     async def start(self) -> None: ...
 
@@ -29,8 +26,8 @@ class Companion(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What an app lends its workers."""
+class AppRuntime:
+    """The services of one app: store, payloads, handlers, events, meters, declared jobs."""
 
     store: Store
     payloads: Payloads
@@ -39,11 +36,11 @@ class Parts:
     meters: Meters
     clock: Clock
     jobs: DeclaredJobs = field(default_factory=DeclaredJobs)
-    declarations: Declarations = field(default_factory=Declarations)
+    declarations: DeclarationSignal = field(default_factory=DeclarationSignal)
     outbox: Outbox = field(init=False)
-    telling: Telling = field(init=False)
+    outbox_store: OutboxStore = field(init=False)
 
     def __post_init__(self) -> None:
         outbox = Outbox(self.store, TimeOrderedIds())
         object.__setattr__(self, "outbox", outbox)
-        object.__setattr__(self, "telling", Telling(self.store, outbox))
+        object.__setattr__(self, "outbox_store", OutboxStore(self.store, outbox))

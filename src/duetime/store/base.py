@@ -1,23 +1,22 @@
-"""The contract of a store. The docstrings are the specification; `memory.py` executes it,
-and `duetime.testing.conformance` checks it.
+"""The contract of a store. The docstrings are the specification; the package `store/memory` is
+their executable form, and `duetime.testing.conformance` checks it.
 
-A store is dumb: it keeps rows and applies guarded moves. What a move should be is decided
-in `duetime.model`. Every verb returns a Flow, which does no I/O by itself; whoever performs it
-does.
+A store decides nothing: it keeps rows and applies guarded changes, which `duetime.model` decides.
+Every verb returns a Flow, which does no I/O until it is performed.
 
 Rules that hold for every verb:
 
 - `now` is the store's own clock, or the SettableClock it was given. Workers' clocks count
   for nothing.
-- A running action is one with a token. Every write of a holder names the token; if it is no
-  longer the stored one, nothing changes.
-- What a verb changes it changes in one transaction: all of it happened, or nothing.
+- A running action is one with a token. Every write of a worker names its fence, the action's id
+  and token; if the stored token is another one, nothing changes.
+- A verb makes all its changes in one transaction: all of them happen, or none.
 - A child, an action with `after`, waits for the end of that parent: it is scheduled, has no
-  `due_at` and stands in no lane. It locks no parent, and nothing ends by itself what waits:
-  whoever ended an action, or added a child, asks to `settle`, and `sweep` tells what was
-  forgotten.
-- After the commit of a verb that made something claimable, listeners are woken with its lane
-  and `due_at`. Waking is a hint: losing one costs time, never work.
+  `due_at` and is in no lane. Adding a child does not lock its parent, and finishing a parent does
+  not settle its children: the caller that finished an action, or added a child, calls `settle`.
+  `sweep` reports parents whose children were missed.
+- After the commit of a verb that made actions claimable, listeners are woken with their lane and
+  `due_at`. A wake is a hint: losing one costs time, never an action.
 """
 
 from __future__ import annotations
@@ -30,26 +29,33 @@ from uuid import UUID
 
 from duetime.errors import ConfigError, shown
 from duetime.model.actions.action import Added, NewAction, Record, StoredRun
-from duetime.model.actions.claim import Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
-from duetime.model.actions.completion import Completed, Ending
+from duetime.model.actions.claim import (
+    Claimed,
+    ClaimOrder,
+    Fence,
+    RenewResult,
+    SweepResult,
+    WorkerInfo,
+)
+from duetime.model.actions.completion import Completion, CompletionResult
 from duetime.model.actions.new_actions import IfExists
 from duetime.model.audit import AuditEntry
 from duetime.model.filter import Filter
 from duetime.model.health.diagnosis import Diagnosis
-from duetime.model.health.stats import Counted
-from duetime.model.jobs.change import Decide, Edited
-from duetime.model.jobs.selectors import JobFilter, Which
+from duetime.model.health.stats import StoreCounts
+from duetime.model.jobs.change import JobEdit, JobEditResult
+from duetime.model.jobs.selectors import JobFilter, JobSelector
 from duetime.model.jobs.view import JobView
 from duetime.model.tenant import Scope
 from duetime.store.flow import Flow, Wake
-from duetime.store.transaction import Joined, Opener
+from duetime.store.transaction import JoinedStore, TransactionFactory
 
 T = TypeVar("T")
 OnWake = Callable[[Sequence[Wake]], None]
 
 
 class Listener(Protocol):
-    """What a worker holds while it listens."""
+    """The handle of an open `listen` context."""
 
     @property
     def alive(self) -> bool:
@@ -58,7 +64,7 @@ class Listener(Protocol):
 
 
 class Store(ABC):
-    """Where actions live."""
+    """The store of actions and jobs of one or more apps."""
 
     # -- performing ------------------------------------------------------------------
 
@@ -66,222 +72,229 @@ class Store(ABC):
     async def perform(self, flow: Flow[T]) -> T:
         """Run a flow in one transaction and commit it.
 
-        Raises StoreUnavailable when the store cannot be reached or does not answer in time;
-        then a flow marked `resend` did its work at most once, any other may or may not have
-        happened. Errors raised by the flow itself roll everything back and pass through;
-        a flow of mode `hot` or `claim` raises none after its statement.
+        Raises StoreUnavailable if the store cannot be reached or does not answer in time: the
+        flow may or may not have taken effect, but one marked `resend` did so at most once. Errors
+        raised by the flow itself roll everything back and pass through; a flow of mode `hot` or
+        `claim` raises none after its statement.
         """
 
     @abstractmethod
     def perform_blocking(self, flow: Flow[T]) -> T:
-        """The same for a thread without an event loop; also fine while a loop runs."""
+        """Perform a flow like `perform`, blocking this thread; also works beside a running loop."""
 
     @abstractmethod
     async def aclose(self) -> None:
-        """Let go of every connection and thread. Performing again opens anew."""
+        """Close every connection and thread. The next `perform` opens the store again."""
 
     @abstractmethod
     def close(self) -> None:
-        """The same, blocking."""
+        """Close like `aclose`, blocking."""
 
-    def join(self, connection: object) -> Joined:
-        """Perform on a connection of the caller's. ConfigError if this store cannot join it."""
+    def join(self, connection: object) -> JoinedStore:
+        """Return this store on the caller's connection. ConfigError if it cannot join that."""
         raise ConfigError(
             f"{type(self).__name__} cannot join the transaction of connection="
-            f"{shown(connection)}: that takes a SQLite or PostgreSQL store in the same database"
+            f"{shown(connection)}: use a SQLite or PostgreSQL store in the same database"
         )
 
-    def opener(self, annotation: object, sessions: object) -> Opener | None:
-        """Transactions for a handler with a parameter of this annotation; None if it asks for
-        none. `sessions` makes sessions of SQLAlchemy. ConfigError if this store has none."""
+    def transaction_factory(
+        self, annotation: object, sessions: object
+    ) -> TransactionFactory | None:
+        """Return the transactions for a handler parameter of this annotation; None if the
+        annotation names no connection. `sessions` creates SQLAlchemy sessions. ConfigError if this
+        store cannot lend transactions."""
         raise ConfigError(
-            f"{type(self).__name__} has no transactions for handlers: transactional=True takes a "
+            f"{type(self).__name__} has no transactions for handlers: transactional=True needs a "
             "SQLite or PostgreSQL store"
         )
 
     @abstractmethod
     def listen(self, on_wake: OnWake) -> AbstractAsyncContextManager[Listener]:
-        """Call `on_wake` on this event loop after each commit that woke, from any process
-        as far as the store can tell, until the context ends."""
+        """Call `on_wake` on this event loop after each commit with wakes, of any process whose
+        commits the store can notice, until the context ends."""
 
     def diagnose(self) -> Diagnosis:
-        """For `duetime doctor`: look at the database below without changing anything, and tell
-        what is wrong instead of raising it. Blocking. A store that has nothing to tell leaves
-        this as it is."""
+        """Inspect the database for `duetime doctor`, without changing anything. Blocking. Problems
+        are returned, not raised. Overriding this is optional."""
         return Diagnosis()
 
     # -- the client's verbs ----------------------------------------------------------
 
     @abstractmethod
     def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[Sequence[Added]]:
-        """Store new actions, all or none, and return them in the order given.
+        """Insert new actions, all or none, and return them in the order given.
 
-        `due_at` is kept, or becomes now + `delay`; `created_at` is now. One with `after`
-        waits for that action, which must be stored already, finished or not, and of the same
-        tenant, else ActionNotFound; its `due_at` and `delay` are kept for its parent's end.
-        An id that is already stored, finished or not, is returned as it is (the first try had
-        committed).
-        A `key` held by an unfinished action of the same tenant and kind (also by an earlier
-        one of the same call) decides by `if_exists`: *return* that one, `created` False;
-        *raise* DuplicateKey; *replace* version, payload, queue, priority, correlation id,
-        lane, due time and parent of that one, its attempts and losses reset, if it is
-        scheduled, else IllegalState. InvalidArgument if its new parent waits for it. Of a
-        replacement no trace of the new id is left: sent again after a lost reply, it is
-        another one.
+        `due_at` is stored as given, or as now + `delay`; `created_at` is now. An action with
+        `after` waits for that parent, which must be stored, finished or not, and be of the same
+        tenant, else ActionNotFound; its `due_at` and `delay` are kept for the parent's end.
+        An id that is already stored, finished or not, is returned as stored (the first sending had
+        been committed).
+        If an unfinished action of the same tenant and kind, possibly an earlier one of the same
+        call, holds the `key`, `if_exists` decides: *return* that action, with `created` False;
+        *raise* DuplicateKey; *replace* its version, payload, queue, priority, correlation id,
+        lane, due time and parent, and reset its attempts and losses, if it is scheduled, else
+        IllegalState. InvalidArgument if its new parent waits for it. A replacement does not store
+        the new id: sent again after a lost reply, it replaces once more.
         """
 
     @abstractmethod
     def get(self, action_id: UUID, tenant: Scope) -> Flow[Record]:
-        """The action, finished or not. ActionNotFound outside the tenant's scope."""
+        """Return the action, finished or not. ActionNotFound outside the tenant's scope."""
 
     @abstractmethod
     def find(self, wanted: Filter) -> Flow[list[Record]]:
-        """Up to `limit` actions that match, newest id first, ids below `before` only."""
+        """Return up to `limit` matching actions with ids below `before`, newest id first."""
 
     @abstractmethod
     def runs(self, action_id: UUID, tenant: Scope) -> Flow[list[StoredRun]]:
-        """Every run of the action, oldest first, the current or last one included."""
+        """Return every run of the action, oldest first, the current or last one included."""
 
     @abstractmethod
     def cancel(self, action_id: UUID, tenant: Scope, by: str, *, running: bool) -> Flow[Record]:
-        """scheduled → cancelled, audited, finished_at now. If it runs: IllegalState, or, with
-        `running`, mark it so that `renew` tells its holder who asked it to stop (audited too;
-        the record stays running). Any other state: IllegalState."""
+        """Change scheduled → cancelled, audited, finished_at now. A running action: IllegalState,
+        or, with `running`, request it to stop: `renew` returns `by` to its worker (audited; the
+        record stays running). Any other state: IllegalState."""
 
     @abstractmethod
     def reschedule(
         self, action_id: UUID, tenant: Scope, by: str, *, due_at: int | None, delay: int | None
     ) -> Flow[Record]:
-        """Move a scheduled action, earlier or later, audited. A parked one stays parked. One
-        that waits for its parent goes on waiting, and is due no earlier than the new instant.
+        """Move a scheduled action, earlier or later, audited. A parked action stays parked. A child
+        that waits for its parent keeps waiting, and is due no earlier than the new instant.
         Any other state: IllegalState."""
 
     @abstractmethod
     def retry(self, action_id: UUID, tenant: Scope, by: str) -> Flow[Record]:
-        """failed → scheduled at now, audited. The retry budget and losses start again,
-        attempt numbers go on, and the run that failed joins the earlier runs. Any other
-        state: IllegalState. DuplicateKey if its key is held by another by now."""
+        """Change failed → scheduled at now, audited. The retry budget and losses start again,
+        attempt numbers continue, and the failed run joins the earlier runs. Any other state:
+        IllegalState. DuplicateKey if another action holds the key by now."""
 
     @abstractmethod
     def cancel_many(self, wanted: Filter, by: str) -> Flow[list[Record]]:
-        """Cancel every scheduled action that matches, each audited; `limit` and `before` do
-        not count. Those running are left alone."""
+        """Cancel every matching scheduled action, each audited, and return them. `limit` and
+        `before` are ignored; running actions are left alone."""
 
     @abstractmethod
     def retry_many(self, wanted: Filter, by: str) -> Flow[list[Record]]:
-        """Retry every failed action that matches, each audited, except those whose key is
-        held by another by now."""
+        """Retry every matching failed action, each audited, and return them; except those whose
+        key another action holds by now."""
 
     @abstractmethod
     def audit(self, subject_id: str, limit: int) -> Flow[list[AuditEntry]]:
-        """The newest entries about one subject, newest first."""
+        """Return the newest entries about one subject, newest first."""
 
     @abstractmethod
-    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Flow[Counted]:
+    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Flow[StoreCounts]:
         """Count the tenant's unfinished actions by lane; its finished ones by state, among the
-        newest `limit` of each; its jobs, as `model.job_stats` does; and name the workers, of
-        whichever tenant, that were seen within the last `alive` microseconds. A read that no
-        other verb waits for; its parts need not be of one snapshot."""
+        newest `limit` of each; its jobs, as `model.jobs.stats` does; and list the workers of all
+        tenants that were seen within the last `alive` microseconds. A read that blocks no other
+        verb; its parts need not be of one snapshot."""
 
     @abstractmethod
-    def workers(self, alive: int) -> Flow[list[tuple[Presence, int]]]:
-        """The workers that were seen within the last `alive` microseconds, in any order, and when
-        each of them was seen last."""
+    def workers(self, alive: int) -> Flow[list[tuple[WorkerInfo, int]]]:
+        """Return the workers that were seen within the last `alive` microseconds, in any order,
+        each with when it was last seen."""
 
     # -- jobs ------------------------------------------------------------------------
 
     @abstractmethod
     def jobs(self, wanted: JobFilter) -> Flow[list[JobView]]:
-        """Jobs by name, in the order of names (by code point), with what their occurrences
-        tell; removed ones only if asked for."""
+        """Return matching jobs with figures of their occurrences, ordered by name (by code point);
+        removed jobs only on request."""
 
     @abstractmethod
     def occurrences(self, name: str, limit: int) -> Flow[list[Record]]:
-        """The newest actions of a job, newest first by the store's clock, then by id."""
+        """Return the newest actions of a job, newest first by creation time, then by id."""
 
     @abstractmethod
     def ticks(self, name: str, since: int, before: int) -> Flow[list[int]]:
-        """Those ticks of a job, since <= tick < before, that were dealt with, in order."""
+        """Return the stored ticks of a job with since <= tick < before, in order."""
 
     @abstractmethod
-    def edit_jobs(self, which: Which, decide: Decide) -> Flow[Edited]:
-        """Change jobs under their locks, all in one transaction. Each of those meant is given
-        to `decide` with its unfinished occurrences, oldest first by the store's clock; what it
-        returns is written.
-        `decide` may be called again for a job, and what it raises undoes all.
+    def edit_jobs(self, which: JobSelector, decide: JobEdit) -> Flow[JobEditResult]:
+        """Change the selected jobs under their locks, all in one transaction. Each is passed to
+        `decide` with its unfinished occurrences, oldest first by the store's clock; the returned
+        change is written. `decide` may be called again for a job; if it raises, everything is
+        rolled back.
 
-        Jobs that another transaction holds are passed over, and of Seeding named as `busy`;
-        Named ones are waited for. Of Named and Seeding, what is not there is given as None.
-        Whether the worker of Seeding and Returned is the youngest is asked when the jobs are
-        held, so that older code never overwrites what younger code has seeded. An occurrence
-        whose (job, tick) was stored before, by whatever edit and however long its action is gone,
-        is not stored again; one that is `skipped` is stored as cancelled with that reason. Of
-        those to cancel, only what is scheduled, and held by nobody, is. Each Change with a verb is
-        audited.
-        Occurrences wake; so do jobs with a next tick, on the lane of their app, unless they
-        were asked for as Due: then the next tick of that app is returned."""
+        Jobs locked by another transaction are skipped, and with ToSeed reported as `busy`; with
+        ByName the verb waits for them. With ByName and ToSeed, a missing job is passed as None.
+        Whether the worker of ToSeed and Reappeared is the youngest is read after the jobs are
+        locked, so that older code never overwrites what newer code has seeded. An occurrence whose
+        (job, tick) was stored before, by any edit and even if its action is long gone, is not
+        stored again; one that is `skipped` is stored as cancelled with that reason. Of the
+        occurrences to cancel, only scheduled ones that are not locked are cancelled. Each change
+        with a verb is audited.
+        Occurrences wake; so do jobs with a next tick, on the lane of their app, except with
+        DueJobs: then the app's next tick is returned."""
 
     # -- the worker's verbs ----------------------------------------------------------
 
     @abstractmethod
     def claim(self, order: ClaimOrder) -> Flow[Claimed]:
-        """Take up to `limit` actions, span by span in the order given, by due time within a
-        span: scheduled, in that lane, `since` <= due_at <= now + `ahead`. Each gets a fresh
+        """Claim up to `limit` actions, span by span in the order given, by due time within a
+        span: scheduled, in that lane, `since` <= due_at <= now + `ahead`. Each gets a new
         token, the worker, a lease until now + `lease`, attempt + 1, started_at = the later of
-        now and due_at. Never waits for a row that another transaction holds, and never takes
-        one twice."""
+        now and due_at. Never waits for a row that another transaction has locked, and never claims
+        a row twice."""
 
     @abstractmethod
     def complete(
-        self, endings: Sequence[Ending], *, rescuing: bool = False, impatient: bool = False
-    ) -> Flow[Completed]:
-        """Apply endings whose token is the stored one, at most one per action; return the ids
-        that took effect, now or by an earlier sending of the same ending. With `rescuing`,
-        apply only those whose lease has run out by now, and return only what changed now:
-        of two rescuers one is told. Among the `parents` it returns is every finished one that
-        had a waiting child when the verb began. With `impatient`, wait for no job that another
-        transaction holds: its occurrences are left alone, and told to be busy.
+        self,
+        completions: Sequence[Completion],
+        *,
+        rescuing: bool = False,
+        skip_busy_jobs: bool = False,
+    ) -> Flow[CompletionResult]:
+        """Apply completions whose token is the stored one, at most one per action. Return the ids
+        that took effect, now or by an earlier sending of the same completion.
+
+        With `rescuing`, apply only those whose lease has expired by now, and return only what
+        changed now: of two rescuers, one gets the action. The returned `parents` include every
+        finished action that had a waiting child when the verb began. With `skip_busy_jobs`, do not
+        wait for jobs locked by another transaction: their occurrences are left alone and returned
+        as busy.
 
         Finish moves the action to history with its token as the ending token, finished_at
-        now, and `lost` added to its losses. Again makes it scheduled: token, worker, lease,
-        progress and stop request cleared; error kept; due_at = now + `delay`, or as it was;
-        attempt given back if `refund`; `lost` added; the run recorded under its token. Again
+        now, and `lost` added to its losses. Reschedule makes it scheduled: token, worker, lease,
+        progress and stop request cleared; error kept; due_at = now + `delay`, or unchanged;
+        attempt given back if `refund`; `lost` added; the run recorded under its token. Reschedule
         wakes.
         """
 
     @abstractmethod
     def settle(self, parents: Sequence[UUID], limit: int) -> Flow[list[Record]]:
         """Settle up to `limit` children that wait for one of these parents, if it is no longer
-        unfinished, in the order of their ids: each becomes what `model.chain.settled` says, due
-        on the lane of its queue, priority and tenant, or cancelled. Return them. What is due
-        wakes. Skips rows held by other transactions; a parent that came back by a retry, or
-        that others wait for no more, has none."""
+        unfinished, in the order of their ids, and return them. `model.actions.chain.settle_child`
+        decides: due on the lane of its queue, priority and tenant, or cancelled. Due children wake.
+        Skips rows locked by other transactions. A parent that was retried, or that has no waiting
+        children, settles none."""
 
     @abstractmethod
-    def renew(self, leases: Sequence[Lease], lease: int) -> Flow[Renewed]:
-        """Extend each lease to now + `lease`, at most one of an action in a call. Skips rows
-        held by other transactions; never revives a token that is no longer stored."""
+    def renew(self, fences: Sequence[Fence], lease: int) -> Flow[RenewResult]:
+        """Extend each lease to now + `lease`; at most one fence per action in a call. Skips rows
+        locked by other transactions; never restores a token that is no longer stored."""
 
     @abstractmethod
-    def progress(self, held: Lease, progress: str) -> Flow[None]:
-        """Note how far the run is. LeaseLost if the token is no longer stored."""
+    def progress(self, fence: Fence, progress: str) -> Flow[None]:
+        """Store the progress of a run. LeaseLost if the fence is stale."""
 
     @abstractmethod
-    def look(self, app: str | None = None) -> Flow[Swept]:
-        """Each lane that holds an unfinished action with the due time of its next free one, and
-        the next tick of an app; a read, without looking for expired leases."""
+    def look_ahead(self, app: str | None = None) -> Flow[SweepResult]:
+        """Return each lane that has unfinished actions, with the due time of its next free one; for
+        an app, also its jobs' next tick. A read, which does not search for expired leases."""
 
     @abstractmethod
-    def look_from(self, since: Mapping[str, int]) -> Flow[Swept]:
-        """A look at these lanes only, one at least, each from its time on: what stands before that
-        costs nothing, and is not seen."""
+    def look_ahead_from(self, since: Mapping[str, int]) -> Flow[SweepResult]:
+        """Return the look-ahead for these lanes only (at least one), each from its given due time
+        on. Actions due earlier are not seen, and cost nothing."""
 
     @abstractmethod
-    def sweep(self, presence: Presence, ahead: int, limit: int) -> Flow[Swept]:
-        """A look, and more: up to `limit` expired leases (among actions due by now + `ahead`),
-        a note that this worker is alive, and parents that are no longer unfinished while
-        children wait for them. A store may look for these among some of the children each
-        time, but must come round to each one that goes on waiting."""
+    def sweep(self, worker: WorkerInfo, ahead: int, limit: int) -> Flow[SweepResult]:
+        """Record that this worker is alive, and return a look-ahead, up to `limit` expired leases
+        (among actions due by now + `ahead`), and parents that are no longer unfinished while
+        children wait for them. A store may search for such parents among part of the waiting
+        children each time, but must get round to every child that keeps waiting."""
 
     @abstractmethod
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> Flow[int]:
@@ -289,5 +302,5 @@ class Store(ABC):
         than `keep` microseconds ago (failed ones: `keep_failed`); return how many."""
 
     @abstractmethod
-    def leave(self, worker: str) -> Flow[None]:
-        """Forget a worker that stopped in order."""
+    def unregister(self, worker: str) -> Flow[None]:
+        """Delete the row of a worker that stopped gracefully."""

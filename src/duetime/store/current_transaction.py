@@ -1,4 +1,4 @@
-"""The transaction that the running handler works in: verbs called there are part of it."""
+"""The current transaction of a running handler: verbs that the handler calls join it."""
 
 from __future__ import annotations
 
@@ -8,33 +8,35 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from duetime.store.base import Store
-from duetime.store.transaction import Joined
+from duetime.store.transaction import JoinedStore
 
 
 @dataclass(slots=True)
-class _Current:
+class _CurrentTransaction:
     store: Store
-    joined: Joined
-    over: bool = False
+    joined: JoinedStore
+    closed: bool = False
 
 
-_current: ContextVar[_Current | None] = ContextVar("duetime_transaction", default=None)
+_current: ContextVar[_CurrentTransaction | None] = ContextVar("duetime_transaction", default=None)
 
 
-def current_joined(store: Store) -> Joined | None:
-    """How to reach this store from here, if not on a connection of its own. A task that outlives
-    the handler that started it is on its own again."""
-    found = _current.get()
-    return found.joined if found is not None and found.store is store and not found.over else None
+def current_joined_store(store: Store) -> JoinedStore | None:
+    """Return the store as joined to the current transaction; None outside of a transaction of this
+    store, and in a task that outlived the handler that started it."""
+    current = _current.get()
+    if current is None or current.store is not store or current.closed:
+        return None
+    return current.joined
 
 
 @contextmanager
-def within(store: Store, joined: Joined) -> Iterator[None]:
-    """Every verb inside is part of this transaction."""
-    here = _Current(store, joined)
-    mark = _current.set(here)
+def use_transaction(store: Store, joined: JoinedStore) -> Iterator[None]:
+    """Make every verb inside the context part of this transaction."""
+    current = _CurrentTransaction(store, joined)
+    token = _current.set(current)
     try:
         yield
     finally:
-        here.over = True
-        _current.reset(mark)
+        current.closed = True
+        _current.reset(token)

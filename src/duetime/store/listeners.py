@@ -1,4 +1,4 @@
-"""Who listens in this process, each on its own event loop."""
+"""Listeners of this process, each on its own event loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duetime.store.flow import Wake
 
 
 class Listeners:
-    """Tells every listener of a commit, from whichever thread it came."""
+    """Notifies every listener of a commit, from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,14 +29,14 @@ class Listeners:
             with self._lock:
                 self._all = [other for other in self._all if other is not listener]
 
-    def tell(self, wakes: Sequence[Wake]) -> None:
+    def notify(self, wakes: Sequence[Wake]) -> None:
         if wakes:
             for listener in self._all:
-                listener.tell(wakes)
+                listener.notify(wakes)
 
 
 class LocalListener:
-    """One listener. Wakes of its own process cannot be missed."""
+    """A listener for wakes of its own process, which cannot be missed."""
 
     alive = True
 
@@ -44,7 +44,7 @@ class LocalListener:
         self._on_wake = on_wake
         self._loop = asyncio.get_running_loop()
 
-    def tell(self, wakes: Sequence[Wake]) -> None:
-        # A loop that was closed with its listener still open has nobody left to wake.
+    def notify(self, wakes: Sequence[Wake]) -> None:
+        # The loop may have been closed while its listener was still open.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._on_wake, wakes)

@@ -1,4 +1,4 @@
-"""What a log is told while a store is away: not every try."""
+"""Throttled log lines during an outage of a store."""
 
 from __future__ import annotations
 
@@ -8,44 +8,43 @@ from collections.abc import Callable
 from duetime.model.clock import monotonic
 from duetime.model.validation import amount
 
-# Seconds between two lines about the same outage.
-INTERVAL = 30.0
+# The pause between two lines about the same outage.
+LOG_INTERVAL_SECONDS = 30.0
 
 
-class Outage:
-    """One part's failures, as long as they last: the first is told, then one now and then, and
-    the end."""
+class OutageLog:
+    """Logs the first failure of an outage, then one line per interval, and the recovery."""
 
     def __init__(
         self,
         log: logging.Logger,
         failing: str,
-        well: str | None = None,
+        working: str | None = None,
         now: Callable[[], float] = monotonic,
     ) -> None:
-        """`failing` and `well` say what it is that fails, and what is so when it is over."""
+        """`failing` names the failure in log lines; `working` is the line after the recovery."""
         self._log = log
         self._failing = failing
-        self._well = well or f"{failing} works again"
+        self._working = working or f"{failing} works again"
         self._now = now
         self._began: float | None = None
-        self._told = 0.0
+        self._logged_at = 0.0
 
     def failed(self, error: object) -> None:
         now = self._now()
         if self._began is None:
             self._log.warning("%s: %s", self._failing, error)
-            self.begun()
-        elif now - self._told >= INTERVAL:
+            self.mark_failing()
+        elif now - self._logged_at >= LOG_INTERVAL_SECONDS:
             self._log.warning("%s, for %s now: %s", self._failing, amount(now - self._began), error)
-            self._told = now
+            self._logged_at = now
 
-    def begun(self) -> None:
-        """It fails, and was told of in another way."""
+    def mark_failing(self) -> None:
+        """Start the outage without a log line: the caller has logged the failure."""
         if self._began is None:
-            self._began = self._told = self._now()
+            self._began = self._logged_at = self._now()
 
-    def over(self) -> None:
+    def recovered(self) -> None:
         if self._began is not None:
-            self._log.info("%s, after %s", self._well, amount(self._now() - self._began))
+            self._log.info("%s, after %s", self._working, amount(self._now() - self._began))
             self._began = None

@@ -1,4 +1,4 @@
-"""Settling children level by level: one that is cancelled may be a parent itself."""
+"""Settlement of children level by level: a cancelled child may itself be a parent."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from duetime.errors import ActionNotFound
-from duetime.model.actions.action import Added, Found, Record
+from duetime.model.actions.action import Added, AddedRecord, Record
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Steps
 
-# So much is settled in one transaction at most: neither many children of one parent nor a long
-# chain may hold it open for long. The rest is done by the next one.
-MOST = 500
-DEEPEST = 50
+# Limits of one transaction, so that neither a parent with many children nor a long chain keeps it
+# open for long. The next transaction settles the rest.
+MAX_SETTLED = 500
+MAX_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Cascade:
-    """The children that were settled, and the parents whose children are still to be settled."""
+class Settlement:
+    """The children that were settled, and the parents whose children remain to be settled."""
 
     settled: Sequence[Record]
     rest: Sequence[UUID]
 
 
 def parent_of(store: Store, child: UUID) -> Flow[Record | None]:
-    """The action that this one was scheduled after, if it was, and if it is still stored."""
+    """Return the parent of an action; None if it has none, or if the parent was pruned."""
 
     def steps() -> Steps[Record | None]:
         after = (yield from store.get(child, ANY).start()).after
@@ -42,34 +42,36 @@ def parent_of(store: Store, child: UUID) -> Flow[Record | None]:
     return Flow(steps, Mode.read)
 
 
-def cascade(store: Store, parents: Sequence[UUID]) -> Flow[Cascade]:
-    """Settle the children of parents that have ended, and theirs, as far as one transaction
-    should go."""
+def settle_descendants(store: Store, parents: Sequence[UUID]) -> Flow[Settlement]:
+    """Settle the children of finished parents, and their descendants, up to the limits of one
+    transaction."""
 
-    def steps() -> Steps[Cascade]:
+    def steps() -> Steps[Settlement]:
         settled: list[Record] = []
         rest = list(parents)
-        for _ in range(DEEPEST):
-            room = MOST - len(settled)
+        for _ in range(MAX_DEPTH):
+            room = MAX_SETTLED - len(settled)
             if not rest or not room:
                 break
-            found = yield from store.settle(rest, room).start()
-            settled += found
-            more = [one for child in found for one in _still(child)]
-            rest = more if len(found) < room else [*rest, *more]
-        return Cascade(settled, rest)
+            children = yield from store.settle(rest, room).start()
+            settled += children
+            more = [parent for child in children for parent in _next_parents(child)]
+            rest = more if len(children) < room else [*rest, *more]
+        return Settlement(settled, rest)
 
     return Flow(steps, Mode.pinned, resend=True)
 
 
-def _still(child: Record) -> list[UUID]:
-    """Whose children are to be settled next: its own, or those of the one that it waits for."""
+def _next_parents(child: Record) -> list[UUID]:
+    """Return whose children to settle next: the child's own if it was cancelled, or those of the
+    action that it now waits for."""
     if child.state is State.cancelled:
         return [child.id]
     return [child.after] if child.waits and child.after else []
 
 
-def as_settled(added: Sequence[Added], done: Cascade) -> list[Added]:
-    """As they are now: a child whose parent had ended before waits no longer."""
-    settled = {child.id: child for child in done.settled}
-    return [Found(settled.get(one.record.id, one.record), one.created) for one in added]
+def with_settled(added: Sequence[Added], settlement: Settlement) -> list[Added]:
+    """Return the added actions with the children that were settled at once, because their parent
+    had already ended."""
+    settled = {child.id: child for child in settlement.settled}
+    return [AddedRecord(settled.get(a.record.id, a.record), a.created) for a in added]

@@ -1,4 +1,4 @@
-"""The contract of taking part in a transaction: a caller's, or one in which a handler works and
+"""The contract of joining a transaction: a caller's own, or the transaction lent to a handler,
 whose commit is also the completion."""
 
 from __future__ import annotations
@@ -9,129 +9,136 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from duetime.errors import ConfigError
-from duetime.model.actions.completion import Ending
+from duetime.model.actions.completion import Completion
 from duetime.store.flow import Flow
 
 T = TypeVar("T")
-Hop = Callable[[Callable[[], Any]], Awaitable[Any]]
+RunBlocking = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
-class Joined(ABC):
-    """The store, reached over a connection that is not its own: what it performs exists if and
-    only if the transaction there is committed."""
+class JoinedStore(ABC):
+    """The store on a connection that is not its own: what it performs takes effect if and only if
+    the transaction of that connection is committed."""
 
     @abstractmethod
     async def perform(self, flow: Flow[T]) -> T:
-        """Run a flow whole within the transaction, and leave the commit to its owner; errors
-        of the connection pass through as its owner knows them. Where no transaction is open
-        and the connection commits each statement, it is committed like any other flow."""
+        """Run a whole flow inside the transaction, and leave the commit to its owner.
+
+        Errors of the connection pass through unchanged. If the connection is in autocommit mode
+        and no transaction is open, the flow is committed like any other.
+        """
 
     @abstractmethod
     def perform_blocking(self, flow: Flow[T]) -> T:
-        """The same without an event loop."""
+        """Perform a flow like `perform`, without an event loop."""
 
     @abstractmethod
     def after_commit(self, call: Callable[[], None]) -> bool:
-        """Call it once what was performed is committed, never if it is rolled back. False if
-        this connection tells nobody of its commits: then it is never called. Of the savepoints
-        of a raw connection nobody knows: what one took back is called with the commit."""
+        """Call `call` after the commit, and never after a rollback.
+
+        Return False if this connection does not report its commits: `call` is then never called.
+        Raw connections do not report savepoints: after a rollback to a savepoint, `call` is still
+        called with the commit.
+        """
 
 
-class LastJoined(Joined):
-    """The store, reached through a transaction of ours, whose last statement we know."""
-
-    @abstractmethod
-    async def perform_last(self, flow: Flow[T]) -> T:
-        """Perform it, and refuse whatever comes later: it was begun by a task that the handler
-        left behind, and must not slip in before the commit."""
+class FinalJoinedStore(JoinedStore):
+    """The store joined to a transaction that duetime opened, so that its last flow is known."""
 
     @abstractmethod
-    def perform_last_blocking(self, flow: Flow[T]) -> T: ...
+    async def perform_final(self, flow: Flow[T]) -> T:
+        """Perform a flow and refuse all later ones: they come from tasks that the handler left
+        behind, and must not run before the commit."""
+
+    @abstractmethod
+    def perform_final_blocking(self, flow: Flow[T]) -> T: ...
 
 
 class Transaction(ABC):
-    """One transaction, from `begin` to `commit` or `rollback`, and always `close`.
+    """A transaction lent to a handler: `begin`, then `commit` or `rollback`, and always `close`.
 
-    What blocks goes through `hop`: to a thread, or nowhere if this is one already.
+    Blocking calls go through `run_blocking`: in a thread, or directly if this is one already.
     """
 
-    joined: LastJoined
-    """The store, reached through this transaction; there from `begin` on."""
+    joined: FinalJoinedStore
+    """The store joined to this transaction; set by `begin`."""
 
     @abstractmethod
-    async def begin(self, hop: Hop) -> object:
-        """Open it, and return what the handler is given: it cannot end it by itself."""
+    async def begin(self, run_blocking: RunBlocking) -> object:
+        """Open the transaction, and return the object for the handler: one that cannot end it."""
 
-    async def work(self, call: Coroutine[Any, Any, T]) -> T:
-        """Let the handler work. Interrupted, it comes to its end in time, whatever its database
-        does."""
+    async def run_handler(self, call: Coroutine[Any, Any, T]) -> T:
+        """Run the handler. When cancelled, it stops in time, even if its database hangs."""
         return await call
 
     @abstractmethod
-    async def check(self, hop: Hop) -> None:
-        """OwnCommit if the handler, which has returned, ended it all the same; LeftAtWork if
-        something of it is still at work."""
+    async def check(self, run_blocking: RunBlocking) -> None:
+        """Check the transaction after the handler has returned. Raises UserCommitted if the handler
+        ended it, ConnectionStillInUse if the handler left something running on it."""
 
     @abstractmethod
-    async def ended_early(self, hop: Hop, error: BaseException) -> bool:
-        """Whether a handler that raised this had ended it before, so that part of its work may be
-        committed; False if that cannot be told, because its connection broke. LeftAtWork if it
-        cannot for a reason of the handler's. It is rolled back next, if it was not by this."""
+    async def closed_by_handler(self, run_blocking: RunBlocking, error: BaseException) -> bool:
+        """Return whether a handler that raised `error` had ended the transaction, so that part of
+        its work may be committed; False if its connection broke and this cannot be known.
+
+        Raises ConnectionStillInUse if the handler's own use of the connection prevents the check.
+        The caller rolls back next, unless this has already done so.
+        """
 
     def refusal(self, error: BaseException) -> ConfigError | None:
-        """What to say of it, if this error tells that the handler tried to end it, or left it
-        in a state of which nobody can tell whether it did."""
-        return error if isinstance(error, OwnCommit | LeftAtWork) else None
+        """Return the error to report if `error` means that the handler tried to end the
+        transaction, or left it in a state in which this cannot be determined."""
+        return error if isinstance(error, UserCommitted | ConnectionStillInUse) else None
 
     @abstractmethod
-    def met_another(self, error: BaseException) -> bool:
-        """Whether this error tells that another transaction was in the way."""
+    def is_conflict(self, error: BaseException) -> bool:
+        """Return whether this error was caused by a conflict with another transaction."""
 
     @abstractmethod
-    def broken(self, error: BaseException) -> bool:
-        """Whether its connection is gone, and this error only tells of that."""
+    def is_disconnect(self, error: BaseException) -> bool:
+        """Return whether this error only reports that the connection is gone."""
 
     @abstractmethod
-    async def commit(self, hop: Hop) -> None:
-        """After an error, whether it happened is for the store to say."""
+    async def commit(self, run_blocking: RunBlocking) -> None:
+        """Commit. After an error, ask the store whether the commit took effect."""
 
     @abstractmethod
-    def committed(self) -> None:
-        """It did: call what waits for that."""
+    def run_after_commit(self) -> None:
+        """Call the functions that wait for the commit, which took effect."""
 
     @abstractmethod
-    async def rollback(self, hop: Hop) -> None: ...
+    async def rollback(self, run_blocking: RunBlocking) -> None: ...
 
     @abstractmethod
-    async def close(self, hop: Hop) -> None: ...
+    async def close(self, run_blocking: RunBlocking) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Opener:
-    """Makes the transactions of one handler, none of which has begun."""
+class TransactionFactory:
+    """Creates the transactions of one handler; `open` returns one that has not begun."""
 
     open: Callable[[], Transaction]
-    # Whether an ending was applied, once no transaction is left that still may: for whoever sent
-    # a commit and lost the reply.
-    took_effect: Callable[[Ending], Flow[bool]]
-    # Whether its handler is a plain function.
+    # Whether a completion was applied; answers after every transaction that could still apply it
+    # has ended. For callers that sent a commit and lost the reply.
+    took_effect: Callable[[Completion], Flow[bool]]
+    # Whether the handler is a sync function.
     blocking: bool
-    # Whether a second one would only wait for the first.
+    # Whether a second transaction would only wait for the first.
     one_at_a_time: bool = False
 
 
-class LeftAtWork(ConfigError):
-    """A handler left something at work on the connection that it was lent."""
+class ConnectionStillInUse(ConfigError):
+    """A handler left something running on the connection that it was lent."""
 
     def __init__(self) -> None:
         super().__init__(
-            "the handler of transactional=True ended while a stream, a pipeline or a task of it "
-            "was at work on its connection, so that nobody can tell what is committed: close the "
+            "the transactional=True handler ended while its stream, pipeline or task was still "
+            "using the connection, so duetime cannot know what would be committed: close the "
             "stream, leave the pipeline, await the task"
         )
 
 
-class OwnCommit(ConfigError):
+class UserCommitted(ConfigError):
     """A handler tried to end the transaction that it was lent."""
 
     def __init__(self) -> None:

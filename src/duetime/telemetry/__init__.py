@@ -1,1 +1,1 @@
-"""What operators watch: counters and histograms through the OpenTelemetry API."""
+"""Metrics and spans through the OpenTelemetry API."""

@@ -1,4 +1,4 @@
-"""Counters and histograms. Without an OpenTelemetry SDK they cost next to nothing."""
+"""Counters and histograms. Without an OpenTelemetry SDK their cost is negligible."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from duetime.model.state import State
 
 
 class Meters:
-    """One method for each thing that is counted."""
+    """The metrics of duetime, with one method per recorded event."""
 
     def __init__(self) -> None:
-        # Not above: who only imports duetime counts nothing.
+        # Imported here to keep `import duetime` fast.
         from opentelemetry import metrics
 
         meter = metrics.get_meter("duetime")
@@ -53,7 +53,7 @@ class Meters:
 
     def ran(self, kind: str, tenant: str | None, *, late: float, took: float) -> None:
         tags = _tags(kind, tenant)
-        # As max() would, in a third of the time.
+        # Like max(late, 0.0), in a third of the time.
         self._lateness.record(late if late > 0.0 else 0.0, tags)
         self._duration.record(took if took > 0.0 else 0.0, tags)
 

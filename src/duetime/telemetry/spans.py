@@ -1,4 +1,4 @@
-"""Spans through the OpenTelemetry API. Without an SDK they cost next to nothing."""
+"""Spans through the OpenTelemetry API. Without an SDK their cost is negligible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users' test suites need: a clock to move and an app to drive."""
+"""Helpers for the test suites of users: a clock that tests move, and a check of names."""
 
 from duetime.testing.clock import FakeClock
 from duetime.testing.conventions import check_conventions

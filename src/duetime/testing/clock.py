@@ -1,4 +1,4 @@
-"""A clock that only tests move."""
+"""A clock that moves only when a test moves it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from duetime.model.validation import instant
 
 
 class FakeClock:
-    """Stands still until it is moved; moving it wakes whoever waits for the time.
+    """Stands still until it is moved; moving it wakes workers that wait for the time.
 
-    Give it to the app, `Duetime("memory://", clock=FakeClock())`: the store, the worker and
-    every handler that asks for a Clock then live by it.
+    Pass it to the app, `Duetime("memory://", clock=FakeClock())`: the store, the worker and
+    every handler that takes a Clock then use it.
     """
 
     def __init__(self, start: datetime = datetime(2030, 1, 1, tzinfo=UTC)) -> None:
@@ -25,7 +25,7 @@ class FakeClock:
         return self._now
 
     def set(self, when: datetime) -> None:
-        """Go to an instant, back in time too."""
+        """Move to an instant, which may be in the past."""
         with self._lock:
             self._now = instant("when", when)
             wakes = list(self._wakes)

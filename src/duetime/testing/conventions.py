@@ -1,4 +1,4 @@
-"""The conventions of names, for users' test suites."""
+"""A check of the naming conventions, for the test suites of users."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ KIND = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
 
 
 def check_conventions(app: Duetime) -> None:
-    """AssertionError with all that is wrong: jobs are named `{module}-{action}`, and kinds are
-    kebab-case too, so that one rule holds in code, tables, logs and commands."""
+    """Raise AssertionError that lists all names against the conventions: jobs are named
+    `{module}-{action}` in kebab-case, and kinds are kebab-case too, so that names look the same
+    in code, tables, logs and commands."""
     wrong = [*_wrong_jobs(app), *_wrong_kinds(app)]
     assert not wrong, "\n".join(["names that break the conventions:", *wrong])
 
 
 def _wrong_jobs(app: Duetime) -> list[str]:
     wrong = []
-    for name in app.parts.jobs.names():
+    for name in app.runtime.jobs.names():
         try:
             check_job_name(name)
         except InvalidArgument as error:
@@ -33,7 +34,7 @@ def _wrong_jobs(app: Duetime) -> list[str]:
 
 def _wrong_kinds(app: Duetime) -> list[str]:
     return [
-        f"- kind {kind!r}: write lower-case words with hyphens between them, as send-reminder"
-        for kind in app.parts.handlers.kinds()
+        f"- kind {kind!r}: write lower-case words with hyphens between them, such as send-reminder"
+        for kind in app.runtime.handlers.kinds()
         if not KIND.fullmatch(kind)
     ]

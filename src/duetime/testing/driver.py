@@ -1,4 +1,4 @@
-"""Drives an app in tests: by hand, in the test's own time, without a worker or a sleep."""
+"""Drives an app in tests, on the test's own clock, without a worker or a sleep."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError
 from duetime.model.actions.action import Action
-from duetime.model.actions.claim import Claimed, ClaimOrder, LaneHead, Span
-from duetime.model.actions.completion import Ending
+from duetime.model.actions.claim import Claimed, ClaimOrder, LaneHead, LaneSpan
+from duetime.model.actions.completion import Completion
 from duetime.model.clock import from_micros, micros_of, monotonic, to_micros
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.jobs.change import Changed, JobEnd
+from duetime.model.jobs.change import AppliedJobChange, JobUpdate
 from duetime.model.jobs.selectors import JobFilter
 from duetime.model.lane import readable_lane
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.model.validation import instant
 from duetime.testing.clock import FakeClock
-from duetime.worker.child_settler import Chainer
+from duetime.worker.child_settler import ChildSettler
 from duetime.worker.claiming.slots import Pool
-from duetime.worker.leases.in_flight import Held
-from duetime.worker.leases.store_clock import StoreTime
+from duetime.worker.leases.in_flight import InFlightRun
+from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.reporter import Reporter
 from duetime.worker.running.runner import Runner
 from duetime.worker.running.threads import Threads
-from duetime.worker.running.transactional import Recorded
+from duetime.worker.running.transactional import RecordedRun
 from duetime.worker.seeder import Seeder
 from duetime.worker.ticker import Ticker
 
 if TYPE_CHECKING:
     from duetime.app import Duetime
 
-NAME = "testing"
-LEASE = micros_of(3600)
-MOST_RUNS = 10_000
-BATCH = 500
+WORKER_NAME = "testing"
+LEASE_MICROS = micros_of(3600)
+MAX_RUNS_PER_DRAIN = 10_000
+CLAIM_BATCH_SIZE = 500
 
 
 class Testing:
-    """`app.testing`: run what is due, move the clock, look at what is scheduled.
+    """`app.testing`: run due actions, move the clock, check what is scheduled.
 
     Handlers run through the worker's own code, so retries, snoozes, tenants, injection and
     results behave as they do in production.
@@ -55,24 +55,24 @@ class Testing:
         self._ids = TimeOrderedIds()
 
     async def drain(self) -> int:
-        """Run everything that is due now, and what that makes due; returns how many runs.
-        What was parked for a kind that this app runs by now is due like the rest. Jobs are
-        seeded as by a worker, and their ticks that have come are dealt with; so are the row
-        transitions that were registered."""
+        """Run all actions that are due now, and those that become due thereby; returns how many
+        runs. Actions that were parked for a kind that this app now runs are included. Jobs are
+        seeded as by a worker, occurrences of due ticks are inserted, and registered row
+        transitions are applied."""
         runs = 0
         await self._tick()
-        while (claimed := await self._claim()).claims or await self._transit():
+        while (claimed := await self._claim()).claims or await self._apply_transitions():
             runs += len(claimed.claims)
-            if runs > MOST_RUNS:
+            if runs > MAX_RUNS_PER_DRAIN:
                 raise AssertionError(
-                    f"more than {MOST_RUNS} runs and still something is due: does a handler "
-                    f"of {claimed.claims[0].kind!r} schedule itself without a delay?"
+                    f"more than {MAX_RUNS_PER_DRAIN} runs and actions are still due: does a "
+                    f"handler of {claimed.claims[0].kind!r} schedule itself without a delay?"
                 )
             await self._run(claimed)
         return runs
 
     async def advance(self, by: float | timedelta = 0, **units: float) -> int:
-        """Move the FakeClock, running everything on the way at its own time; returns how many
+        """Move the FakeClock, running each action on the way at its due time; returns how many
         runs. `advance(days=30)`, `advance(90)`, `advance(timedelta(hours=2))`."""
         clock = self._clock()
         step = by if isinstance(by, timedelta) else timedelta(seconds=by)
@@ -100,8 +100,8 @@ class Testing:
     async def assert_scheduled(
         self, payload: object, *, at: datetime | None = None, count: int | None = None
     ) -> list[Action]:
-        """That actions of this payload, or of this payload type, are scheduled (at an instant,
-        this many); returns them."""
+        """Assert that actions of this payload, or of this payload type, are scheduled: at the
+        instant `at` and `count` of them, if given. Returns the actions."""
         wanted = payload if isinstance(payload, type) else type(payload)
         matching = [
             action
@@ -118,10 +118,10 @@ class Testing:
         return matching
 
     async def assert_not_scheduled(self, payload: object) -> None:
-        """That no action of this payload, or of this payload type, is scheduled."""
+        """Assert that no action of this payload, or of this payload type, is scheduled."""
         await self.assert_scheduled(payload, count=0)
 
-    # -- one pass --------------------------------------------------------------------
+    # -- steps of a pass -------------------------------------------------------------
 
     def _clock(self) -> FakeClock:
         clock = self._app.clock
@@ -133,40 +133,50 @@ class Testing:
         return clock
 
     async def _tick(self) -> int | None:
-        """Seed, and deal with the ticks that have come; when the next one comes."""
+        """Seed jobs and insert the occurrences of due ticks; returns when the next tick is."""
         app, settings = self._app, self._app.worker_settings()
-        parts, time = app.parts, StoreTime(app.clock, monotonic)
+        runtime, clock = app.runtime, StoreClock(app.clock, monotonic)
         seeder = Seeder(
-            NAME, app.store, parts.telling, parts.jobs, time, settings, self._ids, lambda: False
+            WORKER_NAME,
+            app.store,
+            runtime.outbox_store,
+            runtime.jobs,
+            clock,
+            settings,
+            self._ids,
+            lambda: False,
         )
         await seeder.seed()
-        reporter = Reporter(app.parts)
+        reporter = Reporter(app.runtime)
 
-        def ticked(changes: Sequence[Changed]) -> None:
-            reporter.jobs_ended([JobEnd(one.before, one.after) for one in changes if one.before])
+        def ticked(changes: Sequence[AppliedJobChange]) -> None:
+            reporter.jobs_changed(
+                [JobUpdate(change.before, change.after) for change in changes if change.before]
+            )
 
-        ticker = Ticker(app.store, app.parts.telling, time, settings, self._ids, ticked)
+        ticker = Ticker(app.store, app.runtime.outbox_store, clock, settings, self._ids, ticked)
         while await ticker.tick():
             pass
-        await reporter.settle()
-        return await self._beyond(ticker.next_tick)
+        await reporter.drain()
+        return await self._next_future_tick(ticker.next_tick)
 
-    async def _transit(self) -> bool:
-        """Whether any row changed: what it schedules, or lets happen next, may be due too."""
-        if not self._in_workers():
+    async def _apply_transitions(self) -> bool:
+        """Whether any row changed: actions and transitions that follow may be due too."""
+        if not self._has_transitions():
             return False
         return (await self._app.transitions.drain()).changed > 0
 
-    def _in_workers(self) -> bool:
-        """Whether a worker would apply row transitions; else there are none, or a job does."""
+    def _has_transitions(self) -> bool:
+        """Whether a worker would apply row transitions: not if there are none or a job does."""
         return "transitions" in vars(self._app) and bool(self._app.transitions.companions)
 
-    async def _beyond(self, next_tick: int | None) -> int | None:
-        """What is still due is a job that nobody here can deal with: the next of the others."""
+    async def _next_future_tick(self, next_tick: int | None) -> int | None:
+        """The next tick in the future. A tick that is still due belongs to a job that this app
+        cannot run."""
         now = to_micros(self._app.clock.now())
         if next_tick is None or next_tick > now:
             return next_tick
-        wanted = JobFilter(tenant=ANY, limit=MOST_RUNS)
+        wanted = JobFilter(tenant=ANY, limit=MAX_RUNS_PER_DRAIN)
         jobs = await self._app.store.perform(self._app.store.jobs(wanted))
         ticks = (view.job.next_due_at for view in jobs)
         return min((tick for tick in ticks if tick is not None and tick > now), default=None)
@@ -174,16 +184,16 @@ class Testing:
     async def _next_due(self) -> datetime | None:
         dues = [head.next_due for head in await self._heads()] + [await self._tick()]
         known = [from_micros(due) for due in dues if due is not None]
-        if self._in_workers():
+        if self._has_transitions():
             row = await self._app.transitions.next_due()
             known += [] if row is None else [row]
         return min(known, default=None)
 
     async def _heads(self) -> Sequence[LaneHead]:
-        """The lanes that hold something to run; what is parked waits for a handler here."""
-        store, handlers = self._app.store, self._app.parts.handlers
-        looked = await store.perform(store.look())
-        lanes = [(head, readable_lane(head.lane)) for head in looked.lanes]
+        """The lanes with actions to run; parking lanes only if this app runs their kind."""
+        store, handlers = self._app.store, self._app.runtime.handlers
+        ahead = await store.perform(store.look_ahead())
+        lanes = [(head, readable_lane(head.lane)) for head in ahead.lanes]
         return [
             head
             for head, lane in lanes
@@ -191,59 +201,66 @@ class Testing:
         ]
 
     async def _claim(self) -> Claimed:
-        spans = [Span(head.lane, -(2**62), 0) for head in await self._heads()]
+        spans = [LaneSpan(head.lane, -(2**62), 0) for head in await self._heads()]
         store = self._app.store
-        return await store.perform(store.claim(ClaimOrder(NAME, spans, BATCH, LEASE)))
+        return await store.perform(
+            store.claim(ClaimOrder(WORKER_NAME, spans, CLAIM_BATCH_SIZE, LEASE_MICROS))
+        )
 
     async def _run(self, claimed: Claimed) -> None:
-        app, endings = self._app, list[tuple[Held, Ending]]()
-        reporter = Reporter(app.parts)
-        chainer = Chainer(app.store, app.parts.telling, reporter.settled, lambda: None)
+        app, completions = self._app, list[tuple[InFlightRun, Completion]]()
+        reporter = Reporter(app.runtime)
+        child_settler = ChildSettler(
+            app.store, app.runtime.outbox_store, reporter.children_settled, lambda: None
+        )
 
-        def recorded(held: Held, run: Recorded) -> None:
-            reporter.recorded(held, run.ending)
-            chainer.ended(run.done.parents)
-            reporter.jobs_ended(run.done.jobs)
+        def committed(run: InFlightRun, recorded: RecordedRun) -> None:
+            reporter.recorded(run, recorded.completion)
+            child_settler.parents_finished(recorded.result.parents)
+            reporter.jobs_changed(recorded.result.jobs)
 
         claims = claimed.claims
-        time = StoreTime(app.clock, monotonic)
-        time.heard(claimed.now, monotonic())
+        clock = StoreClock(app.clock, monotonic)
+        clock.observe(claimed.now, monotonic())
         threads = Threads("duetime-testing")
         runner = Runner(
-            app.parts,
+            app.runtime,
             app.worker_settings(),
             threads,
-            time,
+            clock,
             dice=lambda: 0.0,
-            ended=lambda held, ending: endings.append((held, ending)),
-            recorded=recorded,
+            finished=lambda run, completion: completions.append((run, completion)),
+            committed=committed,
         )
         pool = Pool(len(claims), lambda queue: True)
-        held = [Held(claim, pool, monotonic() + LEASE) for claim in claims]
-        await asyncio.gather(*(_alone(runner, one) for one in held))
+        in_flight = [InFlightRun(claim, pool, monotonic() + LEASE_MICROS) for claim in claims]
+        await asyncio.gather(*(_start_run(runner, run) for run in in_flight))
         threads.close()
-        await self._record(endings, reporter, chainer)
+        await self._record(completions, reporter, child_settler)
 
     async def _record(
-        self, endings: list[tuple[Held, Ending]], reporter: Reporter, chainer: Chainer
+        self,
+        completions: list[tuple[InFlightRun, Completion]],
+        reporter: Reporter,
+        child_settler: ChildSettler,
     ) -> None:
         store = self._app.store
-        telling = self._app.parts.telling
-        sent = [(held.claim, ending) for held, ending in endings]
-        done = await store.perform(telling.complete(sent, impatient=False))
-        for held, ending in endings:
-            if ending.id in done.ended:
-                reporter.recorded(held, ending)
-        chainer.ended(done.parents)
-        reporter.jobs_ended(done.jobs)
-        while len(chainer):
-            await chainer.settle_some()
-        await reporter.settle()
+        outbox_store = self._app.runtime.outbox_store
+        sent = [(run.claim, completion) for run, completion in completions]
+        done = await store.perform(outbox_store.complete(sent, skip_busy_jobs=False))
+        for run, completion in completions:
+            if completion.id in done.applied:
+                reporter.recorded(run, completion)
+        child_settler.parents_finished(done.parents)
+        reporter.jobs_changed(done.jobs)
+        while len(child_settler):
+            await child_settler.settle_batch()
+        await reporter.drain()
 
 
-def _alone(runner: Runner, held: Held) -> asyncio.Task[None]:
-    """Each run in a context of its own, as in a worker."""
-    return asyncio.get_running_loop().create_task(runner.run(held), context=contextvars.Context())
+def _start_run(runner: Runner, run: InFlightRun) -> asyncio.Task[None]:
+    """Start a run in its own context, as a worker does."""
+    return asyncio.get_running_loop().create_task(runner.run(run), context=contextvars.Context())
 
 
 def _listed(actions: Sequence[Action]) -> str:

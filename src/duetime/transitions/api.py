@@ -1,4 +1,4 @@
-"""`app.transitions`: register models, sweep, run, look."""
+"""`app.transitions`: register models, sweep their rows, run a sweeper, list what is pending."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from duetime.model.actions.retry import Retry
 from duetime.model.clock import Clock, SystemClock
 from duetime.model.transition import RETRY, Pending, Report, TransitionView
 from duetime.model.validation import check_count, positive_seconds
-from duetime.transitions.checks import checked_targets, late
+from duetime.transitions.checks import checked_targets, mapped_since
 from duetime.transitions.hooks import Hook, Hooks
-from duetime.transitions.metadata import COUNTED
+from duetime.transitions.metadata import DECLARED_COUNT
 from duetime.transitions.registration import Registration
-from duetime.transitions.runner import Runner
-from duetime.transitions.same_database import refuse_elsewhere
-from duetime.transitions.sessions import Bind
-from duetime.transitions.sweeper import Ports, Sweeper
+from duetime.transitions.runner import TransitionRunner
+from duetime.transitions.same_database import check_same_database
+from duetime.transitions.sessions import Sessions
+from duetime.transitions.sweeper import TransitionPorts, TransitionSweeper
 from duetime.transitions.target import Target
 
 LOG = logging.getLogger("duetime.transitions")
-# Parameters of one statement are limited, and so is what one transaction should hold up.
-MOST_BATCH = 5000
-JOB = "transitions-sweep"
+# Databases limit the parameters of a statement, and a transaction should not lock too many rows.
+MAX_BATCH_SIZE = 5000
+DEFAULT_JOB_NAME = "transitions-sweep"
 
 
-# Below, `list` is a verb.
+# The class below has a method `list`.
 list_ = list
 
 
@@ -36,15 +36,15 @@ class Transitions:
     """The transitions of one app."""
 
     def __init__(
-        self, ports: Ports, clock: Clock, store: str | None, job: Callable[..., Any]
+        self, ports: TransitionPorts, clock: Clock, store: str | None, job: Callable[..., Any]
     ) -> None:
         self._ports = ports
         self._clock = clock
         self._store = store
         self._job = job
-        self._sweepers: list[Sweeper] = []
+        self._sweepers: list[TransitionSweeper] = []
         self._registered: list_[tuple[object, list_[Target]]] = []
-        self._counted = 0
+        self._declared_count = 0
         self._by_job = False
 
     def register(
@@ -64,113 +64,120 @@ class Transitions:
         """Check every transition of these models, and apply them from now on: in this app's
         workers, in a `runner`, and whenever `sweep` is called.
 
-        `models` is a declarative base, a mapped class, or a list of them; `engine` an Engine, an
-        AsyncEngine, or a session factory with one. `bulk=True` changes rows by statements for
-        many of them, past the ORM: its listeners, validators and version counters do not see it.
+        `models` is a declarative base, a mapped class, or a list of these. `engine` is an Engine,
+        an AsyncEngine, or a session factory with one. `bulk=True` changes many rows by one
+        statement without the ORM: its listeners, validators and version counters do not run.
+        Raises ConfigError if a declaration cannot work.
         """
-        log, bind = logger or LOG, Bind(engine)
+        log, sessions = logger or LOG, Sessions(engine)
         targets = checked_targets(models, log)
-        self._refuse_elsewhere(targets, bind, self._ports.durable())
-        given = clock or self._clock
+        self._check_same_database(targets, sessions, self._ports.has_durable_subscribers())
+        used_clock = clock or self._clock
         registration = Registration(
-            bind=bind,
+            sessions=sessions,
             targets=targets,
             hooks=Hooks(on_delete, on_set_field),
             interval=positive_seconds("interval", interval),
-            batch=check_count("batch", batch, MOST_BATCH),
+            batch=check_count("batch", batch, MAX_BATCH_SIZE),
             bulk=bulk,
-            clock=None if isinstance(given, SystemClock) else given,
+            clock=None if isinstance(used_clock, SystemClock) else used_clock,
             log=log,
             retry=retry,
         )
         self._registered.append((models, targets))
         if targets:
-            self._sweepers.append(Sweeper(registration, self._ports))
+            self._sweepers.append(TransitionSweeper(registration, self._ports))
 
-    def refuse_durable(self) -> None:
-        """ConfigError if a durable subscriber could not be told of what is registered."""
-        for one in self._sweepers:
-            registration = one.registration
-            self._refuse_elsewhere(registration.targets, registration.bind, durable=True)
+    def check_durable_subscriber(self) -> None:
+        """Raise ConfigError if a registered table is not in the store's database, where a durable
+        subscriber's actions are inserted."""
+        for sweeper in self._sweepers:
+            registration = sweeper.registration
+            self._check_same_database(registration.targets, registration.sessions, durable=True)
 
-    def _refuse_elsewhere(self, targets: list_[Target], bind: Bind, durable: bool) -> None:
+    def _check_same_database(
+        self, targets: list_[Target], sessions: Sessions, durable: bool
+    ) -> None:
         if self._store is not None:
-            refuse_elsewhere(targets, bind.engine, self._store, durable)
+            check_same_database(targets, sessions.engine, self._store, durable)
 
     async def sweep(self, *, parked: bool = False) -> Report:
-        """One pass: of each transition a batch of the rows whose time has come. With
-        `parked=True` those that failed are tried too, whatever their backoff says."""
-        self._refuse_late()
+        """Make one pass: apply one batch of due rows of each transition. With `parked=True`, rows
+        that failed are tried too, regardless of their backoff."""
+        self._refuse_late_models()
         report = Report()
-        for one in self._sweepers:
-            await one.sweep(report, parked=parked)
+        for sweeper in self._sweepers:
+            await sweeper.sweep(report, parked=parked)
         return report
 
     async def drain(self, *, parked: bool = False) -> Report:
-        """Pass after pass until no row is left that is due and was not looked at; what they did
-        in all."""
-        self._refuse_late()
+        """Make passes until every due row was tried; return the report of all passes."""
+        self._refuse_late_models()
         total = Report()
-        for one in self._sweepers:
-            await one.drain(total, parked=parked)
+        for sweeper in self._sweepers:
+            await sweeper.drain(total, parked=parked)
         return total
 
-    def _refuse_late(self) -> None:
-        """Whatever is mapped after it is registered would be silently left out."""
-        if self._counted == COUNTED.total():
+    def _refuse_late_models(self) -> None:
+        """Raise ConfigError for a model that was mapped after its base was registered: its
+        transitions would be silently ignored."""
+        if self._declared_count == DECLARED_COUNT.total():
             return
         for models, targets in self._registered:
-            for name in late(models, [one.column for one in targets]):
+            for name in mapped_since(models, [target.column for target in targets]):
                 raise ConfigError(
-                    f"transition of {name} was mapped after register({shown(models)}, ...), and "
-                    "would never be applied: import its module before"
+                    f"transition {name} was mapped after register({shown(models)}, ...) and would "
+                    "never be applied: import its module before calling register"
                 )
-        self._counted = COUNTED.total()
+        self._declared_count = DECLARED_COUNT.total()
 
     def list(self) -> list_[TransitionView]:
-        """Every transition that was registered."""
-        self._refuse_late()
-        return [target.view() for one in self._sweepers for target in one.registration.targets]
+        """Return every registered transition."""
+        self._refuse_late_models()
+        return [
+            target.view() for sweeper in self._sweepers for target in sweeper.registration.targets
+        ]
 
     async def pending(self) -> list_[Pending]:
-        """How much waits, for each transition."""
-        self._refuse_late()
-        return [found for one in self._sweepers for found in await one.pending()]
+        """Return the due and failed rows of each transition, as counts."""
+        self._refuse_late_models()
+        return [pending for sweeper in self._sweepers for pending in await sweeper.pending()]
 
     async def next_due(self) -> datetime | None:
-        """When there is something to do again, if nothing is changed until then."""
-        dues = [one.next_due for one in await self.pending() if one.next_due is not None]
-        return min(dues, default=None)
+        """Return the next instant at which a row is due, if no row changes until then."""
+        pending = await self.pending()
+        return min((item.next_due for item in pending if item.next_due is not None), default=None)
 
     async def aclose(self) -> None:
-        """Close the pools of the engines, for a program that ends."""
-        for one in self._sweepers:
-            await one.registration.bind.aclose()
+        """Close the pools of the registered engines, at the end of a program."""
+        for sweeper in self._sweepers:
+            await sweeper.registration.sessions.aclose()
 
     def refuse_async(self) -> None:
-        """Connections of an async engine belong to the loop that opened them."""
-        for one in self._sweepers:
-            bind = one.registration.bind
-            if bind.is_async:
+        """Raise ConfigError if an engine is async: its connections belong to the event loop that
+        opened them."""
+        for sweeper in self._sweepers:
+            sessions = sweeper.registration.sessions
+            if sessions.is_async:
                 raise ConfigError(
-                    f"{bind.engine.url!r} is an async engine, and app.sync is blocking: "
-                    "use `await app.transitions.…`, or register a blocking engine"
+                    f"{sessions.engine.url!r} is an async engine, but app.sync is blocking: "
+                    "use `await app.transitions.…` or register a blocking engine"
                 )
 
-    def runner(self) -> Runner:
-        """Sweeps on time inside `async with`, without a worker."""
-        self._refuse_late()
-        return Runner(self._sweepers)
+    def runner(self) -> TransitionRunner:
+        """Return a runner, which sweeps on time inside `async with`, without a worker."""
+        self._refuse_late_models()
+        return TransitionRunner(self._sweepers)
 
     @property
-    def companions(self) -> list_[Runner]:
-        """What a worker of this app runs beside its own services."""
-        self._refuse_late()
+    def companions(self) -> list_[TransitionRunner]:
+        """The services that a worker of this app runs for transitions."""
+        self._refuse_late_models()
         return [] if self._by_job or not self._sweepers else [self.runner()]
 
-    def as_job(self, recurrence: Any, *, name: str = JOB, **options: Any) -> None:
+    def as_job(self, recurrence: Any, *, name: str = DEFAULT_JOB_NAME, **options: Any) -> None:
         """Sweep by a recurring job, once in a cluster, instead of in every worker. A sweep with
-        errors fails its run; `options` are those of `app.job`."""
+        errors fails its run. `options` are those of `app.job`."""
 
         async def sweep() -> dict[str, int]:
             report = (await self.drain()).check()

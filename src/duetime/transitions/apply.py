@@ -1,9 +1,8 @@
-"""Changing rows that were taken: each once for each value, through the ORM or past it.
+"""Apply transitions: take the rows that are due, change them and record that in the ledger, all in
+one transaction for each batch.
 
-Failing: which row is the bad one, and what becomes of it.
-
-Applying: take the rows whose time has come, change them, write that down; all in one
-transaction for each batch.
+A batch is changed as a whole first. If that fails, it is split into halves until the bad rows are
+found; these are recorded in the ledger as failed, and the others are changed.
 """
 
 from __future__ import annotations
@@ -18,68 +17,253 @@ from sqlalchemy.orm import Session
 
 from duetime.model.clock import monotonic
 from duetime.model.transition import RowError, retry_at
-from duetime.transitions.batch import Batch, Row, Work, keys_of
+from duetime.transitions.batch import BatchResult, DueRow, RowBatch, keys_of
 from duetime.transitions.commit import commit
-from duetime.transitions.errors import excused, is_held, reason
-from duetime.transitions.locking import be_brief, begin, begin_writing
-from duetime.transitions.probe import look
+from duetime.transitions.errors import error_text, is_lock_timeout, is_unrelated_to_rows
+from duetime.transitions.locking import begin, begin_writing, shorten_lock_timeout
+from duetime.transitions.probe import probe
+
+# A backlog whose rows are not reported is processed without a pause for this long.
+BACKLOG_SPELL_SECONDS = 0.1
+
+
+def apply_due(session: Session, batch: RowBatch) -> BatchResult:
+    """Apply and commit one batch, or several of a backlog; find out when a row is due next."""
+    if batch.backlog_seen_at is not None:
+        return _apply_backlog(session, batch, batch.backlog_seen_at)
+    begin(session, batch.target)
+    seen = probe(session, batch, batch.size + 1)
+    result = _apply_batch(session, batch, seen.now) if seen.due else BatchResult(now=seen.now)
+    session.rollback()
+    result.truncated = seen.due > batch.size
+    # Rows that were deleted, changed or locked since the probe.
+    applied = result.changed_count + len(result.errors)
+    result.skipped = max(min(seen.due, batch.size) - applied, 0)
+    retries = [error.retry_at for error in result.errors if error.retry_at is not None]
+    dues = [*retries, *([] if seen.next_due is None else [seen.next_due])]
+    result.next_due = min(dues, default=None)
+    return result
+
+
+# -- backlogs ------------------------------------------------------------------------
+
+
+def _apply_backlog(session: Session, batch: RowBatch, now: datetime) -> BatchResult:
+    """Apply the next batch of a backlog. If rows are not reported, go on with further batches for
+    a while, as long as every row that is taken is changed."""
+    result = _apply_backlog_batch(session, batch, now)
+    until = monotonic() + BACKLOG_SPELL_SECONDS
+    silent = not batch.reports_rows
+    while result.truncated and silent and result.all_changed and monotonic() < until:
+        try:
+            result.add(_apply_backlog_batch(session, replace(batch, cursor=result.cursor), now))
+        except Exception as error:  # noqa: BLE001 - earlier batches are committed and reported
+            session.rollback()
+            result.stopped_by = error
+            break
+    return result
+
+
+def _apply_backlog_batch(session: Session, batch: RowBatch, now: datetime) -> BatchResult:
+    """Apply one batch without a probe: if the batch is full, more rows may be due."""
+    begin(session, batch.target)
+    result = _apply_batch(session, batch, now)
+    session.rollback()
+    result.truncated = result.taken_count >= batch.size
+    # Without the ledger check, rows that were not changed may have been applied before.
+    applied = result.changed_count + len(result.errors)
+    result.skipped = 0 if batch.skips_ledger_check else result.taken_count - applied
+    return result
+
+
+# -- one batch -----------------------------------------------------------------------
+
+
+def _apply_batch(session: Session, batch: RowBatch, now: datetime) -> BatchResult:
+    """Apply the batch as a whole; if that fails, apply it with care, which finds the bad rows."""
+    begin_writing(session, batch.target)
+    apply = _apply_by_one_statement if batch.single_statement else _apply_together
+    try:
+        return apply(session, batch, now)
+    except Exception as error:
+        session.rollback()
+        if is_unrelated_to_rows(error):
+            raise
+    return _apply_with_care(session, batch, now)
+
+
+def _apply_by_one_statement(session: Session, batch: RowBatch, now: datetime) -> BatchResult:
+    """Find, lock, claim and change all rows of the batch, or none."""
+    statements = batch.statements
+    params = _take_parameters(batch, now) | statements.values_at(now)
+    if batch.reports_rows:
+        records = batch.run(session, statements.sweep, **params)
+        result = _result(now, [batch.row_of(record) for record in records])
+        batch.write_actions(session, result.changed_rows, [])
+    else:
+        result = BatchResult(now=now)
+        unchecked = batch.skips_ledger_check
+        sweep = statements.sweep_unchecked if unchecked else statements.sweep_counted
+        for last in batch.run(session, sweep, **params):
+            result.changed_count = last.duetime_changed_count
+            result.taken_count = last.duetime_taken_count
+            result.cursor = batch.row_of(last).position
+    commit(session, batch.log)
+    return result
+
+
+def _apply_together(session: Session, batch: RowBatch, now: datetime) -> BatchResult:
+    """Take the rows, with their models if these are needed, and change them in one flush."""
+    models: dict[str, Any] | None = None
+    if batch.uses_bulk:
+        rows = _take_keys(session, batch, now)
+    else:
+        records = batch.run(session, batch.statements.take, **_take_parameters(batch, now))
+        rows = [batch.row_of(record) for record in records]
+        models = models_by_key(records)
+    result = _result(now, change(session, batch, now, rows, models), rows)
+    commit(session, batch.log)
+    return result
+
+
+def _apply_with_care(
+    session: Session, batch: RowBatch, now: datetime, among: Sequence[DueRow] | None = None
+) -> BatchResult:
+    """Take the keys only, since a row may be impossible to load; then change rows by halves."""
+    rows: Sequence[DueRow] = []
+    begin_writing(session, batch.target)
+    shorten_lock_timeout(session, batch.target)
+    try:
+        rows = _take_keys(session, batch, now, among)
+        split = change_by_halves(session, rows, lambda part: change(session, batch, now, part))
+        result = _result(now, split.changed, rows)
+        for row, cause in split.bad:
+            result.errors += fail(session, batch, now, row, cause)
+        commit(session, batch.log)
+    except Exception as error:
+        session.rollback()
+        if is_unrelated_to_rows(error) or not rows:
+            raise
+        if len(rows) == 1:
+            return _fail_row(session, batch, now, rows[0], error)
+        return _commit_by_halves(session, batch, now, rows)
+    return result
+
+
+def _commit_by_halves(
+    session: Session, batch: RowBatch, now: datetime, rows: Sequence[DueRow]
+) -> BatchResult:
+    """Apply each half in its own transaction: an error at the commit, such as a deferred
+    constraint, does not say which row caused it."""
+    half = len(rows) // 2
+    result = _apply_with_care(session, batch, now, rows[:half])
+    try:
+        result.add(_apply_with_care(session, batch, now, rows[half:]))
+    except Exception as error:  # noqa: BLE001 - the first half is committed and reported
+        session.rollback()
+        result.stopped_by = error
+    return result
+
+
+def _fail_row(
+    session: Session, batch: RowBatch, now: datetime, row: DueRow, error: Exception
+) -> BatchResult:
+    """Record, in a transaction of its own, that a single row cannot be committed."""
+    result = _result(now, [], [row])
+    if not is_lock_timeout(error):
+        begin_writing(session, batch.target)
+        result.errors = fail(session, batch, now, row, error)
+        commit(session, batch.log)
+    return result
+
+
+def _take_keys(
+    session: Session, batch: RowBatch, now: datetime, among: Sequence[DueRow] | None = None
+) -> list[DueRow]:
+    """Lock and return due rows that no other transaction has locked; with `among`, only these."""
+    params, take = _take_parameters(batch, now), batch.statements.take_keys
+    if among is not None:
+        take, params["duetime_rows"] = batch.statements.take_given_keys(), keys_of(among)
+    return [batch.row_of(record) for record in batch.run(session, take, **params)]
+
+
+def _take_parameters(batch: RowBatch, now: datetime) -> dict[str, Any]:
+    return {"duetime_now": now, "duetime_limit": batch.size, **batch.cursor_parameters}
+
+
+def _result(
+    now: datetime, changed: list[DueRow], taken: Sequence[DueRow] | None = None
+) -> BatchResult:
+    taken = changed if taken is None else taken
+    return BatchResult(
+        now=now,
+        changed_rows=changed,
+        changed_count=len(changed),
+        taken_count=len(taken),
+        cursor=taken[-1].position if taken else None,
+    )
+
+
+# -- changing rows -------------------------------------------------------------------
 
 
 def change(
     session: Session,
-    work: Work,
+    batch: RowBatch,
     now: datetime,
-    rows: Sequence[Row],
+    rows: Sequence[DueRow],
     models: dict[str, Any] | None = None,
-) -> list[Row]:
-    """Those of them that were ours to change. Models that are not given are loaded."""
-    attempts = claim(session, work, now, rows)
-    ours = [row for row in rows if row.text in attempts]
+) -> list[DueRow]:
+    """Claim and change rows; return those whose claim succeeded. `models` are loaded if None."""
+    attempts = claim(session, batch, now, rows)
+    ours = [row for row in rows if row.row_key in attempts]
     if not ours:
         return []
-    if work.sets_many:
-        given = work.statements.values_at(now)
-        work.run(session, work.statements.change, duetime_rows=keys_of(ours), **given)
-        return _written(session, work, ours, [])
-    models = _loaded(session, work, ours) if models is None else models
-    # What others of them took along in this transaction, by a cascade, is gone.
-    ours = [row for row in ours if row.text in models]
-    return _change_models(session, work, now, ours, [models[row.text] for row in ours])
+    if batch.uses_bulk:
+        values = batch.statements.values_at(now)
+        batch.run(session, batch.statements.change_rows, duetime_rows=keys_of(ours), **values)
+        return _finish_change(session, batch, ours, [])
+    models = _load_models(session, batch, ours) if models is None else models
+    # A cascade in this transaction may have deleted some of the rows.
+    ours = [row for row in ours if row.row_key in models]
+    return _change_models(session, batch, now, ours, [models[row.row_key] for row in ours])
 
 
-def claim(session: Session, work: Work, now: datetime, rows: Sequence[Row]) -> dict[str, int]:
-    """Of which rows this value is ours to apply, and how often it failed before."""
+def claim(
+    session: Session, batch: RowBatch, now: datetime, rows: Sequence[DueRow]
+) -> dict[str, int]:
+    """Claim the rows' current values in the ledger. Return the keys of the claimed rows, each with
+    the number of failed attempts so far."""
     if not rows:
         return {}
-    given: dict[str, Any] = {"duetime_now": now}
-    if work.statements.on_postgres:
-        given["duetime_texts"] = [row.text for row in rows]
-        given["duetime_values"] = [row.due_at for row in rows]
+    params: dict[str, Any] = {"duetime_now": now}
+    if batch.statements.on_postgres:
+        params["duetime_row_keys"] = [row.row_key for row in rows]
+        params["duetime_values"] = [row.due_at for row in rows]
     else:
-        given["duetime_rows"] = keys_of(rows)
-    claimed = work.run(session, work.statements.claim, **given)
-    return {one.row_key: one.attempts for one in claimed}
+        params["duetime_rows"] = keys_of(rows)
+    entries = batch.run(session, batch.statements.claim, **params)
+    return {entry.row_key: entry.attempts for entry in entries}
 
 
-def _loaded(session: Session, work: Work, rows: Sequence[Row]) -> dict[str, Any]:
-    found = work.run(session, work.statements.load, duetime_rows=keys_of(rows))
-    return models_of(found)
+def _load_models(session: Session, batch: RowBatch, rows: Sequence[DueRow]) -> dict[str, Any]:
+    return models_by_key(batch.run(session, batch.statements.load, duetime_rows=keys_of(rows)))
 
 
-def models_of(found: Sequence[Any]) -> dict[str, Any]:
-    """Of rows that were loaded, which have their model first."""
-    return {one.duetime_key: one[0] for one in found}
+def models_by_key(records: Sequence[Any]) -> dict[str, Any]:
+    """Return the models of loaded rows, which come first in each result row."""
+    return {record.duetime_key: record[0] for record in records}
 
 
 def _change_models(
-    session: Session, work: Work, now: datetime, rows: Sequence[Row], models: Sequence[Any]
-) -> list[Row]:
-    """Through the ORM, so that its listeners see it; one flush for all."""
-    target = work.target
-    written = {target.attribute(column): value for column, value in target.values(now).items()}
+    session: Session, batch: RowBatch, now: datetime, rows: Sequence[DueRow], models: Sequence[Any]
+) -> list[DueRow]:
+    """Change rows through the ORM, so that its listeners run, in one flush."""
+    target = batch.target
+    written = {target.attribute(column): value for column, value in target.values_at(now).items()}
     payloads: list[object] = []
     for model in models:
-        payloads += _payloads(target.declared.action, model)
+        payloads += _payloads_of(target.declared.action, model)
         for attribute, value in written.items():
             setattr(model, attribute, value)
         if target.declared.hard_delete:
@@ -87,19 +271,20 @@ def _change_models(
     session.flush()
     if target.declared.hard_delete:
         for model in models:
-            _remove(session, model)
-    return _written(session, work, rows, payloads)
+            _hard_delete(session, model)
+    return _finish_change(session, batch, rows, payloads)
 
 
-def _payloads(action: Callable[[Any], object] | None, model: object) -> list[object]:
-    made = None if action is None else action(model)
-    if made is None:
+def _payloads_of(action: Callable[[Any], object] | None, model: object) -> list[object]:
+    payload = None if action is None else action(model)
+    if payload is None:
         return []
-    return list(made) if isinstance(made, list) else [made]
+    return list(payload) if isinstance(payload, list) else [payload]
 
 
-def _remove(session: Session, model: Any) -> None:
-    """From each of its tables, if a listener has made a soft deletion of it."""
+def _hard_delete(session: Session, model: Any) -> None:
+    """Delete the row from each of its tables, if a listener turned the ORM's delete into a soft
+    delete."""
     state = inspect(model)
     if state.deleted:
         return
@@ -112,223 +297,73 @@ def _remove(session: Session, model: Any) -> None:
         session.execute(delete(table).where(*same), bind_arguments={"mapper": mapper})
 
 
-def _written(
-    session: Session, work: Work, rows: Sequence[Row], payloads: Sequence[object]
-) -> list[Row]:
-    """With what is part of the transaction besides the rows."""
-    if work.target.once:
-        deletes, statements = work.target.declared.hard_delete, work.statements
-        forget = statements.forget if deletes else statements.clear
-        work.run(session, forget, duetime_texts=[row.text for row in rows])
-    work.write(session, rows, payloads)
+def _finish_change(
+    session: Session, batch: RowBatch, rows: Sequence[DueRow], payloads: Sequence[object]
+) -> list[DueRow]:
+    """Delete ledger entries that are no longer needed, and insert actions, in this transaction."""
+    if batch.target.applies_once:
+        deletes, statements = batch.target.declared.hard_delete, batch.statements
+        cleanup = statements.delete_row_entries if deletes else statements.delete_column_entries
+        batch.run(session, cleanup, duetime_row_keys=[row.row_key for row in rows])
+    batch.write_actions(session, rows, payloads)
     return list(rows)
 
 
+# -- failing rows --------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
-class Sorted:
-    """Rows that were changed, and bad ones with their errors; in neither are those that
-    somebody holds, or that are not ours."""
+class SplitResult:
+    """Rows that were changed, and bad rows with their errors. Rows that another transaction has
+    locked, or whose claim failed, are in neither list."""
 
-    changed: list[Row] = field(default_factory=list)
-    bad: list[tuple[Row, Exception]] = field(default_factory=list)
+    changed: list[DueRow] = field(default_factory=list)
+    bad: list[tuple[DueRow, Exception]] = field(default_factory=list)
 
 
-def halved(
-    session: Session, rows: Sequence[Row], change: Callable[[Sequence[Row]], list[Row]]
-) -> Sorted:
-    """Change them all, or those that can be: the others are found by halves."""
+def change_by_halves(
+    session: Session, rows: Sequence[DueRow], change: Callable[[Sequence[DueRow]], list[DueRow]]
+) -> SplitResult:
+    """Change all rows, or those that can be changed: halving the rows finds the others."""
     if not rows:
-        return Sorted()
+        return SplitResult()
     try:
         with session.begin_nested():
-            return Sorted(changed=change(rows))
+            return SplitResult(changed=change(rows))
     except Exception as error:
-        if excused(error):
+        if is_unrelated_to_rows(error):
             raise
         if len(rows) == 1:
-            return Sorted(bad=[] if is_held(error) else [(rows[0], error)])
+            return SplitResult(bad=[] if is_lock_timeout(error) else [(rows[0], error)])
     half = len(rows) // 2
-    first, second = halved(session, rows[:half], change), halved(session, rows[half:], change)
-    return Sorted(first.changed + second.changed, first.bad + second.bad)
+    first = change_by_halves(session, rows[:half], change)
+    second = change_by_halves(session, rows[half:], change)
+    return SplitResult(first.changed + second.changed, first.bad + second.bad)
 
 
 def fail(
-    session: Session, work: Work, now: datetime, row: Row, error: BaseException
+    session: Session, batch: RowBatch, now: datetime, row: DueRow, error: BaseException
 ) -> list[RowError]:
-    """Written into the ledger, if this value is still ours."""
-    claimed = claim(session, work, now, [row])
-    return [_failed(session, work, now, row, error, tried) for tried in claimed.values()]
+    """Record the failure in the ledger, if the row's current value can still be claimed."""
+    claimed = claim(session, batch, now, [row])
+    return [
+        _record_failure(session, batch, now, row, error, failures) for failures in claimed.values()
+    ]
 
 
-def _failed(
-    session: Session, work: Work, now: datetime, row: Row, error: BaseException, tried: int
+def _record_failure(
+    session: Session, batch: RowBatch, now: datetime, row: DueRow, error: BaseException, before: int
 ) -> RowError:
-    attempts = tried + 1
-    again = retry_at(attempts, now, work.retry, work.chance())
-    told = {"applied_at": None, "attempts": attempts, "retry_at": again, "error": reason(error)}
-    work.run(session, work.statements.fail.values(told), duetime_text=row.text)
+    attempts, text = before + 1, error_text(error)
+    again = retry_at(attempts, now, batch.retry, batch.chance())
+    entry = {"applied_at": None, "attempts": attempts, "retry_at": again, "error": text}
+    failed = batch.statements.mark_failed.values(entry)
+    batch.run(session, failed, duetime_row_key=row.row_key)
     return RowError(
-        model=work.target.model,
-        column=work.target.attribute(work.target.column),
+        model=batch.target.model,
+        column=batch.target.attribute(batch.target.column),
         id=row.id,
-        error=reason(error),
+        error=text,
         attempts=attempts,
         retry_at=again,
     )
-
-
-# For so many seconds a backlog of which nobody hears is worked off without a pause.
-SPELL = 0.1
-
-
-def apply_due(session: Session, work: Work) -> Batch:
-    """One batch, committed, or several of a backlog; and when there is something to do again."""
-    if work.since is not None:
-        return _backlog(session, work, work.since)
-    begin(session, work.target)
-    seen = look(session, work, work.batch + 1)
-    batch = _applied(session, work, seen.now) if seen.due else Batch(now=seen.now)
-    session.rollback()
-    batch.truncated = seen.due > work.batch
-    # Gone, changed or locked, since they were seen.
-    batch.skipped = max(min(seen.due, work.batch) - batch.count - len(batch.errors), 0)
-    again = [one.retry_at for one in batch.errors if one.retry_at is not None]
-    to_do = [*again, *([] if seen.next_due is None else [seen.next_due])]
-    batch.next_due = min(to_do, default=None)
-    return batch
-
-
-def _backlog(session: Session, work: Work, now: datetime) -> Batch:
-    """The next of it; and of what nobody hears, as many batches as a spell allows, if all that
-    is taken is changed."""
-    batch = _next_of_backlog(session, work, now)
-    until = monotonic() + SPELL
-    while batch.truncated and not work.heard and batch.whole and monotonic() < until:
-        try:
-            batch.add(_next_of_backlog(session, replace(work, cursor=batch.cursor), now))
-        except Exception as error:  # noqa: BLE001 - the others are committed, and are told of
-            session.rollback()
-            batch.fault = error
-            break
-    return batch
-
-
-def _next_of_backlog(session: Session, work: Work, now: datetime) -> Batch:
-    """Without a look: if the batch is full, there may be more."""
-    begin(session, work.target)
-    batch = _applied(session, work, now)
-    session.rollback()
-    batch.truncated = batch.taken >= work.batch
-    # Of those that were taken unasked, the ledger may have known the others.
-    batch.skipped = 0 if work.unasked else batch.taken - batch.count - len(batch.errors)
-    return batch
-
-
-def _applied(session: Session, work: Work, now: datetime) -> Batch:
-    """All at once; if that fails, with care, so that bad rows are found."""
-    begin_writing(session, work.target)
-    try:
-        return (_by_one_statement if work.at_once else _together)(session, work, now)
-    except Exception as error:
-        session.rollback()
-        if excused(error):
-            raise
-    return _with_care(session, work, now)
-
-
-def _by_one_statement(session: Session, work: Work, now: datetime) -> Batch:
-    """Find, lock, claim and change them: all or none of them."""
-    statements = work.statements
-    given = _given(work, now) | statements.values_at(now)
-    if work.heard:
-        found = work.run(session, statements.sweep, **given)
-        batch = _batch(now, [work.row_of(one) for one in found])
-        work.write(session, batch.changed, [])
-    else:
-        batch = Batch(now=now)
-        sweep = statements.sweep_unasked if work.unasked else statements.sweep_unheard
-        for last in work.run(session, sweep, **given):
-            batch.count, batch.taken = last.duetime_count, last.duetime_number
-            batch.cursor = work.row_of(last).place
-    commit(session, work.log)
-    return batch
-
-
-def _together(session: Session, work: Work, now: datetime) -> Batch:
-    """Take them, with their models if these are needed, and change them by one flush."""
-    models: dict[str, Any] | None = None
-    if work.sets_many:
-        rows = _keys_taken(session, work, now)
-    else:
-        found = work.run(session, work.statements.take, **_given(work, now))
-        rows = [work.row_of(one) for one in found]
-        models = models_of(found)
-    batch = _batch(now, change(session, work, now, rows, models), rows)
-    commit(session, work.log)
-    return batch
-
-
-def _with_care(
-    session: Session, work: Work, now: datetime, among: Sequence[Row] | None = None
-) -> Batch:
-    """Take their keys only, since one may be a row that cannot be loaded; then go by halves."""
-    rows: Sequence[Row] = []
-    begin_writing(session, work.target)
-    be_brief(session, work.target)
-    try:
-        rows = _keys_taken(session, work, now, among)
-        done = halved(session, rows, lambda some: change(session, work, now, some))
-        batch = _batch(now, done.changed, rows)
-        batch.errors = [one for row, why in done.bad for one in fail(session, work, now, row, why)]
-        commit(session, work.log)
-    except Exception as error:
-        session.rollback()
-        if excused(error) or not rows:
-            raise
-        if len(rows) == 1:
-            return _refused(session, work, now, rows[0], error)
-        return _by_halves(session, work, now, rows)
-    return batch
-
-
-def _by_halves(session: Session, work: Work, now: datetime, rows: Sequence[Row]) -> Batch:
-    """What only the commit refuses, such as a constraint that is checked there: each half in a
-    transaction of its own."""
-    half = len(rows) // 2
-    batch = _with_care(session, work, now, rows[:half])
-    try:
-        batch.add(_with_care(session, work, now, rows[half:]))
-    except Exception as error:  # noqa: BLE001 - the first half is committed, and is told of
-        session.rollback()
-        batch.fault = error
-    return batch
-
-
-def _refused(session: Session, work: Work, now: datetime, row: Row, error: Exception) -> Batch:
-    """The row alone cannot be committed: that is written down by itself."""
-    batch = _batch(now, [], [row])
-    if not is_held(error):
-        begin_writing(session, work.target)
-        batch.errors = fail(session, work, now, row, error)
-        commit(session, work.log)
-    return batch
-
-
-def _keys_taken(
-    session: Session, work: Work, now: datetime, among: Sequence[Row] | None = None
-) -> list[Row]:
-    """Those that are due and locked by nobody else, or those of some."""
-    given, take = _given(work, now), work.statements.take_keys
-    if among is not None:
-        take, given["duetime_rows"] = work.statements.take_keys_among(), keys_of(among)
-    return [work.row_of(one) for one in work.run(session, take, **given)]
-
-
-def _given(work: Work, now: datetime) -> dict[str, Any]:
-    return {"duetime_now": now, "duetime_limit": work.batch, **work.place}
-
-
-def _batch(now: datetime, changed: list[Row], taken: Sequence[Row] | None = None) -> Batch:
-    taken = changed if taken is None else taken
-    place = taken[-1].place if taken else None
-    return Batch(now=now, changed=changed, count=len(changed), taken=len(taken), cursor=place)

@@ -1,5 +1,5 @@
-"""Checks at registration: whatever is wrong with a declaration stops the start, with the model,
-the column, the value and the remedy."""
+"""Checks at registration: a flaw of a declaration raises ConfigError, which names the model, the
+column, the value and the remedy."""
 
 from __future__ import annotations
 
@@ -16,45 +16,47 @@ from sqlalchemy.sql import visitors
 from sqlalchemy.sql.functions import FunctionElement
 
 from duetime.errors import ConfigError, did_you_mean, shown
-from duetime.model.transition import UNSET, Declaration, Effect, flaw
-from duetime.transitions.guard import extra, field_column
+from duetime.model.transition import UNSET, Declaration, Effect, declaration_error
+from duetime.transitions.guard import field_column, where_term
 from duetime.transitions.metadata import declarations, index_of
-from duetime.transitions.soft_delete import markers
+from duetime.transitions.soft_delete import marker_columns
 from duetime.transitions.target import Target, target_of
-from duetime.transitions.timestamps import stamp_of
-from duetime.transitions.values import Misfit, check_literal, fitted
+from duetime.transitions.timestamps import datetime_type
+from duetime.transitions.values import ValueMismatch, check_annotation, coerce_value
 
-# What says something else whenever it is asked.
-CLOCKS = {
+# Functions whose result changes from call to call.
+VOLATILE_FUNCTIONS = {
     *("now", "current_timestamp", "current_date", "current_time", "localtime", "localtimestamp"),
     *("statement_timestamp", "transaction_timestamp", "clock_timestamp", "timeofday", "random"),
 }
 
 
 class TransitionWarning(UserWarning):
-    """A declaration that works, and probably does not do what was meant."""
+    """A declaration works, but probably not as intended."""
 
 
 def checked_targets(models: object, log: logging.Logger) -> list[Target]:
-    """Every transition of these models. ConfigError if one cannot work, or there is none."""
-    found = [
-        _checked(mapper, column, declared)
+    """Return every transition of these models. Raises ConfigError if a transition cannot work, or
+    if `models` are not models."""
+    targets = [
+        _checked_target(mapper, column, declared)
         for mapper in _mappers(models)
-        for column, declared in _own(mapper)
+        for column, declared in _own_declarations(mapper)
     ]
-    _warn_of_chains(found)
-    for target in found:
-        _warn_of_index(target, log)
-    return found
+    _warn_of_rivals(targets)
+    for target in targets:
+        _warn_of_full_index(target, log)
+    return targets
 
 
-def late(models: object, known: Iterable[Column[Any]]) -> list[str]:
-    """Transitions that were mapped after these models were registered."""
+def mapped_since(models: object, known: Iterable[Column[Any]]) -> list[str]:
+    """Return the names of transitions that were mapped after these models were registered, with
+    the transitions of the `known` columns."""
     seen = set(known)
     return [
         f"{mapper.class_.__name__}.{mapper.get_property_by_column(column).key}"
         for mapper in _mappers(models)
-        for column, _ in _own(mapper)
+        for column, _ in _own_declarations(mapper)
         if column not in seen
     ]
 
@@ -62,21 +64,21 @@ def late(models: object, known: Iterable[Column[Any]]) -> list[str]:
 def _mappers(models: object) -> list[Mapper[Any]]:
     configure_mappers()
     if isinstance(models, list | tuple | set | frozenset):
-        return [mapper for one in models for mapper in _mappers(one)]
+        return [mapper for item in models for mapper in _mappers(item)]
     try:
         return list(mapper_of(models).self_and_descendants)  # type: ignore[arg-type]
     except UnmappedClassError:
         pass
     except Exception as error:
-        raise _no_models(models) from error
-    known = models if isinstance(models, registry) else _registry_of(models)
-    if known is None:
-        raise _no_models(models)
-    return sorted(known.mappers, key=lambda one: one.class_.__name__)
+        raise _not_models(models) from error
+    found = models if isinstance(models, registry) else _registry_of(models)
+    if found is None:
+        raise _not_models(models)
+    return sorted(found.mappers, key=lambda mapper: mapper.class_.__name__)
 
 
 def _registry_of(base: object) -> registry | None:
-    """Of a declarative base, of SQLModel's too."""
+    """Return the registry of a declarative base, SQLModel's included."""
     for name in ("registry", "_sa_registry"):
         found = getattr(base, name, None)
         if isinstance(found, registry):
@@ -84,15 +86,16 @@ def _registry_of(base: object) -> registry | None:
     return None
 
 
-def _no_models(models: object) -> ConfigError:
+def _not_models(models: object) -> ConfigError:
     return ConfigError(
-        f"register({shown(models)}, ...) names no models: give the declarative base, one mapped "
-        "class, or a list of them"
+        f"register({shown(models)}, ...): not a model: give the declarative base, a mapped class, "
+        "or a list of these"
     )
 
 
-def _own(mapper: Mapper[Any]) -> Iterator[tuple[Column[Any], Declaration]]:
-    """Declared by this class; what a base class declares concerns the rows of this one too."""
+def _own_declarations(mapper: Mapper[Any]) -> Iterator[tuple[Column[Any], Declaration]]:
+    """Yield what this class declares. Declarations of a base class apply to its rows too, but are
+    yielded with the base class."""
     if not isinstance(mapper.local_table, Table):
         return
     for column, declared in declarations(mapper.local_table):
@@ -102,33 +105,33 @@ def _own(mapper: Mapper[Any]) -> Iterator[tuple[Column[Any], Declaration]]:
             yield column, declared
 
 
-def _checked(mapper: Mapper[Any], column: Column[Any], declared: Declaration) -> Target:
-    where = f"{mapper.class_.__name__}.{mapper.get_property_by_column(column).key}"
-    reason = flaw(declared) or _column_flaw(column, declared)
+def _checked_target(mapper: Mapper[Any], column: Column[Any], declared: Declaration) -> Target:
+    name = f"{mapper.class_.__name__}.{mapper.get_property_by_column(column).key}"
+    reason = declaration_error(declared) or _column_flaw(column, declared)
     if reason is None and declared.set_field is not None:
         reason = _field_flaw(mapper, column, declared)
     if reason is None and declared.where is not None:
         reason = _where_flaw(column, declared)
     if reason is not None:
-        raise ConfigError(f"transition of {where}: {reason}")
+        raise ConfigError(f"transition {name}: {reason}")
     return target_of(mapper, column, declared)
 
 
 def _column_flaw(column: Column[Any], declared: Declaration) -> str | None:
     table = column.table
     assert isinstance(table, Table)
-    if stamp_of(column.type) is None:
+    if datetime_type(column.type) is None:
         return (
-            f"the column is {column.type!r}, and a transition needs a timestamp: leave the type "
+            f"the column is {column.type!r}, but a transition needs a timestamp: leave the type "
             "out, or give DateTime(timezone=True)"
         )
     if declared.clear and not column.nullable:
-        return "clear=True empties the column, and it is NOT NULL: annotate it `datetime | None`"
+        return "clear=True empties the column, but it is NOT NULL: annotate it `datetime | None`"
     if not table.primary_key.columns:
-        return f"table {table.fullname} has no primary key: its rows cannot be told apart"
-    if declared.effect is Effect.soft_delete and not markers(table):
+        return f"table {table.fullname} has no primary key: a transition needs one"
+    if declared.effect is Effect.soft_delete and not marker_columns(table):
         return (
-            f"soft_delete=True, and table {table.fullname} has neither deleted_at nor is_deleted: "
+            f"soft_delete=True, but table {table.fullname} has neither deleted_at nor is_deleted: "
             "add the mixin duetime.transitions.SoftDeletable, or use hard_delete=True"
         )
     return None
@@ -143,54 +146,56 @@ def _field_flaw(mapper: Mapper[Any], column: Column[Any], declared: Declaration)
         if name in mapper.columns:
             return (
                 f"set_field={name!r} is not in table {table.fullname}, where {column.name} is: "
-                "both must be in one table, for one index to find the rows"
+                "both must be in one table, so that one index finds the rows"
             )
-        return f"set_field={name!r} is no column of {_named(mapper, name)}"
+        return f"set_field={name!r} is not a column of {_column_names(mapper, name)}"
     if field is column:
         return f"set_field={name!r} is the column itself: clear=True empties it"
-    reason = _unsettable(field, name)
+    reason = _unsettable_flaw(field, name)
     for argument in ("from_", "to"):
         value = getattr(declared, argument)
         if reason is None and value is not UNSET:
-            reason = _misfit(mapper, field, argument, value)
-    return reason or _idle(field, declared)
+            reason = _value_flaw(mapper, field, argument, value)
+    return reason or _no_change_flaw(field, declared)
 
 
-def _unsettable(field: Column[Any], name: str) -> str | None:
+def _unsettable_flaw(field: Column[Any], name: str) -> str | None:
     if field.primary_key:
-        return f"set_field={name!r} is part of the primary key, by which the row is known"
+        return f"set_field={name!r} is part of the primary key, which must not change"
     if field.computed is not None:
-        return f"set_field={name!r} is computed by the database: set a column that it comes from"
+        return f"set_field={name!r} is computed by the database: set one of its source columns"
     if isinstance(field.type, JSON):
         return (
-            f"set_field={name!r} is JSON, which databases do not compare, so that nothing tells "
-            "which rows have the value: set another column, or use action="
+            f"set_field={name!r} is JSON, which databases cannot compare, so that rows without the "
+            "value cannot be found: set another column, or use action="
         )
     return None
 
 
-def _idle(field: Column[Any], declared: Declaration) -> str | None:
+def _no_change_flaw(field: Column[Any], declared: Declaration) -> str | None:
     if declared.from_ in (UNSET, None) or declared.to is None:
         return None
-    if fitted(field, declared.from_) != fitted(field, declared.to):
+    if coerce_value(field, declared.from_) != coerce_value(field, declared.to):
         return None
     return f"from_ and to are both {shown(declared.to)}: it would change nothing"
 
 
-def _named(mapper: Mapper[Any], name: str) -> str:
-    known = [*mapper.columns.keys()]
-    return f"{mapper.class_.__name__}{did_you_mean(name, known)}; it has {', '.join(known)}"
+def _column_names(mapper: Mapper[Any], name: str) -> str:
+    names = [*mapper.columns.keys()]
+    return f"{mapper.class_.__name__}{did_you_mean(name, names)}; it has {', '.join(names)}"
 
 
-def _misfit(mapper: Mapper[Any], field: Column[Any], argument: str, value: object) -> str | None:
+def _value_flaw(
+    mapper: Mapper[Any], field: Column[Any], argument: str, value: object
+) -> str | None:
     attribute = mapper.get_property_by_column(field).key
     try:
-        fitted(field, value)
-        check_literal(mapper, field, value)
-    except Misfit as misfit:
+        coerce_value(field, value)
+        check_annotation(mapper, field, value)
+    except ValueMismatch as mismatch:
         if argument == "from_" and value is None:
-            return None  # no row has it, which does no harm
-        return f"{argument}={shown(value)} does not fit {attribute}: {misfit}"
+            return None  # harmless: no row has the value
+        return f"{argument}={shown(value)} does not fit {attribute}: {mismatch}"
     return None
 
 
@@ -198,58 +203,63 @@ def _where_flaw(column: Column[Any], declared: Declaration) -> str | None:
     table = column.table
     assert isinstance(table, Table)
     try:
-        condition = extra(table, declared)
-    except Exception as error:  # noqa: BLE001 - a function of the user's
+        condition = where_term(table, declared)
+    except Exception as error:  # noqa: BLE001 - calls a function of the user's
         reason = str(error) or type(error).__name__
-        return f"where= cannot be used, {reason}: it is given the columns of {table.fullname}"
+        return f"where= failed: {reason}; it is called with the columns of {table.fullname}"
     if not isinstance(condition, ColumnElement):
         return (
-            f"where= gives {shown(condition)}, and not a condition: "
+            f"where= gives {shown(condition)}, not a condition: "
             'where=lambda columns: columns.kind == "news"'
         )
     for element in visitors.iterate(condition):
-        found = _unindexable(element, table)
-        if found is not None:
-            return f"where= {found}: it is part of the index, and may ask for the row only"
+        part = _unindexable_part(element, table)
+        if part is not None:
+            return (
+                f"where= uses {part}: the condition is part of an index, and may only use "
+                "columns of the row"
+            )
     return None
 
 
-def _unindexable(element: object, table: Table) -> str | None:
-    if isinstance(element, FunctionElement) and getattr(element, "name", "").lower() in CLOCKS:
-        return f"asks for the time, by {element.name}()"
+def _unindexable_part(element: object, table: Table) -> str | None:
+    name = getattr(element, "name", "") if isinstance(element, FunctionElement) else ""
+    if name.lower() in VOLATILE_FUNCTIONS:
+        return f"{name}(), whose result changes"
     if isinstance(element, SelectBase):
-        return "has a query in it"
+        return "a query"
     other = element.table if isinstance(element, ColumnClause) else None
     if other is not None and getattr(other, "fullname", None) != table.fullname:
-        return f"names {element}, which is not in table {table.fullname}"
+        return f"{element}, which is not in table {table.fullname}"
     return None
 
 
-def _warn_of_chains(targets: list[Target]) -> None:
-    """Two times that set one field: without `from_`, the later one in a backlog may be undone."""
+def _warn_of_rivals(targets: list[Target]) -> None:
+    """Warn of two transitions that set one field: without `from_`, the earlier one may overwrite
+    the later one in a backlog."""
     for target in targets:
         rivals = [
-            one.name
-            for one in targets
-            if one is not target and one.field is not None and one.field is target.field
+            other.name
+            for other in targets
+            if other is not target and other.field is not None and other.field is target.field
         ]
         if rivals and target.declared.from_ is UNSET:
             warnings.warn(
-                f"transition of {target.name} sets {target.declared.set_field!r} as "
-                f"{' and '.join(rivals)} does, whatever it is: give from_=, so that each takes "
-                "its turn",
+                f"transition {target.name} sets {target.declared.set_field!r} whatever its value "
+                f"is, and {' and '.join(rivals)} sets it too: give from_=, so that they are "
+                "applied in order",
                 TransitionWarning,
                 stacklevel=4,
             )
 
 
-def _warn_of_index(target: Target, log: logging.Logger) -> None:
+def _warn_of_full_index(target: Target, log: logging.Logger) -> None:
     index = index_of(target.column)
     partial = index is not None and index.dialect_kwargs.get("postgresql_where") is not None
     if not partial:
         log.warning(
-            "transition of %s is found by your index %s, which is not partial: every row whose "
-            "time has passed is read at every sweep; leave index=True out to get a partial one",
+            "transition %s uses your index %s, which is not partial: every sweep reads every row "
+            "whose time has passed; remove index=True to get a partial index",
             target.name,
             "" if index is None else index.name,
         )

@@ -1,4 +1,4 @@
-"""Committing: what listeners of the application raise after a commit does not undo it."""
+"""Commits of a sweep: an error of a listener after the commit does not undo the commit."""
 
 from __future__ import annotations
 
@@ -7,28 +7,29 @@ import logging
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
-COMMITTED = "duetime.committed"
+COMMITTED_KEY = "duetime.committed"
 
 
-def hear_commits(class_: type[Session]) -> None:
-    """Before any listener that these sessions have."""
-    if not event.contains(class_, "after_commit", _committed):
-        event.listen(class_, "after_commit", _committed, insert=True)
+def track_commits(class_: type[Session]) -> None:
+    """Record commits of these sessions, before any other listener is called."""
+    if not event.contains(class_, "after_commit", _on_commit):
+        event.listen(class_, "after_commit", _on_commit, insert=True)
 
 
-def _committed(session: Session) -> None:
-    # It is told of savepoints too, and a listener before the commit may have made one.
-    if COMMITTED in session.info and not session.in_nested_transaction():
-        session.info[COMMITTED] = True
+def _on_commit(session: Session) -> None:
+    # Called for savepoints too, and a before_commit listener may have opened one.
+    if COMMITTED_KEY in session.info and not session.in_nested_transaction():
+        session.info[COMMITTED_KEY] = True
 
 
 def commit(session: Session, log: logging.Logger) -> None:
-    """Raises only if nothing was committed: else rows are changed, and are to be told of."""
-    session.info[COMMITTED] = False
+    """Commit. Raises only if nothing was committed: otherwise rows are changed and must be
+    reported."""
+    session.info[COMMITTED_KEY] = False
     try:
         session.commit()
     except Exception:
-        if not session.info[COMMITTED]:
+        if not session.info[COMMITTED_KEY]:
             raise
-        log.exception("a listener failed after the commit of a sweep")
+        log.exception("a session listener failed after a sweep's commit; the changes are kept")
         session.reset()

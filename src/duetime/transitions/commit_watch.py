@@ -1,7 +1,5 @@
-"""Engines of SQLAlchemy, which may be others in disguise.
-
-Watching an engine: whoever commits a change of a table, in this process, wakes the runner.
-"""
+"""Watch an engine for commits, so that a change of a swept table in this process wakes the
+runner."""
 
 from __future__ import annotations
 
@@ -11,45 +9,42 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
-
-def origin(engine: Engine) -> Engine:
-    """One with options of its own sends all through the one that it comes from."""
-    while (parent := getattr(engine, "_proxied", None)) is not None:
-        engine = parent
-    return engine
+# A connection that is neither used again nor returned after its commit raises no further event; by
+# these delays it has committed.
+COMMIT_CHECK_DELAYS_SECONDS = (0.02, 0.2)
 
 
-# A connection that nobody uses or gives back after its commit tells nothing more; by then it has
-# committed.
-SETTLED = (0.02, 0.2)
+class CommitWatch:
+    """Calls `on_change` after a commit that changed one of the tables.
 
+    SQLAlchemy's commit event comes just before the commit. The commit is over when the connection
+    begins again, or is returned to its pool.
+    """
 
-class Watch:
-    """SQLAlchemy tells of a commit just before it: it has happened when the connection begins
-    anew, or is given back to its pool."""
-
-    def __init__(self, engine: Engine, tables: Iterable[str], changed: Callable[[], None]) -> None:
+    def __init__(
+        self, engine: Engine, tables: Iterable[str], on_change: Callable[[], None]
+    ) -> None:
         self._tables = list(tables)
-        self._changed = changed
+        self._on_change = on_change
         self._loop = asyncio.get_running_loop()
-        engine = origin(engine)
-        self._hooks: list[tuple[Any, str, Callable[..., None]]] = [
-            (engine, "after_cursor_execute", self._executed),
-            (engine, "commit", self._committing),
-            (engine, "begin", self._begun),
-            (engine, "rollback", self._rolled_back),
-            (engine.pool, "checkin", self._given_back),
+        engine = root_engine(engine)
+        self._listeners: list[tuple[Any, str, Callable[..., None]]] = [
+            (engine, "after_cursor_execute", self._on_execute),
+            (engine, "commit", self._on_commit),
+            (engine, "begin", self._on_begin),
+            (engine, "rollback", self._on_rollback),
+            (engine.pool, "checkin", self._on_checkin),
         ]
 
     def start(self) -> None:
-        for owner, name, call in self._hooks:
-            event.listen(owner, name, call)
+        for owner, name, listener in self._listeners:
+            event.listen(owner, name, listener)
 
     def stop(self) -> None:
-        for owner, name, call in self._hooks:
-            event.remove(owner, name, call)
+        for owner, name, listener in self._listeners:
+            event.remove(owner, name, listener)
 
-    def _executed(
+    def _on_execute(
         self,
         connection: Connection,
         cursor: object,
@@ -58,39 +53,47 @@ class Watch:
         context: object,
         executemany: bool,
     ) -> None:
-        if statement.startswith("SELECT") or not any(one in statement for one in self._tables):
+        if statement.startswith("SELECT") or not any(name in statement for name in self._tables):
             return
         if connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
             self.wake()
         else:
             connection.info[self] = False
 
-    def _committing(self, connection: Connection) -> None:
+    def _on_commit(self, connection: Connection) -> None:
         info = connection.info
         if self in info:
             info[self] = True
-            self._call(lambda: self._settle(info))
+            self._call(lambda: self._check_later(info))
 
-    def _settle(self, info: dict[Any, Any]) -> None:
-        for pause in SETTLED:
-            self._loop.call_later(pause, lambda: self._changed() if self in info else None)
+    def _check_later(self, info: dict[Any, Any]) -> None:
+        for delay in COMMIT_CHECK_DELAYS_SECONDS:
+            self._loop.call_later(delay, lambda: self._on_change() if self in info else None)
 
-    def _begun(self, connection: Connection) -> None:
+    def _on_begin(self, connection: Connection) -> None:
         if connection.info.get(self):
             del connection.info[self]
             self.wake()
 
-    def _rolled_back(self, connection: Connection) -> None:
+    def _on_rollback(self, connection: Connection) -> None:
         connection.info.pop(self, None)
 
-    def _given_back(self, connection: object, record: Any) -> None:
+    def _on_checkin(self, connection: object, record: Any) -> None:
         if record.info.pop(self, None) is not None:
             self.wake()
 
     def wake(self) -> None:
-        """From any thread."""
-        self._call(self._changed)
+        """Call `on_change` in the event loop; may be called from any thread."""
+        self._call(self._on_change)
 
     def _call(self, call: Callable[[], None]) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(call)
+
+
+def root_engine(engine: Engine) -> Engine:
+    """Return the engine that executes and emits events: an engine with options of its own is a
+    proxy for another."""
+    while (parent := getattr(engine, "_proxied", None)) is not None:
+        engine = parent
+    return engine

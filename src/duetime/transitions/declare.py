@@ -1,4 +1,4 @@
-"""Declaring: `transition()` in a model, `declare()` for a model that one cannot edit."""
+"""Declarations: `transition()` in a model, `declare()` for a model that you cannot edit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.types import TypeEngine
 
 from duetime.errors import ConfigError, shown
 from duetime.model.transition import UNSET, Declaration
-from duetime.transitions.metadata import INFO, attach
+from duetime.transitions.metadata import INFO_KEY, attach
 from duetime.transitions.timestamps import Instant
 
 
@@ -27,14 +27,14 @@ def transition(
     clear: bool = False,
     **options: Any,
 ) -> MappedColumn[Any]:
-    """A column of instants at which its row changes: a field is set, the row is deleted softly or
-    for good, an action is scheduled.
+    """Return a mapped column of instants at which its row changes: a field is set, the row is
+    soft-deleted or hard-deleted, or an action is scheduled.
 
-    `from_` applies it only to rows whose field has that value. `where` is one more condition: a
-    function of the table's columns. `action` is a function of the row that returns the payload to
-    schedule; it may go with an effect, or stand alone with `where` or with `clear=True`, which
-    empties the column when it was applied. All else is for `mapped_column`; without a type, the
-    column is a timestamp with time zone in UTC.
+    `from_` limits the transition to rows whose field has that value. `where` is a further
+    condition: a function of the table's columns. `action` is a function of the row that returns the
+    payload to schedule; it may accompany an effect, or stand alone with `where` or with
+    `clear=True`, which empties the column once the transition is applied. All other arguments are
+    those of `mapped_column`; without a type, the column is a timestamp with time zone in UTC.
     """
     declared = Declaration(
         set_field=set_field,
@@ -48,7 +48,7 @@ def transition(
     )
     if not _has_type(column, options):
         options["type_"] = Instant()
-    options["info"] = {**options.get("info", {}), INFO: declared}
+    options["info"] = {**options.get("info", {}), INFO_KEY: declared}
     return mapped_column(*column, **options)
 
 
@@ -64,12 +64,13 @@ def declare(
     where: Any = None,
     clear: bool = False,
 ) -> None:
-    """The same for a column that exists: `declare(Post.publish_at, soft_delete=True)`. `where`
-    may also be an expression, such as `Post.kind == "news"`."""
-    mapper, column = _found(attribute)
-    if INFO in column.info:
-        raise ConfigError(f"{column} has a transition already: a column can have one")
-    column.info[INFO] = Declaration(
+    """Declare a transition of an existing column: `declare(Post.publish_at, soft_delete=True)`.
+    The arguments are those of `transition`; `where` may also be an expression, such as
+    `Post.kind == "news"`."""
+    mapper, column = _mapped_column(attribute)
+    if INFO_KEY in column.info:
+        raise ConfigError(f"{column} already has a transition: a column can have only one")
+    column.info[INFO_KEY] = Declaration(
         set_field=set_field,
         from_=from_,
         to=to,
@@ -85,18 +86,18 @@ def declare(
 
 def _has_type(column: tuple[Any, ...], options: dict[str, Any]) -> bool:
     def is_type(value: object) -> bool:
-        known = isinstance(value, type) and issubclass(value, TypeEngine)
-        return known or isinstance(value, TypeEngine)
+        is_class = isinstance(value, type) and issubclass(value, TypeEngine)
+        return is_class or isinstance(value, TypeEngine)
 
-    return "type_" in options or any(is_type(one) for one in column)
+    return "type_" in options or any(is_type(argument) for argument in column)
 
 
-def _found(attribute: Any) -> tuple[Mapper[Any], Column[Any]]:
+def _mapped_column(attribute: Any) -> tuple[Mapper[Any], Column[Any]]:
     if isinstance(attribute, InstrumentedAttribute):
         mapper = attribute.parent
         column = next(iter(getattr(attribute.property, "columns", [])), None)
         if isinstance(mapper, Mapper) and isinstance(column, Column):
             return mapper, column
     raise ConfigError(
-        f"declare({shown(attribute)}) names no column of a mapped class: give Model.attribute"
+        f"declare({shown(attribute)}): not a column of a mapped class: give Model.attribute"
     )

@@ -1,4 +1,4 @@
-"""Errors: which are a row's own, and which will pass."""
+"""Errors of a sweep: which are caused by a row, and which are transient."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from duetime.errors import ConfigError, StoreUnavailable
 from duetime.model.actions.outcome import describe
 
-# What PostgreSQL says of lost connections, conflicts of transactions, lack of resources, others
-# in the way, and a server that stops or starts. Other codes of these classes may be a row's own.
-PASSING = ("08", "40001", "40P01", "53", "55006", "57P01", "57P02", "57P03")
-# Somebody holds a lock that one of the rows needs, or that row alone took too long.
-HELD = ("55P03", "57014")
+# SQLSTATEs of lost connections, serialization conflicts, missing resources, objects in use, and a
+# server that starts or stops. Other codes of these classes may be caused by a row.
+TRANSIENT_STATES = ("08", "40001", "40P01", "53", "55006", "57P01", "57P02", "57P03")
+# A lock that one of the rows needs is taken, or a statement for one row took too long.
+LOCK_STATES = ("55P03", "57014")
 
 
-def excused(error: BaseException) -> bool:
-    """No row is to blame, and none to be looked for."""
-    return isinstance(error, ConfigError) or will_pass(error)
+def is_unrelated_to_rows(error: BaseException) -> bool:
+    """Whether no row caused the error, so that splitting the batch would find none."""
+    return isinstance(error, ConfigError) or is_transient(error)
 
 
-def is_held(error: BaseException) -> bool:
-    """The row is not to blame; but it may be a single one, and others can go on."""
-    return isinstance(error, DBAPIError) and str(_state(error)) in HELD
+def is_lock_timeout(error: BaseException) -> bool:
+    """Whether a row was locked: the row is not bad, and other rows can be changed."""
+    return isinstance(error, DBAPIError) and str(_sqlstate(error)) in LOCK_STATES
 
 
-def will_pass(error: BaseException) -> bool:
-    """The database was in the way, not the row: the same may go well in a moment."""
+def is_transient(error: BaseException) -> bool:
+    """Whether the database caused the error, not the row: the next try may succeed."""
     if isinstance(error, StoreUnavailable):
         return True
     if not isinstance(error, DBAPIError):
         return False
     if error.connection_invalidated or isinstance(error, InterfaceError):
         return True
-    state = _state(error)
+    state = _sqlstate(error)
     if state is not None:
-        return str(state).startswith(PASSING)
+        return str(state).startswith(TRANSIENT_STATES)
     return isinstance(error, OperationalError) and _is_busy(str(error.orig))
 
 
-def _state(error: DBAPIError) -> object:
+def _sqlstate(error: DBAPIError) -> object:
     return getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)
 
 
@@ -46,7 +46,7 @@ def _is_busy(text: str) -> bool:
     return any(word in text for word in ("locked", "busy", "disk I/O", "connection", "closed"))
 
 
-def reason(error: BaseException) -> str:
-    """On one line, as errors are kept everywhere."""
+def error_text(error: BaseException) -> str:
+    """Return the error on one line, as errors are stored everywhere."""
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     return " ".join(describe(cause).split())

@@ -1,5 +1,5 @@
-"""Guards: which rows a transition still concerns. The index is partial on the same words, so that
-a row it was applied to costs nothing any more."""
+"""Guards: the condition on rows that a transition still applies to. The transition's index is
+partial on the same condition, so that rows leave the index once the transition is applied."""
 
 from __future__ import annotations
 
@@ -11,69 +11,71 @@ from sqlalchemy.sql import visitors
 
 from duetime.model.transition import UNSET, Declaration, Effect
 from duetime.transitions.soft_delete import not_deleted
-from duetime.transitions.values import fitted
+from duetime.transitions.values import coerce_value
 
 Terms = list[ColumnElement[bool]]
 
 
-def guard_of(mapper: Mapper[Any], due: Column[Any], declared: Declaration) -> Terms:
-    """What must hold of a row. KeyError if its field is not in the column's table, Misfit if a
-    value does not fit."""
+def guard_terms(mapper: Mapper[Any], due: Column[Any], declared: Declaration) -> Terms:
+    """Return the terms that are part of the index. Raises KeyError if the field is not in the
+    column's table, ValueMismatch if a value does not fit."""
     table = due.table
     assert isinstance(table, Table)
     terms: Terms = [due.is_not(None)]
     if declared.set_field is not None:
-        terms.append(_unset_yet(field_column(mapper, table, declared.set_field), declared))
+        terms.append(_not_yet_set(field_column(mapper, table, declared.set_field), declared))
     if declared.effect is not Effect.hard_delete:
         terms += not_deleted(table)
     if declared.where is not None:
-        terms.append(extra(table, declared))
+        terms.append(where_term(table, declared))
     return terms
 
 
-def beyond(mapper: Mapper[Any], table: Table, declared: Declaration) -> Terms:
-    """What must hold besides, and cannot be part of the index: what other tables of the row say,
-    and its class, if several share the column."""
+def unindexed_terms(mapper: Mapper[Any], table: Table, declared: Declaration) -> Terms:
+    """Return the terms that cannot be part of the index: deletion markers in other tables of the
+    row, and the row's class if several classes share the table."""
     terms: Terms = []
     if declared.effect is not Effect.hard_delete:
         for other in mapper.tables:
             if isinstance(other, Table) and other is not table:
                 terms += not_deleted(other)
     if mapper.single and mapper.polymorphic_on is not None:
-        classes = [one.polymorphic_identity for one in mapper.self_and_descendants]
-        terms.append(mapper.polymorphic_on.in_([one for one in classes if one is not None]))
+        classes = [sub.polymorphic_identity for sub in mapper.self_and_descendants]
+        identities = [identity for identity in classes if identity is not None]
+        terms.append(mapper.polymorphic_on.in_(identities))
     return terms
 
 
-def extra(table: Table, declared: Declaration) -> ColumnElement[bool]:
-    """The condition that the user gave: an expression, or a function of the columns."""
+def where_term(table: Table, declared: Declaration) -> ColumnElement[bool]:
+    """Return the condition that the user gave: an expression, or a function of the columns."""
     where = declared.where
-    found: ColumnElement[bool] = where(table.c) if callable(where) else where
-    return found
+    condition: ColumnElement[bool] = where(table.c) if callable(where) else where
+    return condition
 
 
 def field_column(mapper: Mapper[Any], table: Table, name: str) -> Column[Any]:
-    """By the attribute's name, which need not be the column's."""
+    """Return a column by the name of its attribute, which may differ from the column's. Raises
+    KeyError."""
     column = mapper.columns.get(name)
     if isinstance(column, Column) and column.table is table:
         return column
     return table.c[name]
 
 
-def _unset_yet(field: Column[Any], declared: Declaration) -> ColumnElement[bool]:
-    """NULL is a value like any other here."""
-    to = fitted(field, declared.to)
+def _not_yet_set(field: Column[Any], declared: Declaration) -> ColumnElement[bool]:
+    """Return the condition that the field can still be set; NULL is compared like any value."""
+    to = coerce_value(field, declared.to)
     if declared.from_ is UNSET:
         return field.is_not(None) if to is None else or_(field != to, field.is_(None))
-    from_ = None if declared.from_ is None else fitted(field, declared.from_)
+    from_ = None if declared.from_ is None else coerce_value(field, declared.from_)
     return field.is_(None) if from_ is None else field == from_
 
 
-def in_words(terms: Terms) -> Terms:
-    """With the values written out: a database uses a partial index only if it can see, before it
-    knows any parameters, that the rows asked for are among those in it."""
+def with_literals(terms: Terms) -> Terms:
+    """Return the terms with literal values instead of parameters: a database uses a partial index
+    only if the query implies the index's condition before parameters are known."""
 
-    def written(element: Any, **_: Any) -> Any:
+    def as_literal(element: Any, **_: Any) -> Any:
         return element.render_literal_execute() if isinstance(element, BindParameter) else None
 
-    return [visitors.replacement_traverse(term, {}, written) for term in terms]
+    return [visitors.replacement_traverse(term, {}, as_literal) for term in terms]

@@ -1,4 +1,4 @@
-"""Hooks: functions of the user's that are told of each row, after the commit."""
+"""Hooks: functions of the user that are called for each changed row, after the commit."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from duetime.events.bus import (
-    is_cancelled,
-)
+from duetime.events.bus import own_task_cancelled
 from duetime.model.transition import Effect
-from duetime.transitions.batch import Row
+from duetime.transitions.batch import DueRow
 from duetime.transitions.target import Target
 
 Hook = Callable[..., Any]
@@ -24,23 +22,23 @@ class Hooks:
     on_delete: Hook | None
     on_set_field: Hook | None
 
-    async def tell(self, target: Target, rows: Sequence[Row], log: logging.Logger) -> None:
-        """Row by row, in order. What one raises is logged and disturbs nothing."""
-        hook, more = self._of(target)
+    async def call(self, target: Target, rows: Sequence[DueRow], log: logging.Logger) -> None:
+        """Call the target's hook for each row, in order. Errors of a hook are logged only."""
+        hook, more = self._hook_for(target)
         if hook is None:
             return
         for row in rows:
             try:
                 await _call(hook, target.mapper.class_, row.id, *more)
             except (Exception, asyncio.CancelledError) as error:
-                if is_cancelled(error):
+                if own_task_cancelled(error):
                     raise
-                log.exception("%s: the hook %r failed for %r", target.name, hook, row.id)
+                log.exception("hook %r of transition %s failed for %r", hook, target.name, row.id)
 
-    def hear(self, target: Target) -> bool:
-        return self._of(target)[0] is not None
+    def has_hook(self, target: Target) -> bool:
+        return self._hook_for(target)[0] is not None
 
-    def _of(self, target: Target) -> tuple[Hook | None, tuple[object, ...]]:
+    def _hook_for(self, target: Target) -> tuple[Hook | None, tuple[object, ...]]:
         if target.deletes:
             return self.on_delete, ()
         if target.declared.effect is Effect.set_field:
@@ -49,10 +47,10 @@ class Hooks:
 
 
 async def _call(hook: Hook, *arguments: object) -> None:
-    """A plain function may block: it runs in a thread."""
+    """Await an async hook; run a plain function, which may block, in a thread."""
     if inspect.iscoroutinefunction(hook):
         await hook(*arguments)
         return
-    told = await asyncio.to_thread(hook, *arguments)
-    if inspect.isawaitable(told):
-        await told
+    returned = await asyncio.to_thread(hook, *arguments)
+    if inspect.isawaitable(returned):
+        await returned

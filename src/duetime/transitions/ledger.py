@@ -1,7 +1,7 @@
-"""The ledger: which value of a row's column was applied last, or failed, and when to try again.
+"""The ledger: which value of a row's column was applied last, or failed, and when it is retried.
 
-It lives in the application's own database, so that it is written in the transaction that changes
-the row.
+It is a table in the application's own database, so that it is written in the transaction that
+changes the row.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ LEDGER = "duetime_transitions"
 
 
 def ledger_in(metadata: MetaData) -> Table:
-    """The ledger of these tables, there from the first call on."""
+    """Return the ledger of this metadata, creating its Table on the first call."""
     key = LEDGER if metadata.schema is None else f"{metadata.schema}.{LEDGER}"
-    found = metadata.tables.get(key)
-    return _make(metadata) if found is None else found
+    ledger = metadata.tables.get(key)
+    return _create(metadata) if ledger is None else ledger
 
 
-def _make(metadata: MetaData) -> Table:
-    # Byte order: rules of a language would only make each look-up slower.
+def _create(metadata: MetaData) -> Table:
+    # Byte order: a language's collation would only make look-ups slower.
     text = Text().with_variant(Text(collation="C"), "postgresql")
     retry_at: Column[Any] = Column("retry_at", Instant())
     table = Table(
@@ -40,15 +40,15 @@ def _make(metadata: MetaData) -> Table:
         Column("column_name", text, primary_key=True),
         Column("row_key", text, primary_key=True),
         Column("value", Instant(), nullable=False),
-        # The last one that was applied, while `value` is one that failed.
+        # The last value that was applied, while `value` is one that failed.
         Column("applied_value", Instant()),
         Column("applied_at", Instant()),
         Column("attempts", Integer, nullable=False),
         retry_at,
         Column("error", Text),
     )
-    tried: dict[str, Any] = {
+    partial: dict[str, Any] = {
         f"{name}_where": retry_at.is_not(None) for name in ("postgresql", "sqlite")
     }
-    Index(f"ix_{LEDGER}_retry_at", retry_at, **tried)
+    Index(f"ix_{LEDGER}_retry_at", retry_at, **partial)
     return table

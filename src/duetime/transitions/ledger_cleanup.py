@@ -1,42 +1,42 @@
-"""Pruning: lines of the ledger whose rows are gone, a few at a time."""
+"""Ledger cleanup: delete entries whose rows are gone, a chunk at a time."""
 
 from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from duetime.transitions.batch import Work
+from duetime.transitions.batch import RowBatch
 from duetime.transitions.commit import commit
 from duetime.transitions.locking import begin, begin_writing
-from duetime.transitions.row_key import naming
+from duetime.transitions.row_key import key_parameters
 
-CHUNK = 500
+CHUNK_SIZE = 500
 
 
-def prune(session: Session, work: Work, after: str) -> str:
-    """Look at the lines behind one, in order; the last of them, or "" at the end."""
-    begin(session, work.target)
-    statements = work.statements
-    noted = work.run(session, statements.noted(CHUNK), duetime_text=after)
-    texts = [one.row_key for one in noted]
-    gone = _gone(session, work, texts) if texts else []
+def prune(session: Session, batch: RowBatch, after: str) -> str:
+    """Check the entries after a row key, in order. Return the last key checked, or "" at the
+    end."""
+    begin(session, batch.target)
+    keys = batch.statements.entry_keys(CHUNK_SIZE)
+    row_keys = [entry.row_key for entry in batch.run(session, keys, duetime_row_key=after)]
+    gone = _keys_without_row(session, batch, row_keys) if row_keys else []
     if gone:
-        _forget(session, work, gone)
-        commit(session, work.log)
+        _delete_entries(session, batch, gone)
+        commit(session, batch.log)
     session.rollback()
-    return texts[-1] if len(texts) == CHUNK else ""
+    return row_keys[-1] if len(row_keys) == CHUNK_SIZE else ""
 
 
-def _forget(session: Session, work: Work, gone: list[str]) -> None:
-    """A row may have been made anew since, and its value applied: whoever applies one from here on
-    waits for us."""
-    begin_writing(session, work.target)
-    work.run(session, work.statements.hold, duetime_texts=gone)
-    still = _gone(session, work, gone)
-    work.run(session, work.statements.forget, duetime_texts=still)
+def _delete_entries(session: Session, batch: RowBatch, gone: list[str]) -> None:
+    """Delete entries, checking again under a lock: a row may have been inserted again, and its
+    value applied. The lock makes later claims of these entries wait for this transaction."""
+    begin_writing(session, batch.target)
+    batch.run(session, batch.statements.lock_row_entries, duetime_row_keys=gone)
+    still = _keys_without_row(session, batch, gone)
+    batch.run(session, batch.statements.delete_row_entries, duetime_row_keys=still)
 
 
-def _gone(session: Session, work: Work, texts: list[str]) -> list[str]:
-    statements = work.statements
-    given = naming(work.target.keys, texts, statements.dialect)
-    present = {one[0] for one in work.run(session, statements.present, **given)}
-    return [text for text in texts if text not in present]
+def _keys_without_row(session: Session, batch: RowBatch, row_keys: list[str]) -> list[str]:
+    statements = batch.statements
+    params = key_parameters(batch.target.keys, row_keys, statements.dialect)
+    present = {record[0] for record in batch.run(session, statements.existing_rows, **params)}
+    return [row_key for row_key in row_keys if row_key not in present]

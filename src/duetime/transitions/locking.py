@@ -1,4 +1,4 @@
-"""Transactions on the application's own database, as a sweep needs them."""
+"""Transactions of a sweep on the application's database: isolation, lock timeouts, write locks."""
 
 from __future__ import annotations
 
@@ -12,40 +12,42 @@ from duetime.transitions.target import Target
 
 SYSTEM_CLOCK = SystemClock()
 
-# How long a statement waits for what somebody else holds, in milliseconds; and while the row that
-# is held is looked for, which takes several tries.
-PATIENCE, BRIEF = 1000, 50
+# How long a statement waits for a lock.
+LOCK_TIMEOUT_MS = 1000
+# The same while a batch is halved to find the locked row, which takes several tries.
+SHORT_LOCK_TIMEOUT_MS = 50
 
 
 def begin(session: Session, target: Target) -> None:
-    """Each statement must see what was committed before it, whatever the engine's default is;
-    and none waits for long."""
+    """Begin a transaction in which each statement sees all earlier commits, whatever the engine's
+    default isolation level is, and no statement waits long for a lock."""
     if not is_postgres(session, target):
         return
     options = None
     if isinstance(session.get_bind(target.mapper), Engine):
         options = {"isolation_level": "READ COMMITTED"}
-    _wait(session, target, PATIENCE, options)
+    _set_lock_timeout(session, target, LOCK_TIMEOUT_MS, options)
 
 
-def be_brief(session: Session, target: Target) -> None:
-    """In this transaction."""
+def shorten_lock_timeout(session: Session, target: Target) -> None:
+    """Shorten the lock timeout for the rest of this transaction."""
     if is_postgres(session, target):
-        _wait(session, target, BRIEF)
+        _set_lock_timeout(session, target, SHORT_LOCK_TIMEOUT_MS)
 
 
-def _wait(
-    session: Session, target: Target, most: int, options: dict[str, Any] | None = None
+def _set_lock_timeout(
+    session: Session, target: Target, milliseconds: int, options: dict[str, Any] | None = None
 ) -> None:
-    """Past the session, which would take longer to say it than the server takes to do it."""
+    """Set the timeout on the connection: through the session it would take longer to compile than
+    the server takes to execute."""
     bind: dict[str, Any] = {"mapper": target.mapper}
     connection = session.connection(bind_arguments=bind, execution_options=options)
-    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {most}")
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
 
 
 def begin_writing(session: Session, target: Target) -> None:
-    """On SQLite take the lock for writing before reading: a transaction that reads first and
-    writes later is refused as soon as another has written."""
+    """Begin a transaction that writes. On SQLite take the write lock before reading: a transaction
+    that reads first and writes later is refused once another transaction has written."""
     if is_postgres(session, target):
         if not session.in_transaction():
             begin(session, target)

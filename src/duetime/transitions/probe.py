@@ -1,4 +1,4 @@
-"""Looking: how much is due, and when there is something to do again."""
+"""Probes: how many rows are due, and when the next one is."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from duetime.model.transition import Pending
-from duetime.transitions.batch import Work
+from duetime.transitions.batch import RowBatch
 from duetime.transitions.locking import SYSTEM_CLOCK, begin
 from duetime.transitions.timestamps import as_utc
 
-MOST_COUNTED = 10_000
+MAX_COUNTED_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ProbeResult:
     now: datetime
     due: int
     next_due: datetime | None
 
 
-def look(session: Session, work: Work, most: int) -> Seen:
-    """Rows are counted up to a limit: more would have to be read."""
-    now = work.now
-    if now is None and not work.statements.on_postgres:
+def probe(session: Session, batch: RowBatch, limit: int) -> ProbeResult:
+    """Count due rows up to `limit`, since each counted row has to be read."""
+    now = batch.now
+    if now is None and not batch.statements.on_postgres:
         now = SYSTEM_CLOCK.now()
-    given = {"duetime_now": now, "duetime_limit": most, **work.place}
-    (found,) = work.run(session, work.statements.look, **given)
-    nexts = [one for one in (found.next_due, found.next_retry) if one is not None]
-    return Seen(found.now, found.due, min(map(as_utc, nexts), default=None))
+    params = {"duetime_now": now, "duetime_limit": limit, **batch.cursor_parameters}
+    (record,) = batch.run(session, batch.statements.probe, **params)
+    dues = [due for due in (record.next_due, record.next_retry) if due is not None]
+    return ProbeResult(record.now, record.due, min(map(as_utc, dues), default=None))
 
 
-def pending(session: Session, work: Work) -> Pending:
-    begin(session, work.target)
-    seen = look(session, work, MOST_COUNTED)
-    (failed,) = work.run(session, work.statements.count_failed())
+def pending(session: Session, batch: RowBatch) -> Pending:
+    begin(session, batch.target)
+    seen = probe(session, batch, MAX_COUNTED_ROWS)
+    (failed,) = batch.run(session, batch.statements.count_failed())
     return Pending(
-        model=work.target.model,
-        column=work.target.attribute(work.target.column),
+        model=batch.target.model,
+        column=batch.target.attribute(batch.target.column),
         due=seen.due,
         next_due=seen.next_due,
         retrying=failed.retrying,

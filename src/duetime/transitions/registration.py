@@ -10,14 +10,14 @@ from sqlalchemy import Table
 from duetime.model.actions.retry import Retry
 from duetime.model.clock import Clock
 from duetime.transitions.hooks import Hooks
-from duetime.transitions.sessions import Bind
+from duetime.transitions.sessions import Sessions
 from duetime.transitions.target import Target
-from duetime.transitions.writes import Statements
+from duetime.transitions.writes import TargetStatements
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Registration:
-    bind: Bind
+    sessions: Sessions
     targets: list[Target]
     hooks: Hooks
     interval: float
@@ -27,18 +27,20 @@ class Registration:
     clock: Clock | None
     log: logging.Logger
     retry: Retry
-    _statements: dict[tuple[Target, bool, bool], Statements] = field(default_factory=dict)
+    _statements: dict[tuple[Target, bool, bool], TargetStatements] = field(default_factory=dict)
 
-    def statements(self, target: Target, parked: bool, behind: bool) -> Statements:
-        statements = Statements(target, self.bind.dialect, parked, behind, self.bind.schemas)
-        return self._statements.setdefault((target, parked, behind), statements)
+    def statements(self, target: Target, parked: bool, after_cursor: bool) -> TargetStatements:
+        dialect, schema_map = self.sessions.dialect, self.sessions.schema_map
+        statements = TargetStatements(target, dialect, parked, after_cursor, schema_map)
+        return self._statements.setdefault((target, parked, after_cursor), statements)
 
     @property
     def ledgers(self) -> list[tuple[Target, Table]]:
-        """Each once, with a target that it is for."""
-        return list({id(one.ledger): (one, one.ledger) for one in self.targets}.values())
+        """Each ledger once, with one of its targets."""
+        by_id = {id(target.ledger): (target, target.ledger) for target in self.targets}
+        return list(by_id.values())
 
     @property
-    def schedules(self) -> bool:
-        """Whether any of them writes actions into the store."""
-        return any(one.declared.action is not None for one in self.targets)
+    def schedules_actions(self) -> bool:
+        """Whether any target schedules actions."""
+        return any(target.declared.action is not None for target in self.targets)

@@ -1,5 +1,5 @@
-"""Forgetting: who deletes a row through the ORM takes its lines in the ledger along, lest a new row
-with the same key be taken for it."""
+"""Delete a row's ledger entries when the row is deleted through the ORM, lest a new row with the
+same key inherit them."""
 
 from __future__ import annotations
 
@@ -22,62 +22,64 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapper, object_session
 
-from duetime.transitions.commit_watch import origin
+from duetime.transitions.commit_watch import root_engine
 from duetime.transitions.row_key import key_text
-from duetime.transitions.writes import Statements
+from duetime.transitions.writes import TargetStatements
 
-# In the info of sessions that sweep: they forget many rows at once.
-SWEEPS = "duetime.sweeps"
-_by_table: WeakKeyDictionary[Engine, dict[Table, Forgetting]] = WeakKeyDictionary()
+# In `info` of a sweep's sessions, which delete the entries of many rows at once.
+SWEEP_KEY = "duetime.sweeps"
+_deletes_by_table: WeakKeyDictionary[Engine, dict[Table, EntryDeletion]] = WeakKeyDictionary()
 
 
 @dataclass(slots=True)
-class Forgetting:
-    """How to forget rows of a table, once there is a ledger; by its name in the database."""
+class EntryDeletion:
+    """Deletes the ledger entries of one table's rows, once the ledger exists. `schema` is the
+    schema's name in the database."""
 
     statement: Delete
-    ledger: str
+    ledger_name: str
     schema: str | None
-    there: bool = False
+    ledger_exists: bool = False
 
-    def forget(self, connection: Connection, keys: dict[str, object]) -> None:
-        # A statement that fails would take the caller's transaction with it.
-        self.there = self.there or inspect(connection).has_table(self.ledger, schema=self.schema)
-        if self.there:
+    def run(self, connection: Connection, keys: dict[str, object]) -> None:
+        # Checked first: a statement that fails would abort the caller's transaction.
+        if not self.ledger_exists:
+            self.ledger_exists = inspect(connection).has_table(self.ledger_name, schema=self.schema)
+        if self.ledger_exists:
             connection.execute(self.statement, keys)
 
 
-def forget_deleted(
-    engine: Engine, schemas: Mapping[str | None, str | None], statements: Statements
+def delete_entries_with_rows(
+    engine: Engine, schema_map: Mapping[str | None, str | None], statements: TargetStatements
 ) -> None:
-    """From now on, also in a process that never sweeps. Keys of other types are hardly ever used
-    again; they are pruned. `schemas` stand for others on this engine."""
+    """Delete ledger entries with their rows from now on, even in a process that never sweeps. Keys
+    that are neither integers nor strings are hardly ever reused: cleanup deletes their entries."""
     target, ledger = statements.target, statements.target.ledger
     if all(isinstance(key.type, Integer | String) for key in target.keys):
-        schema = schemas.get(ledger.schema, ledger.schema)
-        forgets = _by_table.setdefault(origin(engine), {})
-        forgets[target.table] = Forgetting(_statement(statements), ledger.name, schema)
-        if not event.contains(target.mapper, "after_delete", _deleted):
-            event.listen(target.mapper, "after_delete", _deleted, propagate=True)
+        schema = schema_map.get(ledger.schema, ledger.schema)
+        deletes = _deletes_by_table.setdefault(root_engine(engine), {})
+        deletes[target.table] = EntryDeletion(_delete_statement(statements), ledger.name, schema)
+        if not event.contains(target.mapper, "after_delete", _after_delete):
+            event.listen(target.mapper, "after_delete", _after_delete, propagate=True)
 
 
-def _statement(statements: Statements) -> Delete:
+def _delete_statement(statements: TargetStatements) -> Delete:
     keys: Any = [
         bindparam(f"duetime_{n}", type_=key.type) for n, key in enumerate(statements.target.keys)
     ]
     ledger = statements.target.ledger
-    named = ledger.c.row_key == key_text(keys, statements.dialect)
-    return delete(ledger).where(ledger.c.table_name == statements.table_name, named)
+    of_row = ledger.c.row_key == key_text(keys, statements.dialect)
+    return delete(ledger).where(ledger.c.table_name == statements.table_name, of_row)
 
 
-def _deleted(mapper: Mapper[Any], connection: Connection, model: Any) -> None:
-    """After the row, in the order in which a sweep locks them too."""
+def _after_delete(mapper: Mapper[Any], connection: Connection, model: Any) -> None:
+    """Delete the entries after the row: a sweep locks in this order too."""
     session = object_session(model)
-    if session is not None and SWEEPS in session.info:
+    if session is not None and SWEEP_KEY in session.info:
         return
-    forgets = _by_table.get(origin(connection.engine), {})
+    deletes = _deletes_by_table.get(root_engine(connection.engine), {})
     for table in mapper.tables:
-        if isinstance(table, Table) and table in forgets:
-            keys = [mapper.get_property_by_column(one).key for one in table.primary_key]
-            given = {f"duetime_{n}": getattr(model, key) for n, key in enumerate(keys)}
-            forgets[table].forget(connection, given)
+        if isinstance(table, Table) and table in deletes:
+            keys = [mapper.get_property_by_column(column).key for column in table.primary_key]
+            params = {f"duetime_{n}": getattr(model, key) for n, key in enumerate(keys)}
+            deletes[table].run(connection, params)

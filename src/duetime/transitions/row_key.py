@@ -1,4 +1,4 @@
-"""Keys of rows, as the ledger has them: text, made by the database."""
+"""Keys of rows as the ledger stores them: text, computed by the database."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.types import Date, Interval, Time, TypeEngine
 
-from duetime.transitions.timestamps import stamp_of
+from duetime.transitions.timestamps import datetime_type
 
 
 def key_text(columns: list[Column[Any]], dialect: str) -> ColumnElement[str]:
-    """The same whatever the session is set to."""
-    parts = [_text(column, dialect) for column in columns]
+    """Return the key as one text, independent of the session's settings."""
+    parts = [_part_text(column, dialect) for column in columns]
     if len(parts) > 1:
-        # With their lengths, so that no two keys read the same.
+        # Length prefixes make the text unambiguous.
         parts = [cast(func.length(part), Text).concat(":").concat(part) for part in parts]
     text = parts[0]
     for part in parts[1:]:
@@ -38,23 +38,26 @@ def key_text(columns: list[Column[Any]], dialect: str) -> ColumnElement[str]:
     return collate(text, "C") if dialect == "postgresql" else text
 
 
-def named(columns: list[Column[Any]], dialect: str) -> ColumnElement[bool]:
-    """Of rows that some texts name, asked so that the table's own index finds them; `naming`
-    makes the parameters."""
+def matches_keys(columns: list[Column[Any]], dialect: str) -> ColumnElement[bool]:
+    """Return the condition that a row's key is among given texts, in a form that uses the table's
+    own index. `key_parameters` makes the parameters."""
     if dialect == "postgresql":
         names = [f"part_{n}" for n, _ in enumerate(columns)]
-        lists = [bindparam(f"duetime_{name}", type_=postgresql.ARRAY(Text)) for name in names]
-        given = func.unnest(*lists).table_valued(*names, name="duetime_named").render_derived()
+        arrays = [bindparam(f"duetime_{name}", type_=postgresql.ARRAY(Text)) for name in names]
+        keys = func.unnest(*arrays).table_valued(*names, name="duetime_named").render_derived()
         pairs = zip(columns, names, strict=True)
-        return and_(*(_read_postgres(column, given.c[name]) for column, name in pairs))
-    # SQLite compares text with a number, if the column has numbers, as a number.
-    bare = [type_coerce(one, LargeBinary if _is_bytes(one.type) else Text) for one in columns]
-    found: BindParameter[Any] = bindparam("duetime_parts", expanding=True)
-    return tuple_(*bare).in_(found) if len(bare) > 1 else bare[0].in_(found)
+        return and_(*(_equals_part(column, keys.c[name]) for column, name in pairs))
+    # SQLite converts text to a number before it compares it with a numeric column.
+    stored = [
+        type_coerce(column, LargeBinary if _is_bytes(column.type) else Text) for column in columns
+    ]
+    parts: BindParameter[Any] = bindparam("duetime_parts", expanding=True)
+    return tuple_(*stored).in_(parts) if len(stored) > 1 else stored[0].in_(parts)
 
 
-def naming(columns: list[Column[Any]], texts: list[str], dialect: str) -> dict[str, Any]:
-    rows = [_parts(text, len(columns)) for text in texts]
+def key_parameters(columns: list[Column[Any]], texts: list[str], dialect: str) -> dict[str, Any]:
+    """Return the parameters of `matches_keys` for these texts."""
+    rows = [_split(text, len(columns)) for text in texts]
     if dialect == "postgresql":
         return {f"duetime_part_{n}": [row[n] for row in rows] for n, _ in enumerate(columns)}
     keys = [
@@ -67,30 +70,32 @@ def naming(columns: list[Column[Any]], texts: list[str], dialect: str) -> dict[s
     return {"duetime_parts": keys if len(columns) > 1 else [key[0] for key in keys]}
 
 
-def _text(column: Column[Any], dialect: str) -> ColumnElement[str]:
+def _part_text(column: Column[Any], dialect: str) -> ColumnElement[str]:
     on_postgres = dialect == "postgresql"
     if _is_bytes(column.type):
-        bare = type_coerce(column, LargeBinary)
-        return func.encode(bare, "hex") if on_postgres else func.hex(bare)
-    if on_postgres and (stamp_of(column.type) or isinstance(column.type, Date | Time | Interval)):
+        stored = type_coerce(column, LargeBinary)
+        return func.encode(stored, "hex") if on_postgres else func.hex(stored)
+    temporal = datetime_type(column.type) or isinstance(column.type, Date | Time | Interval)
+    if on_postgres and temporal:
         return cast(func.extract("epoch", column), Text)
     return cast(column, Text)
 
 
-def _read_postgres(column: Column[Any], part: ColumnElement[str]) -> ColumnElement[bool]:
-    stamp = stamp_of(column.type)
-    found: ColumnElement[Any]
+def _equals_part(column: Column[Any], part: ColumnElement[str]) -> ColumnElement[bool]:
+    """Return the condition that a column of PostgreSQL has the value of `_part_text`."""
+    stamp = datetime_type(column.type)
+    value: ColumnElement[Any]
     if _is_bytes(column.type):
         return type_coerce(column, LargeBinary) == func.decode(part, "hex")
     if stamp is not None or isinstance(column.type, Date):
-        found = func.to_timestamp(cast(part, Double))
+        value = func.to_timestamp(cast(part, Double))
         if stamp is None or not stamp.timezone:
-            found = func.timezone("UTC", found)
-        return type_coerce(column, stamp or Date()) == cast(found, stamp or Date())
+            value = func.timezone("UTC", value)
+        return type_coerce(column, stamp or Date()) == cast(value, stamp or Date())
     if isinstance(column.type, Time | Interval):
-        return _text(column, "postgresql") == part
-    found = column == cast(part, column.type)
-    return found
+        return _part_text(column, "postgresql") == part
+    equals: ColumnElement[bool] = column == cast(part, column.type)
+    return equals
 
 
 def _is_bytes(type_: TypeEngine[Any]) -> bool:
@@ -102,13 +107,13 @@ def _is_bytes(type_: TypeEngine[Any]) -> bool:
         return False
 
 
-def _parts(text: str, count: int) -> list[str]:
-    """Each with its length before it, if there are several."""
+def _split(text: str, count: int) -> list[str]:
+    """Split a key's text into its parts; several parts have length prefixes."""
     if count == 1:
         return [text]
-    found = []
+    parts = []
     while text:
         length, _, rest = text.partition(":")
-        found.append(rest[: int(length)])
+        parts.append(rest[: int(length)])
         text = rest[int(length) :]
-    return found
+    return parts

@@ -1,4 +1,4 @@
-"""The statements of a sweep that find rows, made once for each target and database."""
+"""The statements of a sweep that find rows, built once for each target and database."""
 
 from __future__ import annotations
 
@@ -23,94 +23,97 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from duetime.transitions.guard import in_words
+from duetime.transitions.guard import with_literals
 from duetime.transitions.row_key import key_text
 from duetime.transitions.target import Target
-from duetime.transitions.timestamps import Instant, bare, in_utc, to_bare, zoned
+from duetime.transitions.timestamps import Instant, has_time_zone, in_utc, stored_type, to_stored
 
-# Timestamps beyond Python's years, PostgreSQL's infinities among them, are nobody's time.
-FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
+# Timestamps outside Python's years, PostgreSQL's infinities among them, are never due.
+EARLIEST_DUE = datetime(1, 1, 2, tzinfo=UTC)
+LATEST_DUE = datetime(9999, 12, 30, tzinfo=UTC)
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
-    """Their parameters are named after us, lest a column has the same name."""
+class TargetSelects:
+    """SELECT statements of one target. Parameters and labels begin with `duetime_`, to differ from
+    names of columns."""
 
     target: Target
     dialect: str
-    # Whether those that failed are tried again, whatever their backoff says.
+    # Whether failed rows are retried regardless of their backoff.
     parked: bool = False
-    # Whether only rows behind the last one that was looked at are meant.
-    behind: bool = False
+    # Whether only rows behind the cursor are selected.
+    after_cursor: bool = False
     # The engine's schema_translate_map.
-    schemas: Mapping[str | None, str | None] = field(default_factory=dict)
+    schema_map: Mapping[str | None, str | None] = field(default_factory=dict)
 
     @property
     def on_postgres(self) -> bool:
         return self.dialect == "postgresql"
 
-    # -- looking ---------------------------------------------------------------------
+    # -- probing ---------------------------------------------------------------------
 
     @cached_property
-    def look(self) -> Executable:
-        """The time, how many rows are due (up to a limit), and when there is something to do
-        next: all that a sweep needs to know if nothing is due."""
+    def probe(self) -> Executable:
+        """Select the time, the number of due rows (up to a limit), and when a row is due or
+        retried next: all that a sweep needs if no row is due."""
         now = self._clock
         return select(
             type_coerce(now, Instant()).label("now"),
-            self._count(now).label("due"),
+            self._count_due(now).label("due"),
             self._next_due(now).label("next_due"),
             self._next_retry(now).label("next_retry"),
         )
 
-    def _count(self, now: ColumnElement[Any]) -> ColumnElement[int]:
-        due = select(literal(1)).select_from(self.target.source).where(*self._due(now))
-        some = due.limit(self._limit).subquery()
-        return select(func.count()).select_from(some).scalar_subquery()
+    def _count_due(self, now: ColumnElement[Any]) -> ColumnElement[int]:
+        due = select(literal(1)).select_from(self.target.source).where(*self._due_terms(now))
+        limited = due.limit(self._limit).subquery()
+        return select(func.count()).select_from(limited).scalar_subquery()
 
     def _next_due(self, now: ColumnElement[Any]) -> ColumnElement[Any]:
         column = self.target.column
-        soonest = type_coerce(func.min(column), bare(column))
-        later = [column > self._in_zone(now), column < self._bound(LAST)]
-        found = select(soonest).select_from(self.target.source)
-        return found.where(*later, *self._guard).scalar_subquery()
+        soonest = type_coerce(func.min(column), stored_type(column))
+        later = [column > self._in_zone(now), column < self._bound(LATEST_DUE)]
+        query = select(soonest).select_from(self.target.source)
+        return query.where(*later, *self._guard_terms).scalar_subquery()
 
     def _next_retry(self, now: ColumnElement[Any]) -> ColumnElement[Any]:
-        ledger = self.target.ledger
-        soonest = select(func.min(ledger.c.retry_at)).where(*self.mine, ledger.c.retry_at > now)
+        retry_at = self.target.ledger.c.retry_at
+        soonest = select(func.min(retry_at)).where(*self.entries_of_target, retry_at > now)
         return soonest.scalar_subquery()
 
     def count_failed(self) -> Executable:
-        """Of rows that still have the value which failed: others were settled by hand."""
+        """Count failed rows that still have the value which failed; all others were corrected by
+        hand."""
         ledger = self.target.ledger
         retrying = func.count(ledger.c.retry_at)
         parked = func.count() - retrying
-        failed = [*self.mine, ledger.c.applied_at.is_(None), *self._same, *self._guard]
-        found = select(retrying.label("retrying"), parked.label("parked"))
-        return found.select_from(self.target.source, ledger).where(*failed)
+        failed = [*self.entries_of_target, ledger.c.applied_at.is_(None), *self._entry_of_value]
+        query = select(retrying.label("retrying"), parked.label("parked"))
+        return query.select_from(self.target.source, ledger).where(*failed, *self._guard_terms)
 
-    # -- taking ----------------------------------------------------------------------
+    # -- taking rows -----------------------------------------------------------------
 
     @cached_property
     def take(self) -> Executable:
-        """Rows whose time has come, the oldest first, each locked as it is then. A model that
-        inherits may have a part of its columns in another table."""
-        return self._loading(self._taken())
+        """Select and lock due rows, the oldest first, each as it is once locked, with models. A
+        model that inherits may have a part of its columns in another table."""
+        return self._with_models(self._select_due())
 
     @cached_property
     def load(self) -> Executable:
-        """Some rows that were taken before."""
-        return self._loading(select(*self._place).where(self.among))
+        """Select rows that were taken before, with models."""
+        return self._with_models(select(*self._row_columns).where(self.in_given_rows))
 
-    def _loading(self, taken: Select[Any]) -> Executable:
-        """With their keys, as the table has them: a mapper may go by others."""
+    def _with_models(self, taken: Select[Any]) -> Executable:
+        """Add the model, and the table's own key: a mapper may use another key."""
         mapper = self.target.mapper
         columns = [column for table in mapper.tables for column in table.columns]
         core = taken.add_columns(*self._labelled_keys, *columns)
         core = core.select_from(mapper.persist_selectable)
-        found = core.selected_columns
-        keys = [found[name] for name in self.key_labels]
-        loaded = select(mapper.class_, found.duetime_due, found.duetime_key, *keys)
+        selected = core.selected_columns
+        keys = [selected[name] for name in self.key_labels]
+        loaded = select(mapper.class_, selected.duetime_due, selected.duetime_key, *keys)
         return loaded.from_statement(core).execution_options(populate_existing=True)
 
     @property
@@ -125,53 +128,58 @@ class Finding:
 
     @cached_property
     def take_keys(self) -> Select[Any]:
-        """The same for who changes rows without loading them."""
-        return self._taken().add_columns(*self._labelled_keys)
+        """Select and lock due rows without models."""
+        return self._select_due().add_columns(*self._labelled_keys)
 
     @cached_property
-    def take_keys_unasked(self) -> Select[Any]:
-        """The same, whatever the ledger says: whoever writes into it will be told."""
-        return self._taken(asking=False).add_columns(*self._labelled_keys)
+    def take_keys_unchecked(self) -> Select[Any]:
+        """Select and lock due rows without models and without checking the ledger: the claim,
+        which writes into the ledger, finds out."""
+        return self._select_due(check_ledger=False).add_columns(*self._labelled_keys)
 
-    def take_keys_among(self) -> Select[Any]:
-        return self.take_keys.where(self.among)
+    def take_given_keys(self) -> Select[Any]:
+        return self.take_keys.where(self.in_given_rows)
 
-    def _taken(self, *, asking: bool = True) -> Select[Any]:
-        """SQLite, which has one lock for all, takes no notice of FOR UPDATE. Unless a row is
-        removed, its lock lets others refer to it, as an update by hand would."""
+    def _select_due(self, *, check_ledger: bool = True) -> Select[Any]:
+        """Select due rows FOR UPDATE, which SQLite ignores, as it has one lock for the database.
+        Unless the row will be deleted, the lock still lets other rows refer to it by foreign key,
+        as a manual UPDATE would."""
         target = self.target
         now = bindparam("duetime_now", type_=Instant())
         return (
-            select(*self._place)
+            select(*self._row_columns)
             .select_from(target.source)
-            .where(*self._due(now, asking=asking))
+            .where(*self._due_terms(now, check_ledger=check_ledger))
             .order_by(target.column, *target.keys)
             .limit(self._limit)
             .with_for_update(
-                of=target.locked, skip_locked=True, key_share=not target.declared.hard_delete
+                of=target.locked_tables,
+                skip_locked=True,
+                key_share=not target.declared.hard_delete,
             )
         )
 
     @property
-    def _place(self) -> list[ColumnElement[Any]]:
+    def _row_columns(self) -> list[ColumnElement[Any]]:
         column = self.target.column
         return [
-            type_coerce(column, bare(column)).label("duetime_due"),
+            type_coerce(column, stored_type(column)).label("duetime_due"),
             self.key.label("duetime_key"),
             in_utc(column, self.dialect).label("duetime_value"),
         ]
 
-    # -- their parts -----------------------------------------------------------------
+    # -- terms -----------------------------------------------------------------------
 
     @property
     def _clock(self) -> ColumnElement[Any]:
-        """The time that is given, or else the database's own."""
-        given = bindparam("duetime_now", type_=Instant())
-        return func.coalesce(given, func.statement_timestamp()) if self.on_postgres else given
+        """The time given as a parameter, else the database's own time."""
+        now = bindparam("duetime_now", type_=Instant())
+        return func.coalesce(now, func.statement_timestamp()) if self.on_postgres else now
 
     def _in_zone(self, now: ColumnElement[Any]) -> ColumnElement[Any]:
-        """As the column has it: PostgreSQL would compare it in the zone of the session."""
-        naive = self.on_postgres and not zoned(self.target.column)
+        """Return the time in the column's own form: PostgreSQL would compare a naive column in the
+        session's time zone."""
+        naive = self.on_postgres and not has_time_zone(self.target.column)
         return func.timezone("UTC", now) if naive else now
 
     @property
@@ -180,73 +188,75 @@ class Finding:
 
     def _bound(self, moment: datetime) -> ColumnElement[Any]:
         column = self.target.column
-        return bindparam(None, to_bare(moment, column), type_=bare(column), unique=True)
+        return bindparam(None, to_stored(moment, column), type_=stored_type(column), unique=True)
 
-    def _due(self, now: ColumnElement[Any], *, asking: bool = True) -> list[Any]:
-        column, first = self.target.column, self._bound(FIRST)
-        due = [column <= self._in_zone(now), column >= first, *self._guard]
-        if self.behind:
-            due.append(self._after)
-        return [*due, ~self._blocked(now)] if asking else due
-
-    @property
-    def _guard(self) -> list[Any]:
-        return [*in_words(self.target.guard), *self.target.beyond]
+    def _due_terms(self, now: ColumnElement[Any], *, check_ledger: bool = True) -> list[Any]:
+        column, earliest = self.target.column, self._bound(EARLIEST_DUE)
+        due = [column <= self._in_zone(now), column >= earliest, *self._guard_terms]
+        if self.after_cursor:
+            due.append(self._behind_cursor)
+        return [*due, ~self._blocked_by_ledger(now)] if check_ledger else due
 
     @property
-    def _after(self) -> ColumnElement[bool]:
+    def _guard_terms(self) -> list[Any]:
+        return [*with_literals(self.target.guard), *self.target.unindexed]
+
+    @property
+    def _behind_cursor(self) -> ColumnElement[bool]:
         columns = [self.target.column, *self.target.keys]
-        types = [bare(self.target.column), *(one.type for one in self.target.keys)]
-        places = [bindparam(f"duetime_place_{n}", type_=type_) for n, type_ in enumerate(types)]
-        return tuple_(*columns) > tuple_(*places)
+        types = [stored_type(self.target.column), *(key.type for key in self.target.keys)]
+        cursor = [bindparam(f"duetime_cursor_{n}", type_=type_) for n, type_ in enumerate(types)]
+        return tuple_(*columns) > tuple_(*cursor)
 
     @cached_property
     def key(self) -> ColumnElement[str]:
         return key_text(self.target.keys, self.dialect)
 
     @property
-    def among(self) -> ColumnElement[bool]:
+    def in_given_rows(self) -> ColumnElement[bool]:
         keys = self.target.keys
         if len(keys) == 1:
             return keys[0].in_(bindparam("duetime_rows", expanding=True))
         return tuple_(*keys).in_(bindparam("duetime_rows", expanding=True))
 
     @property
-    def mine(self) -> list[ColumnElement[bool]]:
-        """Which lines of the ledger are about this target."""
+    def entries_of_target(self) -> list[ColumnElement[bool]]:
+        """Terms that select the ledger entries of this target."""
         ledger, target = self.target.ledger, self.target
-        named = ledger.c.table_name == self.table_name
-        return [named, ledger.c.column_name == target.column.name]
+        of_table = ledger.c.table_name == self.table_name
+        return [of_table, ledger.c.column_name == target.column.name]
 
     @property
     def table_name(self) -> str:
-        """As the ledger has it: tables of several schemas may be mapped by one model."""
+        """The table's name in the ledger, with its schema: one model may map tables of several
+        schemas."""
         table = self.target.table
-        schema = self.schemas.get(table.schema, table.schema)
+        schema = self.schema_map.get(table.schema, table.schema)
         return table.name if schema is None else f"{schema}.{table.name}"
 
-    def _blocked(self, now: ColumnElement[Any]) -> ColumnElement[bool]:
-        """This value was applied last, or failed and is not to be tried yet. Asked row by row, as a
-        value: a join might read the whole ledger first."""
+    def _blocked_by_ledger(self, now: ColumnElement[Any]) -> ColumnElement[bool]:
+        """Whether the row's value was applied last, or failed and may not be retried yet. A scalar
+        subquery for each row: a join might read the whole ledger first."""
         ledger, value = self.target.ledger, in_utc(self.target.column, self.dialect)
-        barred = and_(ledger.c.value == value, self._bars(now))
+        waiting = and_(ledger.c.value == value, self._not_retryable(now))
         applied = and_(ledger.c.applied_at.is_(None), ledger.c.applied_value == value)
-        noted = (
+        of_row = [*self.entries_of_target, ledger.c.row_key == self.key]
+        entry = (
             select(literal(1))
-            .where(*self.mine, ledger.c.row_key == self.key, or_(barred, applied))
+            .where(*of_row, or_(waiting, applied))
             .correlate(self.target.table)
             .scalar_subquery()
         )
-        return func.coalesce(noted, 0) == 1
+        return func.coalesce(entry, 0) == 1
 
     @property
-    def _same(self) -> list[ColumnElement[bool]]:
-        """Which line of the ledger is about a row, and about the value that it has."""
+    def _entry_of_value(self) -> list[ColumnElement[bool]]:
+        """Terms that join a row to its ledger entry, if the entry is about the row's value."""
         ledger = self.target.ledger
         same = ledger.c.value == in_utc(self.target.column, self.dialect)
         return [ledger.c.row_key == self.key, same]
 
-    def _bars(self, now: ColumnElement[Any]) -> ColumnElement[bool]:
+    def _not_retryable(self, now: ColumnElement[Any]) -> ColumnElement[bool]:
         ledger = self.target.ledger
         if self.parked:
             return ledger.c.applied_at.is_not(None)

@@ -1,5 +1,5 @@
-"""Binds: how to work on an application's database, whatever kind of engine it has. The work itself
-is written once, for a blocking session."""
+"""Sessions on the application's database, for every kind of engine. Code that uses a session is
+written once, for a blocking session."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from sqlalchemy.pool import SingletonThreadPool, StaticPool
 
 from duetime.errors import ConfigError, shown
 from duetime.model.tenant import SYSTEM, acting
-from duetime.transitions.commit import hear_commits
-from duetime.transitions.row_deletion import SWEEPS
+from duetime.transitions.commit import track_commits
+from duetime.transitions.row_deletion import SWEEP_KEY
 
 T = TypeVar("T")
 
-DIALECTS = ("postgresql", "sqlite")
+SUPPORTED_DIALECTS = ("postgresql", "sqlite")
 
 
-class Bind:
-    """Sessions on one engine; made by the user's own factory if one is given, so that what
-    listens to its sessions hears of transitions too."""
+class Sessions:
+    """Sessions on one engine. A session factory of the user's is used as it is, so that listeners
+    on its sessions see transitions too."""
 
-    def __init__(self, given: object) -> None:
-        self._sessions = _factory(given)
-        self.engine = _engine_of(self._sessions, given)
-        hear_commits(_class_of(self._sessions))
+    def __init__(self, engine: object) -> None:
+        self._factory = _session_factory(engine)
+        self.engine = _engine_of(self._factory, engine)
+        track_commits(_session_class(self._factory))
         self.dialect = self.engine.dialect.name
-        if self.dialect not in DIALECTS:
+        if self.dialect not in SUPPORTED_DIALECTS:
             raise ConfigError(
-                f"register(..., {shown(given)}): transitions work on PostgreSQL and SQLite, and "
-                f"this engine is for {self.dialect}"
+                f"register(..., {shown(engine)}): {self.dialect} is not supported: transitions "
+                "need PostgreSQL or SQLite"
             )
         if isinstance(self.engine.pool, SingletonThreadPool):
             raise ConfigError(
@@ -44,82 +44,88 @@ class Bind:
             )
 
     @property
-    def schemas(self) -> dict[str | None, str | None]:
-        """Which schemas stand for which on this engine."""
-        found: dict[str | None, str | None] | None
-        found = self.engine.get_execution_options().get("schema_translate_map")
-        return dict(found or {})
+    def schema_map(self) -> dict[str | None, str | None]:
+        """The engine's schema_translate_map."""
+        schema_map: dict[str | None, str | None] | None
+        schema_map = self.engine.get_execution_options().get("schema_translate_map")
+        return dict(schema_map or {})
 
     @property
     def is_async(self) -> bool:
-        return isinstance(self._sessions, async_sessionmaker)
+        return isinstance(self._factory, async_sessionmaker)
 
-    def refuse_shared(self) -> None:
-        """One connection for all: whoever rolls back takes along what others have written."""
+    def refuse_shared_connection(self) -> None:
+        """Raise ConfigError for a StaticPool: all sessions share one connection, so that a
+        rollback undoes uncommitted writes of other sessions."""
         if isinstance(self.engine.pool, StaticPool):
             raise ConfigError(
-                f"{self.engine.url!r} has one connection for all (StaticPool), so that a runner or "
-                "worker would roll back what your own sessions have not committed: use a file, or "
-                "call sweep() or drain() yourself, in tests"
+                f"{self.engine.url!r} has one connection for all sessions (StaticPool): a runner "
+                "or worker would roll back uncommitted changes of your own sessions; use a file, "
+                "or call sweep() or drain() yourself, in tests"
             )
 
     async def run(self, work: Callable[[Session], T]) -> T:
-        """A blocking engine works in a thread; an async one in this loop."""
-        if isinstance(self._sessions, async_sessionmaker):
+        """Call `work` with a session: in a thread for a blocking engine, in this event loop for an
+        async one."""
+        if isinstance(self._factory, async_sessionmaker):
             with acting(tenant=None, by=SYSTEM):
-                async with self._sessions() as session:
-                    return await session.run_sync(lambda inner: work(_marked(inner)))
-        return await asyncio.to_thread(self._blocking, work)
+                async with self._factory() as session:
+                    return await session.run_sync(lambda inner: work(_as_sweep(inner)))
+        return await asyncio.to_thread(self._run_blocking, work)
+
+    def _run_blocking(self, work: Callable[[Session], T]) -> T:
+        assert isinstance(self._factory, sessionmaker)
+        with acting(tenant=None, by=SYSTEM), self._factory() as session:
+            return work(_as_sweep(session))
 
     async def aclose(self) -> None:
-        bound = self._sessions.kw["bind"]
-        if isinstance(bound, AsyncEngine):
-            await bound.dispose()
+        engine = self._factory.kw["bind"]
+        if isinstance(engine, AsyncEngine):
+            await engine.dispose()
         else:
-            bound.dispose()
-
-    def _blocking(self, work: Callable[[Session], T]) -> T:
-        assert isinstance(self._sessions, sessionmaker)
-        with acting(tenant=None, by=SYSTEM), self._sessions() as session:
-            return work(_marked(session))
+            engine.dispose()
 
 
-def _class_of(sessions: sessionmaker[Session] | async_sessionmaker[AsyncSession]) -> type[Session]:
-    """Of the blocking sessions that they make, or work by."""
-    if isinstance(sessions, sessionmaker):
-        return sessions.class_
-    found: type[Session] = sessions.kw.get("sync_session_class", sessions.class_.sync_session_class)
-    return found
-
-
-def _marked(session: Session) -> Session:
-    """For listeners that keep who did it."""
-    session.info["by"] = SYSTEM
-    session.info[SWEEPS] = True
-    return session
-
-
-def _factory(given: object) -> sessionmaker[Session] | async_sessionmaker[AsyncSession]:
-    if isinstance(given, sessionmaker | async_sessionmaker):
-        return given
-    if isinstance(given, AsyncEngine):
-        return async_sessionmaker(given)
-    if isinstance(given, Engine):
-        return sessionmaker(given)
+def _session_factory(engine: object) -> sessionmaker[Session] | async_sessionmaker[AsyncSession]:
+    if isinstance(engine, sessionmaker | async_sessionmaker):
+        return engine
+    if isinstance(engine, AsyncEngine):
+        return async_sessionmaker(engine)
+    if isinstance(engine, Engine):
+        return sessionmaker(engine)
     raise ConfigError(
-        f"register(..., {shown(given)}) is no engine: give an Engine, an AsyncEngine, or the "
-        "sessionmaker or async_sessionmaker whose listeners shall hear of transitions"
+        f"register(..., {shown(engine)}): not an engine: give an Engine, an AsyncEngine, or a "
+        "sessionmaker or async_sessionmaker, whose listeners then see transitions too"
     )
 
 
 def _engine_of(
-    sessions: sessionmaker[Session] | async_sessionmaker[AsyncSession], given: object
+    factory: sessionmaker[Session] | async_sessionmaker[AsyncSession], given: object
 ) -> Engine:
-    bound: Any = sessions.kw.get("bind")
-    if isinstance(bound, AsyncEngine):
-        return bound.sync_engine
-    if isinstance(bound, Engine):
-        return bound
+    engine: Any = factory.kw.get("bind")
+    if isinstance(engine, AsyncEngine):
+        return engine.sync_engine
+    if isinstance(engine, Engine):
+        return engine
     raise ConfigError(
-        f"register(..., {shown(given)}) makes sessions without an engine: give sessionmaker(engine)"
+        f"register(..., {shown(given)}): the session factory has no engine: give "
+        "sessionmaker(engine)"
     )
+
+
+def _session_class(
+    factory: sessionmaker[Session] | async_sessionmaker[AsyncSession],
+) -> type[Session]:
+    """Return the class of the factory's sessions; for async sessions, of the blocking sessions
+    inside them."""
+    if isinstance(factory, sessionmaker):
+        return factory.class_
+    class_: type[Session] = factory.kw.get("sync_session_class", factory.class_.sync_session_class)
+    return class_
+
+
+def _as_sweep(session: Session) -> Session:
+    """Mark the session, for listeners that record who made a change."""
+    session.info["by"] = SYSTEM
+    session.info[SWEEP_KEY] = True
+    return session

@@ -1,4 +1,4 @@
-"""A sweep: one pass over all transitions of a registration, a batch of each."""
+"""The sweeper of one registration: each pass applies a batch of every transition."""
 
 from __future__ import annotations
 
@@ -12,235 +12,240 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from duetime.errors import ConfigError
-from duetime.events.bus import (
-    Events,
-    is_cancelled,
-)
-from duetime.events.types import (
-    TransitionApplied,
-)
+from duetime.events.bus import Events, own_task_cancelled
+from duetime.events.types import TransitionApplied
 from duetime.model.clock import monotonic
 from duetime.model.transition import Pending, Report, RowError
 from duetime.telemetry.meters import Meters
 from duetime.telemetry.spans import span
 from duetime.transitions.apply import apply_due
-from duetime.transitions.batch import Batch, Work, WriteAlong
-from duetime.transitions.errors import reason
+from duetime.transitions.batch import BatchResult, InsertActions, RowBatch
+from duetime.transitions.errors import error_text
 from duetime.transitions.ledger_cleanup import prune
 from duetime.transitions.ledger_setup import prepare
 from duetime.transitions.probe import pending
 from duetime.transitions.registration import Registration
-from duetime.transitions.row_deletion import forget_deleted
+from duetime.transitions.row_deletion import delete_entries_with_rows
 from duetime.transitions.target import Target
 
-# How many lines of the ledger, in chunks, a drain looks through: its process may end then.
-CHUNKS = 10
+# How many chunks of ledger entries a drain checks: its process may exit afterwards.
+DRAIN_CLEANUP_CHUNKS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
-    """What an app lends to its transitions."""
+class TransitionPorts:
+    """The services of an app that its transitions use."""
 
     events: Events
     meters: Meters
-    write_along: WriteAlong
-    admit: Callable[[Session], None]
+    insert_actions: InsertActions
+    # Raises ConfigError unless the session is on the store's database.
+    check_store: Callable[[Session], None]
     chance: Callable[[], float]
-    # Whether events are written along, for subscribers that are actions.
-    durable: Callable[[], bool] = lambda: False
+    # Whether TransitionApplied has durable subscribers, whose actions are inserted with the change.
+    has_durable_subscribers: Callable[[], bool] = lambda: False
 
     @property
-    def telling(self) -> bool:
-        """Whether anybody listens."""
-        return self.events.wanted(TransitionApplied) or self.durable()
+    def wants_events(self) -> bool:
+        """Whether TransitionApplied has subscribers of any kind."""
+        return self.events.has_subscribers(TransitionApplied) or self.has_durable_subscribers()
 
 
 @dataclass(slots=True)
-class Progress:
-    """Where a runner is: behind which row each backlog goes on, and when it is needed again."""
+class SweepProgress:
+    """Where a runner is: the cursor of each backlog, and when the next pass is needed."""
 
     cursors: dict[Target, tuple[Any, ...]] = field(default_factory=dict)
-    # The time at which each backlog was seen.
-    since: dict[Target, datetime] = field(default_factory=dict)
-    # Of whose backlogs the ledger knows some.
-    known: set[Target] = field(default_factory=set)
-    # Whose parked rows were all tried: once is enough.
-    tried: set[Target] = field(default_factory=set)
+    # When each backlog was seen.
+    seen_at: dict[Target, datetime] = field(default_factory=dict)
+    # Targets whose backlog has rows with ledger entries.
+    in_ledger: set[Target] = field(default_factory=set)
+    # Targets whose parked rows were all tried: once is enough.
+    parked_tried: set[Target] = field(default_factory=set)
     # On the monotonic clock.
     wake_at: float | None = None
 
-    def note(self, target: Target, batch: Batch) -> None:
-        if batch.truncated and batch.cursor is not None:
-            self.cursors[target] = batch.cursor
-            self.since[target] = batch.now
-            if not batch.whole:
-                self.known.add(target)
+    def record(self, target: Target, result: BatchResult) -> None:
+        """Take over the cursor of a truncated batch, or the time of the next due row."""
+        if result.truncated and result.cursor is not None:
+            self.cursors[target] = result.cursor
+            self.seen_at[target] = result.now
+            if not result.all_changed:
+                self.in_ledger.add(target)
             return
-        self.tried.add(target)
-        if self.begin_anew(target):
-            # At its end nobody has looked yet what else there is.
+        self.parked_tried.add(target)
+        if self.restart(target):
+            # Batches of a backlog do not probe: a pass without cursor must follow.
             self.wake_at = monotonic()
-        if batch.next_due is not None:
-            at = monotonic() + (batch.next_due - batch.now).total_seconds()
+        if result.next_due is not None:
+            at = monotonic() + (result.next_due - result.now).total_seconds()
             self.wake_at = at if self.wake_at is None else min(at, self.wake_at)
 
-    def begin_anew(self, target: Target) -> bool:
-        """Whether it was in the middle of a backlog."""
-        self.since.pop(target, None)
-        self.known.discard(target)
+    def restart(self, target: Target) -> bool:
+        """Drop the target's cursor; return whether it had one."""
+        self.seen_at.pop(target, None)
+        self.in_ledger.discard(target)
         return self.cursors.pop(target, None) is not None
 
 
-class Sweeper:
-    """Sweeps one registration."""
+class TransitionSweeper:
+    """Sweeps the transitions of one registration."""
 
-    def __init__(self, registration: Registration, ports: Ports) -> None:
+    def __init__(self, registration: Registration, ports: TransitionPorts) -> None:
         self.registration = registration
         self._ports = ports
         self._prepared = False
-        self._admitted = False
-        self._tidied: dict[Target, str] = {}
-        self._tidy_at = 0.0
-        bind = registration.bind
+        self._store_checked = False
+        self._cleaned_up_to: dict[Target, str] = {}
+        self._cleanup_at = 0.0
+        sessions = registration.sessions
         for target in registration.targets:
-            statements = registration.statements(target, parked=False, behind=False)
-            forget_deleted(bind.engine, bind.schemas, statements)
+            statements = registration.statements(target, parked=False, after_cursor=False)
+            delete_entries_with_rows(sessions.engine, sessions.schema_map, statements)
 
     async def sweep(
-        self, report: Report, progress: Progress | None = None, *, parked: bool = False
+        self, report: Report, progress: SweepProgress | None = None, *, parked: bool = False
     ) -> None:
-        """Add to the report what this pass did."""
-        progress = progress or Progress()
+        """Make one pass, and add its result to the report."""
+        progress = progress or SweepProgress()
         progress.wake_at = None
         began = monotonic()
         with span("duetime.sweep"):
             await self.prepare()
             for target in self.registration.targets:
-                await self._one(target, report, progress, parked)
+                await self._sweep_target(target, report, progress, parked)
         self._ports.meters.swept(monotonic() - began)
 
     async def drain(self, total: Report, *, parked: bool = False) -> None:
-        """Pass after pass, each behind the last row of the one before, until one that looked at
-        all changes nothing: what one changes may be what another waits for."""
-        progress = Progress()
+        """Make passes, each continuing after the last row of the one before, until a complete pass
+        changes nothing: one transition may make rows of another due."""
+        progress = SweepProgress()
         while True:
             report, resumed = Report(), bool(progress.cursors)
             await self.sweep(report, progress, parked=parked)
             total.add(report)
             if not progress.cursors and not resumed and not report.changed:
                 break
-        await self.tidy_in_turn(CHUNKS)
+        await self.clean_ledger_if_due(DRAIN_CLEANUP_CHUNKS)
 
     async def prepare(self) -> None:
-        """Again, if somebody has subscribed meanwhile."""
-        along = self.registration.schedules or self._ports.durable()
-        if not self._prepared or (along and not self._admitted):
-            admit = self._ports.admit if along else None
+        """Create the ledger, and check the store if actions are inserted; once, and again after
+        the first durable subscription."""
+        inserts = self.registration.schedules_actions or self._ports.has_durable_subscribers()
+        if not self._prepared or (inserts and not self._store_checked):
+            check = self._ports.check_store if inserts else None
             registration = self.registration
-            await registration.bind.run(lambda session: prepare(session, registration, admit))
-            self._prepared, self._admitted = True, along
+            await registration.sessions.run(lambda session: prepare(session, registration, check))
+            self._prepared, self._store_checked = True, inserts
 
-    def tidy_later(self) -> None:
-        self._tidy_at = monotonic() + self.registration.interval
+    async def _sweep_target(
+        self, target: Target, report: Report, progress: SweepProgress, parked: bool
+    ) -> None:
+        """Apply a batch of one target. An error goes into the report, so that the other targets
+        are swept too."""
+        batch = self._batch(target, progress, parked and target not in progress.parked_tried)
+        try:
+            result = await self.registration.sessions.run(partial(apply_due, batch=batch))
+        except ConfigError:
+            raise
+        except (Exception, asyncio.CancelledError) as error:
+            # The user's database or code may raise anything.
+            if own_task_cancelled(error):
+                raise
+            progress.restart(target)
+            self._record_failure(target, report, error)
+            return
+        progress.record(target, result)
+        self._record_result(target, result, report)
+        await self._notify(target, batch, result)
+        if result.stopped_by is not None:
+            progress.restart(target)
+            self._record_failure(target, report, result.stopped_by)
 
-    async def tidy_in_turn(self, chunks: int = 1) -> None:
-        """Now and then, when there is nothing better to do."""
-        if monotonic() >= self._tidy_at:
-            self.tidy_later()
-            await self.tidy(chunks)
+    def _batch(self, target: Target, progress: SweepProgress, parked: bool) -> RowBatch:
+        registration, cursor = self.registration, progress.cursors.get(target)
+        emits_events = self._ports.wants_events
+        now: datetime | None = None if registration.clock is None else registration.clock.now()
+        return RowBatch(
+            statements=registration.statements(target, parked, cursor is not None),
+            now=now,
+            size=registration.batch,
+            bulk=registration.bulk,
+            retry=registration.retry,
+            chance=self._ports.chance,
+            log=registration.log,
+            insert_actions=self._ports.insert_actions,
+            emits_events=emits_events,
+            reports_rows=emits_events or registration.hooks.has_hook(target),
+            cursor=cursor,
+            backlog_seen_at=progress.seen_at.get(target),
+            ledger_has_rows=target in progress.in_ledger,
+        )
 
-    async def tidy(self, chunks: int = 1) -> None:
-        """Look at some more lines of the ledger, whether their rows are still there."""
-        for target in self.registration.targets:
-            try:
-                await self._tidy(target, chunks)
-            except Exception as error:  # noqa: BLE001 - such as a table that is missing
-                self.registration.log.warning("transition of %s: %s", target.name, reason(error))
+    def _record_failure(self, target: Target, report: Report, error: BaseException) -> None:
+        # The ledger itself may be missing by now.
+        self._prepared = False
+        text, column = error_text(error), target.attribute(target.column)
+        report.errors.append(RowError(model=target.model, column=column, id=None, error=text))
+        self.registration.log.error("transition %s failed: %s", target.name, text)
 
-    async def _tidy(self, target: Target, chunks: int) -> None:
-        work = self._work(target, Progress(), parked=False)
-        for _ in range(chunks):
-            done = partial(prune, work=work, after=self._tidied.get(target, ""))
-            self._tidied[target] = await self.registration.bind.run(done)
-            if not self._tidied[target]:
-                return
+    def _record_result(self, target: Target, result: BatchResult, report: Report) -> None:
+        changed, failed = result.changed_count, len(result.errors)
+        report.count(
+            target.model,
+            changed=changed,
+            deletes=target.deletes,
+            skipped=result.skipped,
+            failed=failed,
+        )
+        report.truncated = report.truncated or result.truncated
+        report.errors += result.errors
+        self._ports.meters.transitioned(target.name, applied=changed, failed=failed)
+        for error in result.errors:
+            outlook = "parked" if error.retry_at is None else f"retry at {error.retry_at}"
+            self.registration.log.warning(
+                "transition failed: %s (attempt %d, %s)", error, error.attempts, outlook
+            )
+
+    async def _notify(self, target: Target, batch: RowBatch, result: BatchResult) -> None:
+        rows = result.changed_rows
+        await self.registration.hooks.call(target, rows, self.registration.log)
+        if batch.emits_events:
+            await self._ports.events.emit([batch.event(row) for row in rows])
 
     async def pending(self) -> list[Pending]:
         await self.prepare()
         return [await self._pending(target) for target in self.registration.targets]
 
     async def _pending(self, target: Target) -> Pending:
-        work = self._work(target, Progress(), parked=False)
-        return await self.registration.bind.run(partial(pending, work=work))
+        batch = self._batch(target, SweepProgress(), parked=False)
+        return await self.registration.sessions.run(partial(pending, batch=batch))
 
-    async def _one(self, target: Target, report: Report, progress: Progress, parked: bool) -> None:
-        """One that fails as a whole holds up no other."""
-        work = self._work(target, progress, parked and target not in progress.tried)
-        try:
-            batch = await self.registration.bind.run(partial(apply_due, work=work))
-        except ConfigError:
-            raise
-        except (Exception, asyncio.CancelledError) as error:
-            # Whatever the user's database or code raises.
-            if is_cancelled(error):
-                raise
-            progress.begin_anew(target)
-            self._failed(target, report, error)
-            return
-        progress.note(target, batch)
-        self._count(target, batch, report)
-        await self._tell(target, work, batch)
-        if batch.fault is not None:
-            progress.begin_anew(target)
-            self._failed(target, report, batch.fault)
+    def postpone_cleanup(self) -> None:
+        self._cleanup_at = monotonic() + self.registration.interval
 
-    def _work(self, target: Target, progress: Progress, parked: bool) -> Work:
-        registration, cursor = self.registration, progress.cursors.get(target)
-        telling = self._ports.telling
-        now: datetime | None = None if registration.clock is None else registration.clock.now()
-        return Work(
-            statements=registration.statements(target, parked, cursor is not None),
-            now=now,
-            batch=registration.batch,
-            bulk=registration.bulk,
-            retry=registration.retry,
-            chance=self._ports.chance,
-            log=registration.log,
-            write_along=self._ports.write_along,
-            telling=telling,
-            heard=telling or registration.hooks.hear(target),
-            cursor=cursor,
-            since=progress.since.get(target),
-            known=target in progress.known,
-        )
+    async def clean_ledger_if_due(self, chunks: int = 1) -> None:
+        """Clean the ledger at most once per interval."""
+        if monotonic() >= self._cleanup_at:
+            self.postpone_cleanup()
+            await self.clean_ledger(chunks)
 
-    def _failed(self, target: Target, report: Report, error: BaseException) -> None:
-        # The ledger itself may be missing by now.
-        self._prepared = False
-        column = target.attribute(target.column)
-        told = RowError(model=target.model, column=column, id=None, error=reason(error))
-        report.errors.append(told)
-        self.registration.log.error("transition of %s: %s", target.name, told.error)
+    async def clean_ledger(self, chunks: int = 1) -> None:
+        """Check the next chunks of ledger entries, and delete entries whose rows are gone."""
+        for target in self.registration.targets:
+            try:
+                await self._clean_entries(target, chunks)
+            except Exception as error:  # noqa: BLE001 - such as a table that is missing
+                self.registration.log.warning(
+                    "cleaning the ledger of transition %s failed: %s",
+                    target.name,
+                    error_text(error),
+                )
 
-    def _count(self, target: Target, batch: Batch, report: Report) -> None:
-        changed, failed = batch.count, len(batch.errors)
-        report.count(
-            target.model,
-            changed=changed,
-            deletes=target.deletes,
-            skipped=batch.skipped,
-            failed=failed,
-        )
-        report.truncated = report.truncated or batch.truncated
-        report.errors += batch.errors
-        self._ports.meters.transitioned(target.name, applied=changed, failed=failed)
-        for one in batch.errors:
-            again = "parked" if one.retry_at is None else f"again at {one.retry_at}"
-            self.registration.log.warning(
-                "transition of %s (attempt %d, %s)", one, one.attempts, again
-            )
-
-    async def _tell(self, target: Target, work: Work, batch: Batch) -> None:
-        await self.registration.hooks.tell(target, batch.changed, self.registration.log)
-        if work.telling:
-            await self._ports.events.emit([work.event(row) for row in batch.changed])
+    async def _clean_entries(self, target: Target, chunks: int) -> None:
+        batch = self._batch(target, SweepProgress(), parked=False)
+        for _ in range(chunks):
+            chunk = partial(prune, batch=batch, after=self._cleaned_up_to.get(target, ""))
+            self._cleaned_up_to[target] = await self.registration.sessions.run(chunk)
+            if not self._cleaned_up_to[target]:
+                return

@@ -1,4 +1,4 @@
-"""A target: one column of one model, with all that a sweep must know of it."""
+"""A target: one column of one model with a declared transition."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from sqlalchemy import Column, FromClause, Index, Table
 from sqlalchemy.orm import Mapper
 
 from duetime.model.transition import UNSET, Declaration, Effect, TransitionView
-from duetime.transitions.guard import Terms, beyond, field_column, guard_of
+from duetime.transitions.guard import Terms, field_column, guard_terms, unindexed_terms
 from duetime.transitions.ledger import ledger_in
 from duetime.transitions.metadata import index_of
 from duetime.transitions.soft_delete import deleted_values
-from duetime.transitions.values import fitted
+from duetime.transitions.values import coerce_value
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Made by `checking`, so that whatever it is asked for is there."""
+    """A column whose declaration was checked by `checks`, so that every property below works."""
 
     mapper: Mapper[Any]
     column: Column[Any]
     declared: Declaration
     guard: Terms
-    beyond: Terms
+    unindexed: Terms
 
     @property
     def table(self) -> Table:
@@ -34,12 +34,12 @@ class Target:
 
     @property
     def source(self) -> FromClause:
-        """Where to look for rows: in all tables that have a say."""
-        return self.mapper.persist_selectable if self.beyond else self.table
+        """The table, or the join of all tables that the guard uses."""
+        return self.mapper.persist_selectable if self.unindexed else self.table
 
     @property
-    def locked(self) -> list[Any]:
-        return list(self.mapper.tables) if self.beyond else [self.table]
+    def locked_tables(self) -> list[Any]:
+        return list(self.mapper.tables) if self.unindexed else [self.table]
 
     @property
     def keys(self) -> list[Column[Any]]:
@@ -62,14 +62,14 @@ class Target:
         return self.declared.effect in (Effect.soft_delete, Effect.hard_delete)
 
     @property
-    def once(self) -> bool:
-        """Whether what is applied cannot be met again: the row is gone, or its time."""
+    def applies_once(self) -> bool:
+        """Whether an applied value cannot be found again: the row is gone, or its value."""
         return self.declared.hard_delete or self.declared.clear
 
     @property
-    def is_spread(self) -> bool:
-        """Whether a row of this model, or of one that inherits from it, is in several tables."""
-        return any(len(one.tables) > 1 for one in self.mapper.self_and_descendants)
+    def spans_tables(self) -> bool:
+        """Whether a row of this model, or of a subclass, spans several tables."""
+        return any(len(mapper.tables) > 1 for mapper in self.mapper.self_and_descendants)
 
     @property
     def field(self) -> Column[Any] | None:
@@ -78,13 +78,13 @@ class Target:
 
     @property
     def to(self) -> object:
-        return None if self.field is None else fitted(self.field, self.declared.to)
+        return None if self.field is None else coerce_value(self.field, self.declared.to)
 
     def attribute(self, column: Column[Any]) -> str:
         return self.mapper.get_property_by_column(column).key
 
-    def values(self, now: datetime) -> dict[Column[Any], object]:
-        """What is written into the row, unless it is deleted for good."""
+    def values_at(self, now: datetime) -> dict[Column[Any], object]:
+        """Return the values that are written into the row, unless it is hard-deleted."""
         written: dict[Column[Any], object] = {}
         if self.field is not None:
             written[self.field] = self.to
@@ -112,5 +112,5 @@ class Target:
 
 def target_of(mapper: Mapper[Any], column: Column[Any], declared: Declaration) -> Target:
     assert isinstance(column.table, Table)
-    terms = guard_of(mapper, column, declared), beyond(mapper, column.table, declared)
-    return Target(mapper, column, declared, *terms)
+    guard = guard_terms(mapper, column, declared)
+    return Target(mapper, column, declared, guard, unindexed_terms(mapper, column.table, declared))

@@ -1,4 +1,4 @@
-"""Instants in columns: a type that keeps UTC, and how to read what other types keep."""
+"""Timestamps in columns: a column type that stores UTC, and conversions for other types."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duetime.model.validation import instant
 
 
 class Instant(TypeDecorator[datetime]):
-    """A timestamp with time zone that takes aware datetimes and gives UTC, on every database."""
+    """A timestamp with time zone that takes aware datetimes and returns UTC, on every database."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -24,32 +24,32 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else as_utc(value)
 
 
-def stamp_of(type_: TypeEngine[Any]) -> DateTime | None:
-    """The timestamp that a type is, or keeps; None if it is none."""
+def datetime_type(type_: TypeEngine[Any]) -> DateTime | None:
+    """Return the DateTime that a type is or decorates; None for other types."""
     if isinstance(type_, TypeDecorator):
-        return stamp_of(type_.impl_instance)
+        return datetime_type(type_.impl_instance)
     return type_ if isinstance(type_, DateTime) else None
 
 
-def bare(column: Column[Any]) -> DateTime:
-    """The type of what the database holds, without what Python makes of it."""
-    return DateTime(timezone=zoned(column))
+def stored_type(column: Column[Any]) -> DateTime:
+    """Return the type of the database's value, without the conversions of a TypeDecorator."""
+    return DateTime(timezone=has_time_zone(column))
 
 
-def zoned(column: Column[Any]) -> bool:
-    stamp = stamp_of(column.type)
+def has_time_zone(column: Column[Any]) -> bool:
+    stamp = datetime_type(column.type)
     return stamp is not None and stamp.timezone
 
 
-def to_bare(moment: datetime, column: Column[Any]) -> datetime:
-    """As the database compares it: a column without zone means UTC."""
-    return moment if zoned(column) else moment.replace(tzinfo=None)
+def to_stored(moment: datetime, column: Column[Any]) -> datetime:
+    """Return the moment as the database compares it: a column without time zone is UTC."""
+    return moment if has_time_zone(column) else moment.replace(tzinfo=None)
 
 
 def to_attribute(moment: datetime, column: Column[Any]) -> datetime:
-    """As a model's attribute takes it: types of the user's own do their own part."""
-    own = isinstance(column.type, TypeDecorator)
-    return moment if own else to_bare(moment, column)
+    """Return the moment as a model's attribute takes it: a TypeDecorator converts it itself."""
+    decorated = isinstance(column.type, TypeDecorator)
+    return moment if decorated else to_stored(moment, column)
 
 
 def as_utc(value: datetime) -> datetime:
@@ -57,8 +57,8 @@ def as_utc(value: datetime) -> datetime:
 
 
 def in_utc(column: Column[Any], dialect: str) -> ColumnElement[Any]:
-    """What the ledger keeps of it. PostgreSQL would take a value without zone for one in the zone
-    of the session."""
-    if dialect == "postgresql" and not zoned(column):
+    """Return the column's value as the ledger stores it. PostgreSQL would read a value without
+    time zone in the session's time zone."""
+    if dialect == "postgresql" and not has_time_zone(column):
         return func.timezone("UTC", column)
     return column

@@ -1,53 +1,51 @@
-"""Waiting for what somebody else holds.
-
-What is to be claimed alone and did not come: somebody's transaction holds it, or another
-worker was faster.
-"""
+"""Growing pauses before a worker retries something that another worker or transaction has."""
 
 from __future__ import annotations
 
-FIRST = 0.05
-LONGEST = 1.0
+FIRST_PAUSE_SECONDS = 0.05
+MAX_PAUSE_SECONDS = 1.0
 
 
-class HeldUp:
-    """It is asked for again after a moment, and then less and less often."""
+class Backoff:
+    """Pauses in seconds that double from the first to `longest`."""
 
-    def __init__(self, longest: float = LONGEST) -> None:
-        self._longest = longest
-        self._pause = FIRST
+    def __init__(self, longest: float = MAX_PAUSE_SECONDS) -> None:
+        self._max_pause = longest
+        self._next_pause = FIRST_PAUSE_SECONDS
 
-    def again(self) -> float:
-        """In how many seconds."""
-        pause, self._pause = self._pause, min(self._pause * 2, self._longest)
+    def next_pause(self) -> float:
+        """Return the seconds to wait before the next attempt."""
+        pause, self._next_pause = self._next_pause, min(self._next_pause * 2, self._max_pause)
         return pause
 
-    def over(self) -> None:
-        self._pause = FIRST
+    def reset(self) -> None:
+        self._next_pause = FIRST_PAUSE_SECONDS
 
 
-# Microseconds until it is asked for again: less and less often.
-FIRST_GAP = 5_000
-LONGEST_GAP = 1_000_000
+FIRST_LANE_PAUSE_MICROS = 5_000
+MAX_LANE_PAUSE_MICROS = 1_000_000
 
 
-class Withheld:
-    """Lanes that gave nothing though something was due in them. Until each may be asked again, no
-    slot is kept free for it and nothing else waits."""
+class LaneBackoff:
+    """Lanes whose claim came back empty although an action in them was due. Until a lane's pause is
+    over no slot is reserved for it, and claims from other lanes go on."""
 
     def __init__(self) -> None:
-        self._gaps: dict[str, int] = {}
-        self._until: dict[str, int] = {}
+        self._pauses: dict[str, int] = {}
+        self._retry_at: dict[str, int] = {}
 
-    def note(self, lane: str, now: int) -> None:
-        self._gaps[lane] = min(max(self._gaps.get(lane, 0) * 2, FIRST_GAP), LONGEST_GAP)
-        self._until[lane] = now + self._gaps[lane]
+    def back_off(self, lane: str, now: int) -> None:
+        self._pauses[lane] = min(
+            max(self._pauses.get(lane, 0) * 2, FIRST_LANE_PAUSE_MICROS), MAX_LANE_PAUSE_MICROS
+        )
+        self._retry_at[lane] = now + self._pauses[lane]
 
-    def forget(self, lane: str) -> None:
-        """It gave something, or is empty, or something new is due in it."""
-        self._gaps.pop(lane, None)
-        self._until.pop(lane, None)
+    def reset(self, lane: str) -> None:
+        """Forget the pause: the lane yielded an action, is empty, or got a new due action."""
+        self._pauses.pop(lane, None)
+        self._retry_at.pop(lane, None)
 
-    def due(self, lane: str, due_at: int) -> int:
-        """From when on to ask for what is due at that time."""
-        return max(due_at, self._until.get(lane, due_at))
+    def retry_at(self, lane: str, due_at: int) -> int:
+        """Return when to claim from the lane again: `due_at`, or the end of its pause if that is
+        later."""
+        return max(due_at, self._retry_at.get(lane, due_at))

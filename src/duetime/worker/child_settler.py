@@ -1,4 +1,4 @@
-"""Settles the children of what has ended: makes them due, or cancels them."""
+"""Settles the children of finished actions: makes them due, or cancels them."""
 
 from __future__ import annotations
 
@@ -6,38 +6,39 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from uuid import UUID
 
-from duetime.events.outbox_store import Telling
+from duetime.events.outbox import OutboxStore
 from duetime.model.actions.action import Record
 from duetime.store.base import Store
-from duetime.store.settlement import MOST
-from duetime.worker.service import NO_HURRY, Service
+from duetime.store.settlement import MAX_SETTLED
+from duetime.worker.service import UNTIL_WOKEN, Service
 
 
-class Chainer:
-    """Apart from completion, which waits for no child; transaction by transaction, however many
-    children and levels there are. What a crash leaves undone is found by a sweep.
+class ChildSettler:
+    """Works independently of completion, which does not wait for children, one transaction at a
+    time, for any number of children and levels. After a crash, a sweep finds what was left.
 
-    `settled` is told the children; `done` when none is left and some were found.
+    `settled` gets the children; `all_settled` is called when no parents are left and children were
+    found.
     """
 
     def __init__(
         self,
         store: Store,
-        telling: Telling,
+        outbox_store: OutboxStore,
         settled: Callable[[Sequence[Record]], None],
-        done: Callable[[], None],
+        all_settled: Callable[[], None],
     ) -> None:
         self._store = store
-        self._telling = telling
+        self._outbox_store = outbox_store
         self._settled = settled
-        self._done = done
+        self._all_settled = all_settled
         self._parents: dict[UUID, None] = {}
         self.service = Service("chain", self._step)
 
     def __len__(self) -> int:
         return len(self._parents)
 
-    def ended(self, parents: Iterable[UUID]) -> None:
+    def parents_finished(self, parents: Iterable[UUID]) -> None:
         self._parents |= dict.fromkeys(parents)
         if self._parents:
             self.service.wake()
@@ -45,17 +46,17 @@ class Chainer:
     async def _step(self) -> float:
         found = False
         while self._parents:
-            found = await self.settle_some() or found
+            found = await self.settle_batch() or found
         if found:
-            self._done()
-        return NO_HURRY
+            self._all_settled()
+        return UNTIL_WOKEN
 
-    async def settle_some(self) -> bool:
-        """One transaction; whether it found any children."""
-        parents = list(islice(self._parents, MOST))
-        done = await self._store.perform(self._telling.settle(parents))
-        for one in parents:
-            del self._parents[one]
+    async def settle_batch(self) -> bool:
+        """Settle the children of some parents in one transaction; return whether there were any."""
+        parents = list(islice(self._parents, MAX_SETTLED))
+        done = await self._store.perform(self._outbox_store.settle(parents))
+        for parent in parents:
+            del self._parents[parent]
         self._parents |= dict.fromkeys(done.rest)
         self._settled(done.settled)
         return bool(done.settled)

@@ -1,4 +1,4 @@
-"""Records how runs ended: in batches, fenced, sent again until the store has answered."""
+"""Stores completions: in batches, fenced, retried until the store has answered."""
 
 from __future__ import annotations
 
@@ -8,204 +8,205 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from duetime.errors import InvalidArgument, InvalidPayload, LeaseLost
-from duetime.events.outbox_store import Telling
-from duetime.model.actions.completion import Completed, Ending, Finish
-from duetime.model.actions.outcome import cut
+from duetime.events.outbox import OutboxStore
+from duetime.model.actions.completion import Completion, CompletionResult, Finish
+from duetime.model.actions.outcome import truncate_error
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
-from duetime.worker.backoff import HeldUp
-from duetime.worker.leases.in_flight import Held, Holdings
-from duetime.worker.service import NO_HURRY, Service
+from duetime.worker.backoff import Backoff
+from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
+from duetime.worker.service import UNTIL_WOKEN, Service
 
 log = logging.getLogger("duetime.worker")
 
-GATHER = 0.02
+GATHER_SECONDS = 0.02
 
-# Which of those that wait are sent together; asked of all at once, not by a call for each.
-Sort = Callable[[Iterable[Held]], Iterator[Held]]
+# Selects the runs that are sent together, from all that wait.
+Group = Callable[[Iterable[InFlightRun]], Iterator[InFlightRun]]
 
 
 class Completer:
-    """Holds ended runs until their end is on record; only then are they let go.
+    """Keeps finished runs until their completion is stored.
 
-    Until then the heartbeat renews their leases, so that an outage of the store repeats
-    nothing. Where a batch is full while another is under way, it is sent beside it: the disk
-    takes its time, and so do networks.
+    Until then the heartbeat renews their leases, so that an outage of the store causes no second
+    run. When a batch is full while another is in transit, it is sent concurrently: disks and
+    networks take time.
     """
 
     def __init__(
         self,
         store: Store,
-        holdings: Holdings,
+        runs: RunsInFlight,
         batch: int,
-        telling: Telling,
-        recorded: Callable[[Held, Ending], None],
+        outbox_store: OutboxStore,
+        recorded: Callable[[InFlightRun, Completion], None],
         flushed: Callable[[], None],
-        ended: Callable[[Completed], None],
+        completed: Callable[[CompletionResult], None],
     ) -> None:
         self._store = store
-        self._holdings = holdings
+        self._runs = runs
         self._batch = batch
-        self._telling = telling
+        self._outbox_store = outbox_store
         self._recorded = recorded
         self._flushed = flushed
-        self._ended = ended
-        self._waiting: dict[Held, Ending] = {}
-        self._sent: dict[Held, Ending] = {}
-        self._put_off: dict[Held, Ending] = {}
-        self._held_up = HeldUp()
+        self._completed = completed
+        self._waiting: dict[InFlightRun, Completion] = {}
+        self._sent: dict[InFlightRun, Completion] = {}
+        self._postponed: dict[InFlightRun, Completion] = {}
+        self._backoff = Backoff()
         self._full = asyncio.Event()
         self.service = Service("completion", self._step)
-        self.beside = Service("completion beside another", self._step_beside)
+        self.concurrent_service = Service("concurrent completion", self._concurrent_step)
 
     def __len__(self) -> int:
-        return len(self._waiting) + len(self._sent) + len(self._put_off)
+        return len(self._waiting) + len(self._sent) + len(self._postponed)
 
-    def add(self, held: Held, ending: Ending) -> None:
+    def add(self, run: InFlightRun, completion: Completion) -> None:
         first = not self._waiting
-        self._waiting[held] = ending
+        self._waiting[run] = completion
         if first:
             self.service.wake()
         if len(self._waiting) >= self._batch:
             self._full.set()
-            self.beside.wake()
+            self.concurrent_service.wake()
 
     async def _step(self) -> float:
         if not self._waiting:
-            return NO_HURRY
+            return UNTIL_WOKEN
         await self._gather()
-        # One of each sort: while plain ones never cease, the others must not wait for a pause.
-        for sort in SORTS:
-            await self._send_next(sort)
-        return 0.0 if self._waiting else NO_HURRY
+        # One batch of each group: while plain completions keep coming, the others must not starve.
+        for group in GROUPS:
+            await self._send_next(group)
+        return 0.0 if self._waiting else UNTIL_WOKEN
 
-    async def _step_beside(self) -> float:
+    async def _concurrent_step(self) -> float:
         if len(self._waiting) < self._batch or not self._sent:
-            return NO_HURRY
-        return 0.0 if await self._send_next(_plain) else NO_HURRY
+            return UNTIL_WOKEN
+        return 0.0 if await self._send_next(_plain) else UNTIL_WOKEN
 
     async def _gather(self) -> None:
-        """Wait a moment for company, one statement for many endings; but not if nothing
-        else runs that could end meanwhile."""
+        """Wait a moment to send more completions in one statement, unless nothing else is running
+        that could finish in the meantime."""
         self._full.clear()
-        if len(self._waiting) >= min(self._batch, len(self._holdings) - len(self._sent)):
+        if len(self._waiting) >= min(self._batch, len(self._runs) - len(self._sent)):
             return
         try:
-            async with asyncio.timeout(GATHER):
+            async with asyncio.timeout(GATHER_SECONDS):
                 await self._full.wait()
         except TimeoutError:
             return
 
     async def flush(self) -> None:
-        """Record everything that waits now."""
-        for sort in SORTS:
-            for _ in range(0, len([*sort(self._waiting)]), self._most(sort)):
-                await self._send_next(sort)
+        """Send every completion that is waiting now."""
+        for group in GROUPS:
+            for _ in range(0, len([*group(self._waiting)]), self._max_batch(group)):
+                await self._send_next(group)
 
-    def _most(self, sort: Sort) -> int:
-        """A lost one goes alone: what became of its action since may be among the others."""
-        return 1 if sort is _lost else self._batch
+    def _max_batch(self, group: Group) -> int:
+        """Return the batch size of a group. A lost run is sent alone: another batch may hold a
+        newer run of its action."""
+        return 1 if group is _lost else self._batch
 
-    async def _send_next(self, sort: Sort) -> bool:
-        """Whether there was any."""
-        batch = list(islice(sort(self._waiting), self._most(sort)))
+    async def _send_next(self, group: Group) -> bool:
+        """Send one batch of the group; return whether there was any."""
+        batch = list(islice(group(self._waiting), self._max_batch(group)))
         if not batch:
             return False
-        for held in batch:
-            self._sent[held] = self._waiting.pop(held)
+        for run in batch:
+            self._sent[run] = self._waiting.pop(run)
         try:
             await self._send(batch)
         except BaseException:
-            self._take_back(batch)
+            self._requeue(batch)
             raise
         return True
 
-    def _take_back(self, batch: Sequence[Held]) -> None:
-        """What has no answer is sent again: nobody but us knows of it."""
-        self._waiting |= {held: self._sent.pop(held) for held in batch if held in self._sent}
+    def _requeue(self, batch: Sequence[InFlightRun]) -> None:
+        """Send unanswered completions again: only this worker knows of them."""
+        self._waiting |= {run: self._sent.pop(run) for run in batch if run in self._sent}
         self.service.wake()
 
-    async def _send(self, batch: list[Held]) -> None:
+    async def _send(self, batch: list[InFlightRun]) -> None:
         try:
-            sent = [(held.claim, self._sent[held]) for held in batch]
-            done = await self._store.perform(self._telling.complete(sent, impatient=True))
+            sent = [(run.claim, self._sent[run]) for run in batch]
+            done = await self._store.perform(self._outbox_store.complete(sent, skip_busy_jobs=True))
         except (InvalidArgument, InvalidPayload) as error:
             await self._isolate(batch, error)
             return
-        everything = len(done.ended) == len(batch)
-        for held in batch:
-            if everything or held.claim.id not in done.busy:
-                self._settle(held, everything or held.claim.id in done.ended)
-        self._wait_for_jobs(batch if done.busy else [])
-        self._ended(done)
+        everything = len(done.applied) == len(batch)
+        for run in batch:
+            if everything or run.claim.id not in done.busy:
+                self._finish_run(run, everything or run.claim.id in done.applied)
+        self._postpone_busy(batch if done.busy else [])
+        self._completed(done)
         self._flushed()
 
-    def _wait_for_jobs(self, batch: Sequence[Held]) -> None:
-        """Those that were left alone are sent again in a moment: nobody else waits for them."""
-        busy = {held: self._sent.pop(held) for held in batch if held in self._sent}
+    def _postpone_busy(self, batch: Sequence[InFlightRun]) -> None:
+        """Send completions whose job is locked again after a backoff, without delaying others."""
+        busy = {run: self._sent.pop(run) for run in batch if run in self._sent}
         if busy:
-            self._put_off |= busy
-            asyncio.get_running_loop().call_later(self._held_up.again(), self.take_up)
-        elif not self._put_off:
-            self._held_up.over()
+            self._postponed |= busy
+            asyncio.get_running_loop().call_later(self._backoff.next_pause(), self.resume_postponed)
+        elif not self._postponed:
+            self._backoff.reset()
 
-    def take_up(self) -> None:
-        """What was put off waits like all others again."""
-        again, self._put_off = self._put_off, {}
-        for held, ending in again.items():
-            self.add(held, ending)
+    def resume_postponed(self) -> None:
+        """Return postponed completions to those that wait."""
+        postponed, self._postponed = self._postponed, {}
+        for run, completion in postponed.items():
+            self.add(run, completion)
 
-    async def _isolate(self, batch: list[Held], error: Exception) -> None:
-        """The store refused the data of some ending: halve until it is found, fail that one.
-        Any other error is no reason to change what a handler did: it is sent again."""
+    async def _isolate(self, batch: list[InFlightRun], error: Exception) -> None:
+        """Find a completion whose data the store refused, by halving the batch, and fail its
+        action. Any other error leaves the completion as it is, to be sent again."""
         if len(batch) > 1:
             half = len(batch) // 2
             await self._send(batch[:half])
             await self._send(batch[half:])
             return
-        [held] = batch
-        ending = self._sent[held]
-        plain = Finish(
-            id=ending.id,
-            token=ending.token,
+        [run] = batch
+        completion = self._sent[run]
+        failure = Finish(
+            id=completion.id,
+            token=completion.token,
             state=State.failed,
             outcome=Outcome.failed,
-            error=cut(f"its outcome could not be stored: {error}"),
-            started_at=ending.started_at,
-            job=held.claim.job,
-            triggered_by=held.claim.triggered_by,
-            retried=held.claim.base_attempt > 0,
+            error=truncate_error(f"its outcome could not be stored: {error}"),
+            started_at=completion.started_at,
+            job=run.claim.job,
+            triggered_by=run.claim.triggered_by,
+            retried=run.claim.base_attempt > 0,
         )
-        if ending == plain:
-            # Not even that it failed: it must not hold up the others.
-            log.error("the end of action %s cannot be stored: %s", held.claim.id, error)
-            self._settle(held, accepted=False)
+        if completion == failure:
+            # The store refuses even this failure, which must not block the others.
+            log.error("the outcome of action %s cannot be stored: %s", run.claim.id, error)
+            self._finish_run(run, accepted=False)
             return
-        self._sent[held] = plain
-        await self._send([held])
+        self._sent[run] = failure
+        await self._send([run])
 
-    def _settle(self, held: Held, accepted: bool) -> None:
-        ending = self._sent.pop(held)
-        self._holdings.drop(held)
+    def _finish_run(self, run: InFlightRun, accepted: bool) -> None:
+        completion = self._sent.pop(run)
+        self._runs.drop(run)
         if accepted:
-            self._recorded(held, ending)
+            self._recorded(run, completion)
         else:
-            log.warning("%s", LeaseLost(held.claim.id))
+            log.warning("%s", LeaseLost(run.claim.id))
 
 
-def _lost(waiting: Iterable[Held]) -> Iterator[Held]:
-    return (held for held in waiting if held.lost)
+def _lost(waiting: Iterable[InFlightRun]) -> Iterator[InFlightRun]:
+    return (run for run in waiting if run.lost)
 
 
-def _plain(waiting: Iterable[Held]) -> Iterator[Held]:
-    return (held for held in waiting if not held.lost and held.claim.job is None)
+def _plain(waiting: Iterable[InFlightRun]) -> Iterator[InFlightRun]:
+    return (run for run in waiting if not run.lost and run.claim.job is None)
 
 
-def _of_jobs(waiting: Iterable[Held]) -> Iterator[Held]:
-    """These may have to wait for a job that somebody holds: nobody else shall."""
-    return (held for held in waiting if not held.lost and held.claim.job is not None)
+def _of_jobs(waiting: Iterable[InFlightRun]) -> Iterator[InFlightRun]:
+    """Runs of jobs, which may have to wait for a lock on their job; other runs shall not."""
+    return (run for run in waiting if not run.lost and run.claim.job is not None)
 
 
-# At most one ending for an action in each batch: a worker that stood still for a lease may hold
-# the old and the new run of it, and has lost the old one.
-SORTS: Sequence[Sort] = (_lost, _plain, _of_jobs)
+# At most one completion for each action in a batch: a worker that was suspended for a lease may
+# have an old and a new run of an action in flight, and has lost the old one.
+GROUPS: Sequence[Group] = (_lost, _plain, _of_jobs)

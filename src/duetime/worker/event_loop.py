@@ -1,4 +1,4 @@
-"""The event loop of a process that is there for its worker."""
+"""The event loop of a process that runs only a worker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def run_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end, on uvloop where it is installed."""
+    """Run `work` to completion, on uvloop if it is installed."""
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(work)
 

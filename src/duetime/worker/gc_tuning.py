@@ -1,20 +1,20 @@
-"""The memory of a process that is there for its worker."""
+"""Garbage collector settings for a process that runs only a worker."""
 
 from __future__ import annotations
 
 import gc
 
-# So many objects more than before, and Python looks for garbage among them: a worker that holds a
-# thousand actions has several thousand at any time, none of which is garbage.
-YOUNG = 5_000
+# Allocations before a young collection. A worker with a thousand actions in flight always has
+# several thousand live objects, none of which is garbage.
+YOUNG_THRESHOLD_OBJECTS = 5_000
 
 
-def quieten() -> None:
-    """Keep the collector from what it cannot collect. What was loaded by now stays loaded: to read
-    it through for garbage again and again took a tenth of the time, in long pauses; and to look
-    through what is at work took another tenth."""
+def tune_gc() -> None:
+    """Keep the garbage collector away from objects that it cannot free. Everything loaded so far is
+    frozen: scanning it again and again took a tenth of the time, in long pauses. Scanning the runs
+    in flight took another tenth."""
     gc.collect()
     gc.freeze()
     first, *older = gc.get_threshold()
-    if first:  # else somebody has switched it off
-        gc.set_threshold(max(first, YOUNG), *older)
+    if first:  # zero means that collection is switched off
+        gc.set_threshold(max(first, YOUNG_THRESHOLD_OBJECTS), *older)

@@ -1,19 +1,17 @@
-"""Deletes finished actions after their retention, a small batch at a time."""
+"""Deletes finished actions after their retention, in small batches."""
 
 from __future__ import annotations
 
 from duetime.model.clock import micros_of
 from duetime.store.base import Store
 from duetime.worker.service import Service
-from duetime.worker.settings import (
-    WorkerSettings,
-)
+from duetime.worker.settings import WorkerSettings
 
-INTERVAL = 60.0
+INTERVAL_SECONDS = 60.0
 
 
 class Pruner:
-    """Once a minute; at once again while there is more to delete than one batch."""
+    """Deletes once a minute, and again at once while a batch was full."""
 
     def __init__(self, store: Store, settings: WorkerSettings) -> None:
         self._store = store
@@ -26,4 +24,4 @@ class Pruner:
         pruned = await self._store.perform(
             self._store.prune(keep=self._keep, keep_failed=self._keep_failed, limit=self._batch)
         )
-        return 0.0 if pruned >= self._batch else INTERVAL
+        return 0.0 if pruned >= self._batch else INTERVAL_SECONDS

@@ -1,4 +1,4 @@
-"""Brings the jobs that code declares into the store, and retires what no code declares."""
+"""Seeds declared jobs into the store, and retires jobs that no live worker declares."""
 
 from __future__ import annotations
 
@@ -8,135 +8,139 @@ from collections.abc import Callable, Container, Sequence
 from functools import partial
 
 from duetime.errors import DuetimeError, InvalidArgument
-from duetime.events.outbox_store import Telling
-from duetime.model.actions.claim import alive_for
+from duetime.events.outbox import OutboxStore
+from duetime.model.actions.claim import alive_micros
 from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
-from duetime.model.jobs.change import Change, Decide, Edited, Found
-from duetime.model.jobs.edit import ASTRAY, realigned, retired, seeded
-from duetime.model.jobs.selectors import Ahead, Orphaned, Returned, Seeding, Which
-from duetime.model.jobs.ticks import ticked
+from duetime.model.jobs.change import FoundJob, JobChange, JobEdit, JobEditResult
+from duetime.model.jobs.edit import MAX_CLOCK_LEAD_MICROS, rearm_job, retire_job, seed_job
+from duetime.model.jobs.selectors import (
+    ArmedTooFarAhead,
+    JobSelector,
+    OrphanedJobs,
+    Reappeared,
+    ToSeed,
+)
+from duetime.model.jobs.ticks import apply_ticks
 from duetime.registry.jobs import DeclaredJobs
 from duetime.store.base import Store
-from duetime.worker.backoff import LONGEST, HeldUp
-from duetime.worker.leases.store_clock import StoreTime
-from duetime.worker.service import NO_HURRY, Service
-from duetime.worker.settings import (
-    WorkerSettings,
-)
+from duetime.worker.backoff import MAX_PAUSE_SECONDS, Backoff
+from duetime.worker.leases.store_clock import StoreClock
+from duetime.worker.service import UNTIL_WOKEN, Service
+from duetime.worker.settings import WorkerSettings
 
 log = logging.getLogger("duetime.worker")
 
-# A look for jobs that have lost their code comes every so many sweeps.
-SWEEPS_BETWEEN = 6
+# Sweeps between two checks for jobs that no live worker declares.
+SWEEPS_PER_CHECK = 6
 
 
 class Seeder:
-    """Seeds when the worker starts, and whenever more is declared; once a minute it looks whether
-    a job has lost its code, or was retired though this worker declares it. One look is not
-    enough to retire: after an outage nobody was seen for a while, and at a cold start those who
-    declare it may come a moment later.
+    """Seeds when the worker starts and whenever more is declared. Once a minute it checks for jobs
+    that no live worker declares, and for jobs that were retired although this worker declares them.
+    A job is retired only at its second such check: after an outage no worker was seen for a while,
+    and at a cold start the declaring workers may appear a moment later.
 
-    `ticking` tells whether any job of the app is armed: without jobs, nothing is asked.
+    `has_ticks` returns whether any job of the app is armed; without jobs, no check is made.
     """
 
     def __init__(
         self,
         worker: str,
         store: Store,
-        telling: Telling,
+        outbox_store: OutboxStore,
         declared: DeclaredJobs,
-        time: StoreTime,
+        clock: StoreClock,
         settings: WorkerSettings,
         new_id: NewId,
-        ticking: Callable[[], bool],
+        has_ticks: Callable[[], bool],
     ) -> None:
         self._worker = worker
         self._store = store
-        self._telling = telling
+        self._outbox_store = outbox_store
         self._declared = declared
-        self._time = time
+        self._clock = clock
         self._app = settings.app
         self._batch = settings.batch
-        self._alive = alive_for(settings.sweep)
-        self._ticking = ticking
-        self._tick = partial(ticked, new_id=new_id, misfire_after=settings.misfire_after)
-        self._interval = settings.sweep * SWEEPS_BETWEEN
-        self._lost: set[str] = set()
-        self._next_look = 0.0
+        self._alive = alive_micros(settings.sweep)
+        self._has_ticks = has_ticks
+        self._tick = partial(apply_ticks, new_id=new_id, misfire_after=settings.misfire_after)
+        self._interval = settings.sweep * SWEEPS_PER_CHECK
+        self._orphan_candidates: set[str] = set()
+        self._next_check = 0.0
         self._youngest = True
-        self._swept_at = time.monotonic()
+        self._swept_at = clock.monotonic()
         self._was_away = False
-        # The store's clock, compared with our own, when it was last looked at.
-        self._clock: float | None = None
-        self._wanted: list[str] = []
-        # What was declared when last looked at.
-        self._known: set[str] = set()
+        # The offset of the store's clock to our monotonic clock at the last check.
+        self._clock_offset: float | None = None
+        self._to_seed: list[str] = []
+        # The names declared at the last check.
+        self._last_declared: set[str] = set()
         self._refused: set[str] = set()
-        self._held = HeldUp()
+        self._backoff = Backoff()
         self.service = Service("seed", self._step)
 
     async def seed(self) -> None:
-        """What is new is inserted, what changed is armed anew, what people did stays. What others
-        hold is waited for as long as another worker may need; what a caller holds for longer is
-        seeded when they have let it go."""
-        self._wanted = self._declared.names()
-        self._known = {*self._wanted}
-        await self._seed_wanted()
-        held = HeldUp()
-        while self._wanted and (pause := held.again()) < LONGEST:
+        """Insert new jobs and re-arm changed ones; edits made by users stay. Locked jobs are
+        retried for as long as another worker may need for seeding; jobs that a caller locks for
+        longer are seeded once they are unlocked."""
+        self._to_seed = self._declared.names()
+        self._last_declared = {*self._to_seed}
+        await self._seed_pending()
+        backoff = Backoff()
+        while self._to_seed and (pause := backoff.next_pause()) < MAX_PAUSE_SECONDS:
             await asyncio.sleep(pause)
-            await self._seed_wanted()
+            await self._seed_pending()
 
-    async def _seed_wanted(self) -> None:
-        names, busy = self._wanted, set[str]()
+    async def _seed_pending(self) -> None:
+        names, busy = self._to_seed, set[str]()
         for first in range(0, len(names), self._batch):
-            busy |= await self._seed_some(names[first : first + self._batch])
-        self._wanted = sorted(busy | ({*self._wanted} - {*names}))
+            busy |= await self._seed_batch(names[first : first + self._batch])
+        self._to_seed = sorted(busy | ({*self._to_seed} - {*names}))
 
-    async def _seed_some(self, names: Sequence[str]) -> frozenset[str]:
-        """Which others hold. One that the store refuses must not keep the others from being
-        seeded."""
-        which = Seeding(tuple(names), self._app, self._worker, self._alive)
+    async def _seed_batch(self, names: Sequence[str]) -> frozenset[str]:
+        """Seed these jobs; return those that are locked. A job that the store refuses must not
+        block the others, so a refused batch is halved."""
+        which = ToSeed(tuple(names), self._app, self._worker, self._alive)
         try:
-            return (await self._edit(which, self._decide)).busy
+            return (await self._edit(which, self._decide)).locked
         except InvalidArgument as error:
             if len(names) == 1:
                 log.error("job %s is not seeded: %s", names[0], error)
                 return frozenset()
             half = len(names) // 2
-            return await self._seed_some(names[:half]) | await self._seed_some(names[half:])
+            return await self._seed_batch(names[:half]) | await self._seed_batch(names[half:])
 
-    async def _edit(self, which: Which, decide: Decide) -> Edited:
-        edited = await self._store.perform(self._telling.edit_jobs(which, decide))
-        for one in edited.changes:
-            log.info("job %s %s", one.after.name, "changed" if one.before else "added")
-            if one.after.over(edited.now):
-                log.warning("job %s will never tick: its last tick has passed", one.after.name)
+    async def _edit(self, which: JobSelector, decide: JobEdit) -> JobEditResult:
+        edited = await self._store.perform(self._outbox_store.edit_jobs(which, decide))
+        for change in edited.changes:
+            log.info("job %s %s", change.after.name, "changed" if change.before else "added")
+            if change.after.exhausted(edited.now):
+                log.warning("job %s will never tick: its last tick has passed", change.after.name)
         return edited
 
-    def swept(self, youngest: bool) -> None:
-        """What was declared since is seeded. The youngest worker's code says how jobs are:
-        whoever becomes it, since a younger one is gone, seeds once more. And of one that was not
-        seen for long others may have retired the jobs."""
+    def sweep_finished(self, youngest: bool) -> None:
+        """Seed what was declared since the last sweep. The youngest worker's declarations win: a
+        worker that becomes the youngest, because a younger one is gone, seeds all its jobs again. A
+        worker that was not seen for long may find its jobs retired."""
         names = {*self._declared.names()}
-        fresh = names if youngest and not self._youngest else names - self._known
+        fresh = names if youngest and not self._youngest else names - self._last_declared
         if fresh:
-            self._wanted = sorted({*self._wanted, *fresh})
+            self._to_seed = sorted({*self._to_seed, *fresh})
             self.service.wake()
-        self._known, self._youngest = names, youngest
-        now = self._time.monotonic()
+        self._last_declared, self._youngest = names, youngest
+        now = self._clock.monotonic()
         if micros_of(now - self._swept_at) > self._alive:
             self._was_away = True
             self.service.wake()
         self._swept_at = now
 
-    def _decide(self, found: Found) -> Change | None:
-        wanted = self._declared.get(found.name)
-        if wanted is None:
+    def _decide(self, found: FoundJob) -> JobChange | None:
+        definition = self._declared.get(found.name)
+        if definition is None:
             return None
         try:
-            change = seeded(found, wanted, self._app, self._tick)
+            change = seed_job(found, definition, self._app, self._tick)
         except Exception as error:  # noqa: BLE001 - one bad job never blocks another
             if found.name not in self._refused:
                 log.error("job %s is not seeded: %s", found.name, error)
@@ -146,74 +150,78 @@ class Seeder:
         return change
 
     async def _step(self) -> float:
-        now = self._time.monotonic()
-        looking = now >= self._next_look
-        if looking:
-            # What another app has may be left to this one meanwhile.
-            self._wanted = sorted({*self._wanted, *self._refused})
-        pause = await self._seed_again()
-        if self._declared and (looking or self._was_away):
-            await self._bring_back()
-        if looking:
-            await self._look()
-            self._next_look = now + self._interval
-        return min(self._next_look - now, pause)
+        now = self._clock.monotonic()
+        checking = now >= self._next_check
+        if checking:
+            # A job that belonged to another app may have been left to this one.
+            self._to_seed = sorted({*self._to_seed, *self._refused})
+        pause = await self._retry_seeding()
+        if self._declared and (checking or self._was_away):
+            await self._restore_retired()
+        if checking:
+            await self._retire_orphans()
+            self._next_check = now + self._interval
+        return min(self._next_check - now, pause)
 
-    async def _seed_again(self) -> float:
-        """In how many seconds it is to be tried once more."""
-        if self._wanted:
-            await self._seed_wanted()
-        if self._wanted:
-            return self._held.again()
-        self._held.over()
-        return NO_HURRY
+    async def _retry_seeding(self) -> float:
+        """Seed what is pending; return the seconds until the next attempt."""
+        if self._to_seed:
+            await self._seed_pending()
+        if self._to_seed:
+            return self._backoff.next_pause()
+        self._backoff.reset()
+        return UNTIL_WOKEN
 
-    async def _bring_back(self) -> None:
-        """What was retired, though it is declared here."""
-        which = Returned(self._app, self._worker, self._alive, self._batch)
+    async def _restore_retired(self) -> None:
+        """Seed again the retired jobs that this worker declares."""
+        which = Reappeared(self._app, self._worker, self._alive, self._batch)
         while len((await self._edit(which, self._decide)).changes) >= self._batch:
             pass
         self._was_away = False
 
-    async def _look(self) -> None:
-        if self._declared or self._ticking():
-            before, self._lost = self._lost, set()
-            which = Orphaned(self._app, self._alive, self._batch)
+    async def _retire_orphans(self) -> None:
+        if self._declared or self._has_ticks():
+            before, self._orphan_candidates = self._orphan_candidates, set()
+            which = OrphanedJobs(self._app, self._alive, self._batch)
             edited = await self._store.perform(
-                self._telling.edit_jobs(which, lambda found: self._retire(found, before))
+                self._outbox_store.edit_jobs(which, lambda found: self._retire(found, before))
             )
-            for one in edited.changes:
+            for change in edited.changes:
                 log.warning(
-                    "job %s is retired: no live worker of %s declares it", one.after.name, self._app
+                    "job %s is retired: no live worker of %s declares it",
+                    change.after.name,
+                    self._app,
                 )
-            await self._check_clock(edited.now - micros_of(self._time.monotonic()))
+            await self._check_clock(edited.now - micros_of(self._clock.monotonic()))
 
-    async def _check_clock(self, clock: float) -> None:
-        """When the store's clock was set back, and when we start, for it may have been before:
-        what was armed while it was ahead would not come for as long."""
-        if self._clock is None or clock < self._clock - ASTRAY:
+    async def _check_clock(self, offset: float) -> None:
+        """Re-arm jobs if the store's clock was set back, and when the worker starts, since that may
+        have happened before: jobs armed while the clock was ahead would not tick for that long."""
+        if self._clock_offset is None or offset < self._clock_offset - MAX_CLOCK_LEAD_MICROS:
             after: str | None = ""
             while after is not None:
                 after = await self._realign(after)
-        self._clock = clock
+        self._clock_offset = offset
 
     async def _realign(self, after: str) -> str | None:
-        """Some jobs; after which name to go on."""
+        """Re-arm one batch of jobs; return the name after which to continue, or None at the end."""
         seen: list[str] = []
 
-        def decide(found: Found) -> Change | None:
+        def decide(found: FoundJob) -> JobChange | None:
             seen.append(found.name)
             try:
-                return realigned(found)
+                return rearm_job(found)
             except DuetimeError:
-                return None  # by a rule that cannot be read nothing is right or wrong
+                return None  # without a readable rule there is nothing to compare with
 
-        edited = await self._edit(Ahead(self._app, ASTRAY, after, self._batch), decide)
-        most = len(seen) + len(edited.unread)
-        return max([*seen, *edited.unread]) if most >= self._batch else None
+        edited = await self._edit(
+            ArmedTooFarAhead(self._app, MAX_CLOCK_LEAD_MICROS, after, self._batch), decide
+        )
+        count = len(seen) + len(edited.unreadable)
+        return max([*seen, *edited.unreadable]) if count >= self._batch else None
 
-    def _retire(self, found: Found, before: Container[str]) -> Change | None:
+    def _retire(self, found: FoundJob, before: Container[str]) -> JobChange | None:
         if self._declared.get(found.name) is not None:
             return None
-        self._lost.add(found.name)
-        return retired(found, self._tick) if found.name in before else None
+        self._orphan_candidates.add(found.name)
+        return retire_job(found, self._tick) if found.name in before else None

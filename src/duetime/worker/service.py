@@ -1,4 +1,4 @@
-"""A loop that does one step, sleeps as long as the step said, and can be woken."""
+"""A loop that performs one step, sleeps for as long as the step returned, and can be woken."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from duetime.errors import StoreUnavailable
-from duetime.store.outage_log import Outage
+from duetime.store.outage_log import OutageLog
 
 log = logging.getLogger("duetime.worker")
 
-LONGEST_SLEEP = 3600.0
-# What a step says that has nothing to wait for but a wake.
-NO_HURRY = LONGEST_SLEEP
-FIRST_BACKOFF = 0.1
-LONGEST_BACKOFF = 5.0
+MAX_SLEEP_SECONDS = 3600.0
+# Returned by a step that only a wake should start again.
+UNTIL_WOKEN = MAX_SLEEP_SECONDS
+FIRST_BACKOFF_SECONDS = 0.1
+MAX_BACKOFF_SECONDS = 5.0
 
 
 class Service:
-    """Repeats `step` until stopped. A step that raises is logged and tried again later; of a store
-    that is away, not every try is."""
+    """Repeats `step` until stopped. A step that raises is logged and retried after a backoff; while
+    the store is unavailable, repeated failures are not all logged."""
 
     def __init__(self, name: str, step: Callable[[], Awaitable[float]]) -> None:
         self.name = name
@@ -28,10 +28,10 @@ class Service:
         self._woken = asyncio.Event()
         self._stopped = asyncio.Event()
         self._backoff = 0.0
-        self._outage = Outage(log, name)
+        self._outage = OutageLog(log, name)
 
     def wake(self) -> None:
-        """Cut the sleep; woken during a step, it does not sleep at all."""
+        """Cut the sleep short; a wake during a step skips the sleep that follows it."""
         self._woken.set()
 
     def stop(self) -> None:
@@ -50,25 +50,26 @@ class Service:
             self._outage.failed(error)
             return self._back_off()
         except Exception:
-            log.exception("%s failed and goes on", self.name)
-            self._outage.begun()
+            log.exception("%s failed and will be retried", self.name)
+            self._outage.mark_failing()
             return self._back_off()
-        self._outage.over()
+        self._outage.recovered()
         self._backoff = 0.0
         return pause
 
     def _back_off(self) -> float:
-        self._backoff = min(max(self._backoff * 2, FIRST_BACKOFF), LONGEST_BACKOFF)
+        self._backoff = min(max(self._backoff * 2, FIRST_BACKOFF_SECONDS), MAX_BACKOFF_SECONDS)
         return self._backoff
 
     async def _sleep(self, pause: float) -> None:
-        """Backoff is slept out: a wake must not turn an outage into a busy loop."""
+        """Sleep for `pause` seconds or until woken. A wake does not cut a backoff short: it must
+        not turn an outage into a busy loop."""
         if pause <= 0:
             await asyncio.sleep(0)
             return
         cut = self._stopped if self._backoff else self._woken
         try:
-            async with asyncio.timeout(min(pause, LONGEST_SLEEP)):
+            async with asyncio.timeout(min(pause, MAX_SLEEP_SECONDS)):
                 await cut.wait()
         except TimeoutError:
             return

@@ -1,16 +1,16 @@
-"""TODO."""
+"""The settings of one worker, taken from the app's settings and the arguments of `app.worker()`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duetime.model.jobs.misfire import MISFIRE_AFTER
+from duetime.model.jobs.misfire import MISFIRE_AFTER_SECONDS
 from duetime.worker.claiming.slots import Queues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerSettings:
-    """The settings a worker lives by; times in seconds."""
+    """Settings of one worker; durations in seconds."""
 
     app: str
     concurrency: int
@@ -25,4 +25,4 @@ class WorkerSettings:
     retention: float
     retention_failed: float
     max_result: int
-    misfire_after: float = MISFIRE_AFTER
+    misfire_after: float = MISFIRE_AFTER_SECONDS

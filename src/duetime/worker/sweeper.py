@@ -1,4 +1,4 @@
-"""Looks at the store: what is due next, and what was lost."""
+"""Sweeps the store: look-ahead, expired leases and the worker's heartbeat row."""
 
 from __future__ import annotations
 
@@ -8,233 +8,242 @@ from dataclasses import replace
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, InvalidPayload, StoreUnavailable
-from duetime.events.outbox_store import Telling
-from duetime.model.actions.claim import Expired, Presence, Swept
-from duetime.model.actions.completion import Completed, Ending, decide_loss
+from duetime.events.outbox import OutboxStore
+from duetime.model.actions.claim import Expired, SweepResult, WorkerInfo
+from duetime.model.actions.completion import Completion, CompletionResult, decide_loss
 from duetime.model.clock import micros_of
 from duetime.store.base import Listener, Store
 from duetime.store.flow import Flow
 from duetime.worker.claiming.claimer import Claimer
-from duetime.worker.leases.heartbeat import BEATS_IN_A_LEASE
-from duetime.worker.leases.in_flight import Holdings
-from duetime.worker.leases.store_clock import StoreTime
+from duetime.worker.leases.heartbeat import BEATS_PER_LEASE
+from duetime.worker.leases.in_flight import RunsInFlight
+from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.service import Service
-from duetime.worker.settings import (
-    WorkerSettings,
-)
+from duetime.worker.settings import WorkerSettings
 
 log = logging.getLogger("duetime.worker")
 
-# Looks that claims ask for take at most about a quarter of the time.
-DUTY = 4
-# Those at whole lanes a twentieth, where they take long: rows that were done with long ago lie in
-# their way for as long as some old transaction might still see them.
-WHOLE_DUTY = 20
-# A look that led to an empty claim saw rows that somebody's open transaction holds: look
-# again, but less and less often.
-FIRST_GAP = 0.005
-LONGEST_GAP = 1.0
-# So many of those that were lost are named in the log.
-SHOWN = 3
+# Look-aheads that claims request take at most about a quarter of the time: the next one waits this
+# many times as long as the last one took.
+LOOK_COST_FACTOR = 4
+# Full look-aheads take at most about a twentieth, if slow: they scan rows that finished long ago
+# for as long as an old transaction may still see them.
+FULL_LOOK_COST_FACTOR = 20
+# After a look-ahead that led to an empty claim, an open transaction has locked the rows: back off.
+FIRST_LOOK_PAUSE_SECONDS = 0.005
+MAX_LOOK_PAUSE_SECONDS = 1.0
+# Rescued actions named in one log line.
+MAX_LOGGED_IDS = 3
 
 
 class Sweeper:
-    """Sweeps at fixed intervals for the look-ahead, expired leases, parents whose children were
-    forgotten, a sign of life and the clock, and again at once while a whole batch had to be
-    rescued: that also finds overdue work whose wake was lost. Between them it looks, a mere read,
-    whenever a claim came back short; only at what may be new there, if to look at all takes long.
+    """Sweeps at fixed intervals, and again at once while a full batch had to be rescued. A sweep
+    reads the look-ahead, expired leases, finished parents with unsettled children and the clock,
+    and refreshes the worker's row. It also finds overdue actions whose wake was lost. Between
+    sweeps the sweeper performs a look-ahead, which only reads, whenever a claim came back short; if
+    full look-aheads are slow, only past the cursors of drained lanes.
 
-    A worker that was cut off from the store rescues nothing until one lease after its return:
-    others could not renew meanwhile either. What kept its answer waiting may have kept their
-    renewals too, so that then they come first.
+    A worker that was cut off from the store rescues nothing until one lease after its return, since
+    other workers could not renew either. After a slow answer it waits too: the same cause may have
+    delayed the renewals of others.
     """
 
     def __init__(
         self,
         store: Store,
-        telling: Telling,
-        time: StoreTime,
-        presence: Callable[[], Presence],
-        holdings: Holdings,
+        outbox_store: OutboxStore,
+        clock: StoreClock,
+        worker_info: Callable[[], WorkerInfo],
+        runs: RunsInFlight,
         claimer: Callable[[], Claimer],
         settings: WorkerSettings,
-        lost: Callable[[Ending], Awaitable[None]],
-        ended: Callable[[Completed], None],
-        swept: Callable[[Swept, bool], None],
+        report_lost: Callable[[Completion], Awaitable[None]],
+        completed: Callable[[CompletionResult], None],
+        swept: Callable[[SweepResult, bool], None],
     ) -> None:
-        """`presence` is what this worker is at the moment: more may be declared while it runs."""
+        """`worker_info` returns the current description of this worker: more may be declared while
+        it runs."""
         self._store = store
-        self._telling = telling
-        self._time = time
-        self._presence = presence
-        # What the store knows of this worker.
-        self._shown: Presence | None = None
-        self._holdings = holdings
+        self._outbox_store = outbox_store
+        self._clock = clock
+        self._worker_info = worker_info
+        # The description of this worker that the store has.
+        self._stored_info: WorkerInfo | None = None
+        self._runs = runs
         self._claimer = claimer
         self._settings = settings
-        self._ahead = micros_of(settings.preclaim)
-        self._lost = lost
-        self._ended = ended
+        self._preclaim_micros = micros_of(settings.preclaim)
+        self._report_lost = report_lost
+        self._completed = completed
         self._swept = swept
         self.listener: Listener | None = None
-        self._wanted = False
-        self._asked = False
+        self._look_requested = False
+        self._ticks_requested = False
         self._next_sweep = 0.0
         self._next_look = 0.0
-        self._next_whole = 0.0
-        # Whether the last look was not at whole lanes, so that one is still to come.
-        self._owed = False
-        self._gap = 0.0
-        self._crowded = False
-        self._heard = time.monotonic()
+        self._next_full_look = 0.0
+        # Whether the last look-ahead was partial, so that a full one must follow.
+        self._full_look_owed = False
+        self._look_pause = 0.0
+        self._more_parents = False
+        self._answered_at = clock.monotonic()
         self._no_rescue_until = 0.0
         self.service = Service("sweep", self._step)
 
-    def look(self, fruitful: bool) -> None:
-        """A claim needs to know what is due next; `fruitful` if it took anything at all."""
-        self._gap = 0.0 if fruitful else min(max(self._gap * 2, FIRST_GAP), LONGEST_GAP)
-        self._next_look = max(self._next_look, self._heard + self._gap)
-        self._wanted = True
+    def request_look(self, found_any: bool) -> None:
+        """A claim needs to know what is due next; `found_any` if it claimed anything."""
+        self._look_pause = (
+            0.0
+            if found_any
+            else min(max(self._look_pause * 2, FIRST_LOOK_PAUSE_SECONDS), MAX_LOOK_PAUSE_SECONDS)
+        )
+        self._next_look = max(self._next_look, self._answered_at + self._look_pause)
+        self._look_requested = True
         self.service.wake()
 
-    def ask(self) -> None:
-        """Something changed that nobody named: the look that follows asks for ticks, too."""
-        self._asked = True
+    def request_ticks(self) -> None:
+        """An unspecified change happened: the next look-ahead also reads when jobs tick."""
+        self._ticks_requested = True
 
-    def declared(self) -> None:
-        """The app knows more than this worker has shown."""
-        self._next_sweep = self._time.monotonic()
+    def declarations_changed(self) -> None:
+        """The app declared something that is not in the worker's row yet."""
+        self._next_sweep = self._clock.monotonic()
         self.service.wake()
 
-    def settled(self) -> None:
-        """Children were settled. If a sweep told of many parents, there may be more."""
-        if self._crowded:
-            self._next_sweep = self._time.monotonic()
+    def children_settled(self) -> None:
+        """Children were settled; sweep again if the last sweep returned a full batch of parents."""
+        if self._more_parents:
+            self._next_sweep = self._clock.monotonic()
             self.service.wake()
 
     async def _step(self) -> float:
-        now = self._time.monotonic()
+        now = self._clock.monotonic()
         sweeping = now >= self._next_sweep
         if sweeping:
             await self.sweep()
-        elif self._wanted and now >= self._next_look:
+        elif self._look_requested and now >= self._next_look:
             await self._look_for_claims(now)
-        elif self._owed and now >= self._next_whole:
-            await self._look(self._store.look())
+        elif self._full_look_owed and now >= self._next_full_look:
+            await self._look_ahead(self._store.look_ahead())
         return self._pause()
 
     async def _look_for_claims(self, now: float) -> None:
-        """At whole lanes if it is their time, or if something changed that nobody named; else only
-        past the cursors of lanes that claims have worked off."""
-        whole = self._asked or now >= self._next_whole
-        since = {} if whole else self._claimer().worked_off()
+        """Perform a full look-ahead if it is time for one or an unspecified change happened; else a
+        partial one, past the cursors of the lanes that claims have drained."""
+        full = self._ticks_requested or now >= self._next_full_look
+        since = {} if full else self._claimer().drained_lanes()
         if since:
-            await self._look(self._store.look_from(since), whole=False)
+            await self._look_ahead(self._store.look_ahead_from(since), full=False)
         else:
-            await self._look(self._store.look(self._settings.app if self._asked else None))
+            await self._look_ahead(
+                self._store.look_ahead(self._settings.app if self._ticks_requested else None)
+            )
 
     def _pause(self) -> float:
         due = [self._next_sweep]
-        due += [self._next_look] if self._wanted else []
-        due += [self._next_whole] if self._owed else []
-        return max(min(due) - self._time.monotonic(), 0.0)
+        due += [self._next_look] if self._look_requested else []
+        due += [self._next_full_look] if self._full_look_owed else []
+        return max(min(due) - self._clock.monotonic(), 0.0)
 
     async def sweep(self) -> None:
-        """Look, rescue, and show that this worker lives."""
-        presence = self._presence()
-        shown = replace(presence, introduced=presence == self._shown)
-        flow = self._store.sweep(shown, self._ahead, self._settings.batch)
-        await self._look(flow, showing=presence)
+        """Look ahead, rescue, and refresh this worker's row."""
+        info = self._worker_info()
+        shown = replace(info, registered=info == self._stored_info)
+        flow = self._store.sweep(shown, self._preclaim_micros, self._settings.batch)
+        await self._look_ahead(flow, showing=info)
 
-    async def _look(
-        self, flow: Flow[Swept], *, showing: Presence | None = None, whole: bool = True
+    async def _look_ahead(
+        self, flow: Flow[SweepResult], *, showing: WorkerInfo | None = None, full: bool = True
     ) -> None:
-        """A sweep, if it is `showing` what this worker is."""
+        """Perform a look-ahead and act on its result; a sweep, if `showing` the worker's
+        description."""
         sweeping = showing is not None
-        sent = self._time.monotonic()
-        asked, self._wanted, self._asked = self._asked, False, False
-        self._claimer().looking()
+        sent = self._clock.monotonic()
+        with_ticks = self._ticks_requested
+        self._look_requested = self._ticks_requested = False
+        self._claimer().look_started()
         swept = await self._perform(flow, sent)
-        self._time.heard(swept.now, sent)
-        self._plan_next(sent, sweeping, whole)
-        self._claimer().looked(swept.lanes, swept.now)
-        self._ended(Completed(set(), set(swept.parents)))
-        if sweeping or asked:
+        self._clock.observe(swept.now, sent)
+        self._plan_next(sent, sweeping, full)
+        self._claimer().look_finished(swept.lanes, swept.now)
+        self._completed(CompletionResult(set(), set(swept.parents)))
+        if sweeping or with_ticks:
             self._swept(swept, sweeping)
         if showing is not None:
-            self._crowded = len(swept.parents) >= self._settings.batch
-            self._introduced(showing, swept.known)
+            self._more_parents = len(swept.parents) >= self._settings.batch
+            self._check_known(showing, swept.known)
         rescued = await self._rescue(swept.expired)
         if rescued and len(swept.expired) >= self._settings.batch:
-            # There may be more than one sweep shows.
-            self._next_sweep = self._time.monotonic()
+            # More may have expired than one sweep returns.
+            self._next_sweep = self._clock.monotonic()
 
-    def _introduced(self, presence: Presence, known: bool) -> None:
-        """One that was away for long is forgotten, and one that has changed is not known as it is:
-        then it introduces itself again, at once."""
-        self._shown = presence if known else None
-        if self._presence() != self._shown:
-            self._next_sweep = self._time.monotonic()
+    def _check_known(self, info: WorkerInfo, known: bool) -> None:
+        """Sweep again at once if the store has forgotten this worker or its description has
+        changed."""
+        self._stored_info = info if known else None
+        if self._worker_info() != self._stored_info:
+            self._next_sweep = self._clock.monotonic()
 
-    async def _perform(self, flow: Flow[Swept], sent: float) -> Swept:
+    async def _perform(self, flow: Flow[SweepResult], sent: float) -> SweepResult:
         try:
             swept = await self._store.perform(flow)
         except StoreUnavailable:
-            self._wanted = self._asked = True
-            # Perhaps it had forgotten this worker, and what it answered to that was lost.
-            self._shown = None
-            self._rescue_nothing(self._settings.lease)
+            self._look_requested = self._ticks_requested = True
+            # The lost answer may have said that the store has forgotten this worker.
+            self._stored_info = None
+            self._suspend_rescue(self._settings.lease)
             raise
-        sent_after, self._heard = sent - self._heard, self._time.monotonic()
+        sent_after, self._answered_at = sent - self._answered_at, self._clock.monotonic()
         if sent_after > self._settings.lease:
-            # This process stood still, and so, for all it knows, did the others.
-            self._rescue_nothing(self._settings.lease)
-        elif self._heard - sent > self._settings.lease / BEATS_IN_A_LEASE:
-            self._rescue_nothing(self._settings.lease / BEATS_IN_A_LEASE)
+            # This process was suspended, and other workers may have been too.
+            self._suspend_rescue(self._settings.lease)
+        elif self._answered_at - sent > self._settings.lease / BEATS_PER_LEASE:
+            self._suspend_rescue(self._settings.lease / BEATS_PER_LEASE)
         return swept
 
-    def _rescue_nothing(self, seconds: float) -> None:
-        """From now on for so long; a longer wait that was begun before is not cut short."""
-        until = self._time.monotonic() + seconds
+    def _suspend_rescue(self, seconds: float) -> None:
+        """Rescue nothing for `seconds`; never shortens a longer suspension."""
+        until = self._clock.monotonic() + seconds
         self._no_rescue_until = max(until, self._no_rescue_until)
 
-    def _plan_next(self, sent: float, sweeping: bool, whole: bool) -> None:
-        now = self._time.monotonic()
-        self._next_look = now + min((now - sent) * DUTY, self._settings.preclaim / 2)
-        self._owed = not whole
-        if whole:
-            self._next_whole = now + (now - sent) * WHOLE_DUTY
+    def _plan_next(self, sent: float, sweeping: bool, full: bool) -> None:
+        now = self._clock.monotonic()
+        self._next_look = now + min((now - sent) * LOOK_COST_FACTOR, self._settings.preclaim / 2)
+        self._full_look_owed = not full
+        if full:
+            self._next_full_look = now + (now - sent) * FULL_LOOK_COST_FACTOR
         if sweeping:
-            heard = self.listener is not None and self.listener.alive
+            listening = self.listener is not None and self.listener.alive
             settings = self._settings
-            poll = settings.poll if heard else settings.poll_unheard
+            poll = settings.poll if listening else settings.poll_unheard
             self._next_sweep = sent + min(settings.sweep, poll)
 
     async def _rescue(self, expired: Sequence[Expired]) -> int:
-        """How many were lost. What this worker holds itself is not: its next heartbeat renews
-        it."""
-        now = self._time.monotonic()
-        lost = [e for e in expired if not self._holdings.holds(e.id, e.token, now)]
+        """Rescue expired actions; return how many. Runs of this worker are left out: its next
+        heartbeat renews them."""
+        now = self._clock.monotonic()
+        lost = [e for e in expired if not self._runs.owns(e.id, e.token, now)]
         if not lost or now < self._no_rescue_until:
             return 0
-        endings = {e.id: decide_loss(e) for e in lost}
-        freed = await self._free(list(endings.values()))
+        completions = {e.id: decide_loss(e) for e in lost}
+        freed = await self._free(list(completions.values()))
         if freed:
-            some = ", ".join(sorted(map(str, freed))[:SHOWN])
-            log.warning("leases ran out, of workers that vanished: %d (%s)", len(freed), some)
+            ids = ", ".join(sorted(map(str, freed))[:MAX_LOGGED_IDS])
+            log.warning("rescued %d actions of workers that vanished (%s)", len(freed), ids)
         for action_id in freed:
-            await self._lost(endings[action_id])
+            await self._report_lost(completions[action_id])
         return len(freed)
 
-    async def _free(self, endings: Sequence[Ending]) -> set[UUID]:
-        """One that the store refuses must not keep the others from being rescued."""
+    async def _free(self, completions: Sequence[Completion]) -> set[UUID]:
+        """Store the rescues. A rescue that the store refuses must not block the others, so a
+        refused batch is halved."""
         try:
-            done = await self._store.perform(self._telling.rescue(endings))
-            self._ended(done)
-            return done.ended
+            done = await self._store.perform(self._outbox_store.rescue(completions))
+            self._completed(done)
+            return done.applied
         except (InvalidArgument, InvalidPayload) as error:
-            if len(endings) == 1:
-                log.error("action %s cannot be rescued: %s", endings[0].id, error)
+            if len(completions) == 1:
+                log.error("action %s cannot be rescued: %s", completions[0].id, error)
                 return set()
-        half = len(endings) // 2
-        return await self._free(endings[:half]) | await self._free(endings[half:])
+        half = len(completions) // 2
+        return await self._free(completions[:half]) | await self._free(completions[half:])

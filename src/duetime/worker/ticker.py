@@ -1,4 +1,4 @@
-"""Turns ticks into actions, when their time has come."""
+"""Turns due ticks of jobs into actions."""
 
 from __future__ import annotations
 
@@ -6,171 +6,173 @@ import logging
 from collections.abc import Callable, Sequence
 
 from duetime.errors import StoreUnavailable
-from duetime.events.outbox_store import Telling
+from duetime.events.outbox import OutboxStore
 from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
-from duetime.model.jobs.change import Change, Changed, Edited, Found
+from duetime.model.jobs.change import AppliedJobChange, FoundJob, JobChange, JobEditResult
 from duetime.model.jobs.job import JobRecord
-from duetime.model.jobs.selectors import Due
-from duetime.model.jobs.ticks import ticked
+from duetime.model.jobs.selectors import DueJobs
+from duetime.model.jobs.ticks import apply_ticks
 from duetime.model.lane import job_lane
 from duetime.store.base import Store
 from duetime.store.flow import Wake
-from duetime.worker.backoff import HeldUp
-from duetime.worker.leases.store_clock import StoreTime
-from duetime.worker.service import NO_HURRY, Service
-from duetime.worker.settings import (
-    WorkerSettings,
-)
+from duetime.worker.backoff import Backoff
+from duetime.worker.leases.store_clock import StoreClock
+from duetime.worker.service import UNTIL_WOKEN, Service
+from duetime.worker.settings import WorkerSettings
 
 log = logging.getLogger("duetime.worker")
 
 
 class Ticker:
-    """Knows when the next tick of its app comes: from sweeps, from wakes, from its own edits.
+    """Knows when the next tick of its app is due: from sweeps, wakes and its own edits.
 
-    Every worker does this; the jobs' locks and the table of ticks make each tick one action.
-    What cannot be decided here, since a zone is unknown or another version wrote it, is asked for
-    once a sweep: it must not stand before the others for ever.
+    Every worker runs a ticker; the locks on jobs and the table of ticks make each tick one action.
+    Jobs that this worker cannot decide (an unknown time zone, a rule written by another version)
+    are retried once a sweep, so that they do not block the others.
 
-    Where a batch was full, the next is looked for beside it: the store has its work to do with
-    the one while we decide about the other.
+    After a full batch, a second edit runs concurrently: the store works on one batch while this
+    process decides the other.
     """
 
     def __init__(
         self,
         store: Store,
-        telling: Telling,
-        time: StoreTime,
+        outbox_store: OutboxStore,
+        clock: StoreClock,
         settings: WorkerSettings,
         new_id: NewId,
-        ticked: Callable[[Sequence[Changed]], None],
+        ticked: Callable[[Sequence[AppliedJobChange]], None],
     ) -> None:
-        """`ticked` is told what became of the jobs whose tick had come."""
+        """`ticked` gets the changes of the jobs whose ticks were due."""
         self._store = store
-        self._telling = telling
-        self._time = time
+        self._outbox_store = outbox_store
+        self._clock = clock
         self._app = settings.app
         self._lane = job_lane(settings.app)
-        self._most = self._batch = settings.batch
-        self._held = HeldUp()
+        self._max_batch = self._batch = settings.batch
+        self._backoff = Backoff()
         self._misfire_after = settings.misfire_after
         self._new_id = new_id
         self._ticked = ticked
         self.next_tick: int | None = None
-        # How many looks are under way, and whether the last left anything that is due.
-        self._looks = 0
-        self._more = False
-        self._heard: list[int] = []
-        # Since when, by the store's clock, something due was not to be had.
-        self._held_since: int | None = None
-        self._told: set[str] = set()
-        self._left: set[str] = set()
+        # How many edits are in flight, and whether the last one left due jobs.
+        self._edits_in_flight = 0
+        self._more_due = False
+        self._wakes_since_edit: list[int] = []
+        # Since when, by the store's clock, due jobs were locked by others.
+        self._locked_since: int | None = None
+        self._logged: set[str] = set()
+        self._undecidable: set[str] = set()
         self.service = Service("tick", self._step)
-        self.beside = Service("tick beside another", self._step_beside)
+        self.concurrent_service = Service("concurrent tick", self._concurrent_step)
 
     @property
-    def ticking(self) -> bool:
+    def has_ticks(self) -> bool:
         return self.next_tick is not None
 
-    def swept(self, next_tick: int | None, *, anew: bool) -> None:
-        """What was heard since the last look may be newer than this answer. `anew`, all jobs are
-        asked for again."""
-        if anew:
-            self._left.clear()
-        known = [tick for tick in (next_tick, *self._heard) if tick is not None]
+    def sweep_finished(self, next_tick: int | None, *, full: bool) -> None:
+        """Take over the next tick from a look-ahead; wakes since the last edit may be newer. `full`
+        after a sweep: undecidable jobs are tried again."""
+        if full:
+            self._undecidable.clear()
+        known = [tick for tick in (next_tick, *self._wakes_since_edit) if tick is not None]
         self.next_tick = min(known, default=None)
         self.service.wake()
 
     def woken(self, wakes: Sequence[Wake]) -> list[Wake]:
-        """Jobs of the app are due anew; returns the wakes that mean something else."""
+        """Note when jobs of the app became due; return the wakes for lanes."""
         due = [wake.due_at for wake in wakes if wake.lane == self._lane]
         if due:
-            self._heard += due
+            self._wakes_since_edit += due
             self.next_tick = min([*due, *([] if self.next_tick is None else [self.next_tick])])
             self.service.wake()
         return [wake for wake in wakes if wake.lane != self._lane]
 
     async def tick(self) -> int:
-        """Deal with the ticks that have come, up to a batch; how many jobs had any."""
-        if not self._looks:
-            self._heard = []
-        left = len(self._left)
-        due = Due(self._app, self._batch, frozenset(self._left))
-        sent = self._time.monotonic()
-        edited = await self._look(due)
-        self._more = _is_late(edited) and len(edited.changes) == due.limit
-        if self._more:
-            self.beside.wake()
-        self._time.heard(edited.now, sent)
-        known = [tick for tick in (edited.next_tick, *self._heard) if tick is not None]
+        """Process up to a batch of jobs with due ticks; return how many jobs had any."""
+        if not self._edits_in_flight:
+            self._wakes_since_edit = []
+        left = len(self._undecidable)
+        due = DueJobs(self._app, self._batch, frozenset(self._undecidable))
+        sent = self._clock.monotonic()
+        edited = await self._edit_due(due)
+        self._more_due = _has_due_jobs(edited) and len(edited.changes) == due.limit
+        if self._more_due:
+            self.concurrent_service.wake()
+        self._clock.observe(edited.now, sent)
+        known = [tick for tick in (edited.next_tick, *self._wakes_since_edit) if tick is not None]
         self.next_tick = min(known, default=None)
-        self._left |= edited.unread
-        self._hold(edited)
+        self._undecidable |= edited.unreadable
+        self._note_locked(edited)
         self._ticked(edited.changes)
-        return len(edited.changes) + len(self._left) - left
+        return len(edited.changes) + len(self._undecidable) - left
 
-    async def _look(self, due: Due) -> Edited:
-        self._looks += 1
+    async def _edit_due(self, due: DueJobs) -> JobEditResult:
+        self._edits_in_flight += 1
         try:
-            edited = await self._store.perform(self._telling.edit_jobs(due, self._decide))
+            edited = await self._store.perform(self._outbox_store.edit_jobs(due, self._decide))
         except StoreUnavailable:
-            # Perhaps it was too much for one transaction: after a long downtime it may be.
+            # The transaction may have been too large, as after a long downtime.
             self._batch = max(self._batch // 2, 1)
-            # For as long as nothing is known, nobody held anything.
-            self._held_since, self._more = None, False
+            # Without an answer, no lock is known.
+            self._locked_since, self._more_due = None, False
             raise
         finally:
-            self._looks -= 1
-        self._batch = min(self._batch * 2, self._most)
+            self._edits_in_flight -= 1
+        self._batch = min(self._batch * 2, self._max_batch)
         return edited
 
     async def _step(self) -> float:
-        least = 0.0
-        if self.next_tick is not None and self._time.until(self.next_tick) <= 0:
-            least = self._held_up(await self.tick())
+        pause = 0.0
+        if self.next_tick is not None and self._clock.until(self.next_tick) <= 0:
+            pause = self._lock_pause(await self.tick())
         if self.next_tick is None:
-            return NO_HURRY
-        return max(self._time.until(self.next_tick), least)
+            return UNTIL_WOKEN
+        return max(self._clock.until(self.next_tick), pause)
 
-    async def _step_beside(self) -> float:
-        if self._more:
+    async def _concurrent_step(self) -> float:
+        if self._more_due:
             await self.tick()
-        return 0.0 if self._more else NO_HURRY
+        return 0.0 if self._more_due else UNTIL_WOKEN
 
-    def _hold(self, edited: Edited) -> None:
-        """What is still due after a look that found no more than it could take, others hold,
-        unless we do."""
-        if not _is_late(edited):
-            self._held_since = None
-        elif self._held_since is None and not self._looks and len(edited.changes) < self._batch:
-            self._held_since = edited.now
+    def _note_locked(self, edited: JobEditResult) -> None:
+        """Jobs that are still due after a batch that was not full are locked by others, unless one
+        of our own edits is in flight."""
+        if not _has_due_jobs(edited):
+            self._locked_since = None
+        elif (
+            self._locked_since is None
+            and not self._edits_in_flight
+            and len(edited.changes) < self._batch
+        ):
+            self._locked_since = edited.now
 
-    def _was_held(self, job: JobRecord | None) -> bool:
-        """Whether it was not to be had when its tick was not yet a misfire."""
-        if self._held_since is None or job is None or job.next_due_at is None:
+    def _was_locked(self, job: JobRecord | None) -> bool:
+        """Return whether the job was locked before its tick became a misfire."""
+        if self._locked_since is None or job is None or job.next_due_at is None:
             return False
-        return self._held_since <= job.next_due_at + micros_of(self._misfire_after)
+        return self._locked_since <= job.next_due_at + micros_of(self._misfire_after)
 
-    def _held_up(self, ticked: int) -> float:
-        """By others, who hold what is due."""
+    def _lock_pause(self, ticked: int) -> float:
+        """Return the pause before the next edit: a backoff if all due jobs are locked, else 0."""
         if not ticked:
-            return self._held.again()
-        self._held.over()
+            return self._backoff.next_pause()
+        self._backoff.reset()
         return 0.0
 
-    def _decide(self, found: Found) -> Change | None:
+    def _decide(self, found: FoundJob) -> JobChange | None:
         try:
-            held = self._was_held(found.job)
-            return ticked(found, self._new_id, self._misfire_after, held=held)
+            locked = self._was_locked(found.job)
+            return apply_ticks(found, self._new_id, self._misfire_after, delayed_by_lock=locked)
         except Exception as error:  # noqa: BLE001 - one bad job never blocks another
-            # Another worker may know better: a newer one, or one that has the time zone.
-            if found.name not in self._told:
+            # Another worker may be able to: a newer one, or one that has the time zone.
+            if found.name not in self._logged:
                 log.error("job %s cannot tick here: %s", found.name, error)
-            self._told.add(found.name)
-            self._left.add(found.name)
+            self._logged.add(found.name)
+            self._undecidable.add(found.name)
             return None
 
 
-def _is_late(edited: Edited) -> bool:
+def _has_due_jobs(edited: JobEditResult) -> bool:
     return edited.next_tick is not None and edited.next_tick <= edited.now

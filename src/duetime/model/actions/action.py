@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from duetime.model.clock import maybe_from_micros
-from duetime.model.fast_dataclass import maker
+from duetime.model.columns import fast_constructor
 from duetime.model.lane import Priority
 from duetime.model.state import Outcome, State
 
@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 
 class NewAction(NamedTuple):
-    """What `schedule` asks a store to keep. Exactly one of `due_at` and `delay` is given: for a
-    child, one with `after`, they say when it is due once that parent has ended as `on` says."""
+    """An action to be inserted. Exactly one of `due_at` and `delay` is set. For a child (an action
+    with `after`) they say when it is due once its parent has ended as `on` requires."""
 
     id: UUID
     kind: str
@@ -80,16 +80,17 @@ class Record:
 
     @property
     def waits(self) -> bool:
-        """Whether it is a child whose parent has not ended yet, as far as it was told."""
+        """Whether this is a child that has not been settled by the end of its parent."""
         return self.state is State.scheduled and self.due_at is None
 
 
-# Of all fields of a record, in their order.
-to_record = maker(Record)
+# Takes all fields of a record, positionally.
+to_record = fast_constructor(Record)
 
 
 class Added(Protocol):
-    """What became of one NewAction: stored, or an unfinished one of its key found."""
+    """The result of adding one NewAction: the new record, or the unfinished action that already
+    holds its key (`created` is then False)."""
 
     @property
     def record(self) -> Record: ...
@@ -98,8 +99,8 @@ class Added(Protocol):
     def created(self) -> bool: ...
 
 
-class Found(NamedTuple):
-    """The same as a store that looks for the record tells it."""
+class AddedRecord(NamedTuple):
+    """An `Added` that carries the record as read from the store."""
 
     record: Record
     created: bool
@@ -107,7 +108,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One thing to do once, at `due_at`."""
+    """A thing to do once, at `due_at`."""
 
     id: UUID
     kind: str
@@ -140,7 +141,7 @@ class Action:
 
     @property
     def waits(self) -> bool:
-        """Whether it waits for the end of its parent, and so is not due at any time yet."""
+        """Whether the action waits for its parent to end, and so has no due time yet."""
         return self.state is State.scheduled and self.due_at is None
 
 
@@ -163,7 +164,7 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One try of an action. `finished_at` and `outcome` are None while it runs."""
+    """A try of an action. `finished_at` and `outcome` are None while it runs."""
 
     id: UUID
     action_id: UUID
@@ -180,7 +181,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some items and the way to the next ones; iterates over its items."""
+    """Items and the cursor of the next page; iterates over its items."""
 
     items: Sequence[T]
     next_cursor: str | None = None
@@ -193,9 +194,9 @@ class Page(Generic[T]):
 
 
 def current_run(record: Record) -> StoredRun | None:
-    """The run that an action's own row tells: the one going on, or the one that ended it.
+    """Return the run kept in the action's own row: the current run, or the last one.
 
-    Keeping it there saves a second write for every action that needs one run only.
+    Keeping it there saves a second write for every action that needs only one run.
     """
     if record.token is None:
         return None
@@ -243,7 +244,7 @@ def as_action(
         record.kind,
         payload,
         record.state,
-        shown_instant(record.due_at),
+        cached_datetime(record.due_at),
         record.attempt,
         record.losses,
         record.queue,
@@ -254,23 +255,23 @@ def as_action(
         record.after,
         record.after_on,
         record.job,
-        shown_instant(record.tick),
+        cached_datetime(record.tick),
         progress,
         result,
         record.error,
         record.worker,
-        shown_instant(record.lease_until),
-        shown_instant(record.created_at),
+        cached_datetime(record.lease_until),
+        cached_datetime(record.created_at),
         record.created_by,
-        shown_instant(record.modified_at),
+        cached_datetime(record.modified_at),
         record.modified_by,
         record.cancelled_by,
-        shown_instant(record.finished_at),
+        cached_datetime(record.finished_at),
         created,
     )
 
 
-# Of all fields of an action, in their order.
-to_action = maker(Action)
-# Of many actions that are made at once, most have the same instants.
-shown_instant = lru_cache(maxsize=64)(maybe_from_micros)
+# Takes all fields of an action, positionally.
+to_action = fast_constructor(Action)
+# Cached: actions of one batch mostly share their instants.
+cached_datetime = lru_cache(maxsize=64)(maybe_from_micros)

@@ -1,20 +1,22 @@
-"""Why an action that somebody waits for may wait for ever."""
+"""Availability: whether any live worker can run an action."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from duetime.model.actions.claim import Presence
+from duetime.model.actions.claim import WorkerInfo
 
-REMEDY = "`duetime worker module:app`, or `async with app.worker()` in this process"
+START_WORKER = "`duetime worker module:app`, or `async with app.worker()` in this process"
 
 
-def lack(kind: str, living: Sequence[tuple[Presence, int]]) -> str | None:
-    """What is missing for an action of this kind to be run, and the remedy; None if it is only a
-    matter of time, given these workers, each with when it was seen."""
+def why_unavailable(kind: str, living: Sequence[tuple[WorkerInfo, int]]) -> str | None:
+    """Return why no live worker can run an action of this kind, and the remedy; None if one can.
+
+    `living` pairs each live worker with the time it was last seen.
+    """
     if not living:
-        return f"no worker is alive that could run it: start one with {REMEDY}"
-    if any(kind in one.kinds for one, _ in living):
+        return f"no worker is alive: start one with {START_WORKER}"
+    if any(kind in worker.kinds for worker, _ in living):
         return None
     alive = "the only living worker has no" if len(living) == 1 else "no living worker has a"
-    return f"{alive} handler for kind {kind!r}: start one that has, with {REMEDY}"
+    return f"{alive} handler for kind {kind!r}: start a worker that has one, with {START_WORKER}"

@@ -1,4 +1,4 @@
-"""Chains: what the end of a parent means for the children that wait for it."""
+"""Chains: how the end of a parent settles the children that wait for it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Literal
 from uuid import UUID
 
 from duetime.model.actions.action import Record
-from duetime.model.actions.state_changes import cancelled
+from duetime.model.actions.state_changes import to_cancelled
 from duetime.model.state import FINISHED, State
 from duetime.model.tenant import SYSTEM
 
-# How a parent must end for a child to run. `finished` is any end, a cancelled parent's too.
+# How a parent must end for a child to run. `finished` means any end, cancelled included.
 On = Literal["succeeded", "failed", "finished"]
 
 _MET_BY: Mapping[str, frozenset[State]] = {
@@ -20,43 +20,43 @@ _MET_BY: Mapping[str, frozenset[State]] = {
     "failed": frozenset({State.failed}),
     "finished": FINISHED,
 }
-CIRCLE = "that one waits for the action to be replaced: neither would ever run"
+CYCLE_REMEDY = "it waits for the action to be replaced, so neither would ever run"
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """How and when a parent ended. `waited_for` is what it still waited for itself."""
+class ParentEnd:
+    """How and when a parent ended. `waited_for` is the action that it was itself waiting for."""
 
     state: State
     finished_at: int
     waited_for: UUID | None = None
 
 
-def settled(child: Record, end: End | None, now: int) -> Record:
-    """A waiting child after its parent's end: due, or cancelled with the reason. `end` is None
-    if nothing is known of the parent any more.
+def settle_child(child: Record, end: ParentEnd | None, now: int) -> Record:
+    """Return a waiting child as it is after its parent's end: due, or cancelled with a reason.
 
-    An occurrence waits for its turn: one before it that never had its own leaves it its place.
+    `end` is None if the parent has been deleted. An occurrence queued behind another occurrence
+    that ended while still waiting takes over that occurrence's place.
     """
     if end is not None and end.waited_for is not None and child.job is not None:
         return replace(child, after=end.waited_for)
     if end is not None and end.state in _MET_BY[child.after_on or "succeeded"]:
         return replace(child, due_at=_due(child, end.finished_at))
-    return replace(cancelled(child, SYSTEM, now), error=_reason(child, end))
+    return replace(to_cancelled(child, SYSTEM, now), error=_reason(child, end))
 
 
-def end_of(parent: Record) -> End:
+def parent_end(parent: Record) -> ParentEnd:
     waited_for = parent.after if parent.due_at is None else None
-    return End(parent.state, parent.finished_at or 0, waited_for)
+    return ParentEnd(parent.state, parent.finished_at or 0, waited_for)
 
 
-def _due(child: Record, ended_at: int) -> int:
+def _due(child: Record, finished_at: int) -> int:
     if child.after_at is not None:
-        return max(child.after_at, ended_at)
-    return ended_at + (child.after_delay or 0)
+        return max(child.after_at, finished_at)
+    return finished_at + (child.after_delay or 0)
 
 
-def _reason(child: Record, end: End | None) -> str:
+def _reason(child: Record, end: ParentEnd | None) -> str:
     if end is None:
         return f"its parent {child.after} is gone: it was pruned while this action waited for it"
     wanted = child.after_on or "succeeded"
@@ -66,13 +66,13 @@ def _reason(child: Record, end: End | None) -> str:
 def would_wait_for_itself(
     action_id: UUID, parent: UUID, waits_for: Callable[[UUID], UUID | None]
 ) -> bool:
-    """Whether `parent`, directly or through others, waits for the action that is to wait for
-    it: then none of them would ever run."""
+    """Return whether `parent` waits, directly or through others, for the action that is to wait
+    for it. Such a cycle would never run."""
     seen: set[UUID] = set()
-    above: UUID | None = parent
-    while above is not None and above not in seen:
-        if above == action_id:
+    ancestor: UUID | None = parent
+    while ancestor is not None and ancestor not in seen:
+        if ancestor == action_id:
             return True
-        seen.add(above)
-        above = waits_for(above)
+        seen.add(ancestor)
+        ancestor = waits_for(ancestor)
     return False

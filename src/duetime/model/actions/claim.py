@@ -9,16 +9,17 @@ from uuid import UUID
 
 from duetime.model.clock import micros_of
 
-# From this many losses on, an action is suspected of killing its worker: claimed alone.
+# An action lost this often is suspected of killing its worker, and is claimed alone.
 SUSPECT_LOSSES = 2
-# After this many it fails as lost.
+# An action lost this often fails.
 FATAL_LOSSES = 5
+# A worker that missed this many sweeps counts as gone.
 SWEEPS_ALIVE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of one lane: due from `since` up to the store's now plus `ahead`."""
+class LaneSpan:
+    """A range of one lane: due times from `since` up to the store's now plus `ahead`."""
 
     lane: str
     since: int
@@ -27,21 +28,21 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class ClaimOrder:
-    """Take up to `limit` free actions, span by span in the order given, but none of the tenants
-    in `apart`."""
+    """Claim up to `limit` free actions, span by span in the given order, skipping
+    `excluded_tenants`."""
 
     worker: str
-    spans: Sequence[Span]
+    spans: Sequence[LaneSpan]
     limit: int
     lease: int
-    apart: frozenset[str] = frozenset()
+    excluded_tenants: frozenset[str] = frozenset()
 
 
 class Claim(NamedTuple):
-    """A claimed action: all that running it takes, and the token that fences it.
+    """A claimed action: everything needed to run it, and the token that fences it.
 
-    A tuple, like an ending: a worker makes one for each run, and a frozen dataclass of this
-    size takes eight times as long to make.
+    A tuple, like a completion: a worker creates one per run, and creating a frozen dataclass of
+    this size takes eight times as long.
     """
 
     id: UUID
@@ -63,42 +64,43 @@ class Claim(NamedTuple):
 
     @property
     def tries(self) -> int:
-        """Attempts used of the retry budget, this one included."""
+        """Attempts used of the retry budget, the current one included."""
         return self.attempt - self.base_attempt
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The claims, and the store's clock when it took them."""
+    """The claims, and the store's time at which they were taken."""
 
     now: int
     claims: Sequence[Claim]
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
-    """What a holder shows to renew: the action and its token."""
+class Fence:
+    """An action's id and claim token: a store refuses writes whose fence is stale."""
 
     id: UUID
     token: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Renewed:
-    """`kept` maps each renewed action to who asked it to stop, if anybody did.
+class RenewResult:
+    """The result of renewing leases, at the store's time `now`.
 
-    `lost` are those whose token is no longer ours. An action in neither was busy in
-    another transaction: nothing is known of it, ask again.
+    `renewed` maps each renewed action to the actor who requested it to stop, or None. `lost` are
+    the actions whose stored token is another one. An action in neither was locked by another
+    transaction; renew it again.
     """
 
     now: int
-    kept: Mapping[UUID, str | None]
+    renewed: Mapping[UUID, str | None]
     lost: frozenset[UUID]
 
 
 @dataclass(frozen=True, slots=True)
 class LaneHead:
-    """A lane that holds unfinished actions, and when its next free one is due."""
+    """A lane with unfinished actions, and when its next free action is due."""
 
     lane: str
     next_due: int | None
@@ -106,7 +108,7 @@ class LaneHead:
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """A running action whose lease has run out."""
+    """A running action whose lease has expired."""
 
     id: UUID
     token: UUID
@@ -118,20 +120,22 @@ class Expired:
     triggered_by: str | None = None
 
 
-def alive_for(sweep: float) -> int:
-    """Microseconds after which a worker that was not seen is taken for gone. It shows itself in
-    every sweep, and some of them may come late."""
+def alive_micros(sweep: float) -> int:
+    """Return after how many microseconds without a sweep a worker counts as gone. Several sweeps
+    may be late before that."""
     return micros_of(SWEEPS_ALIVE * sweep)
 
 
-ALIVE = alive_for(10.0)
+DEFAULT_ALIVE_MICROS = alive_micros(10.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Presence:
-    """A worker as it shows itself in the store. Once it is `introduced`, the store knows what it
-    runs and declares, and is told only that it lives. It counts as alive for so many
-    microseconds."""
+class WorkerInfo:
+    """A worker as its sweeps record it in the store.
+
+    Once it is `registered`, the store knows its kinds and jobs, and a sweep only updates when it
+    was last seen. It counts as alive for `alive` microseconds after each sweep.
+    """
 
     id: str
     app: str
@@ -141,16 +145,19 @@ class Presence:
     queues: Sequence[str]
     concurrency: int
     jobs: Sequence[str] = ()
-    alive: int = ALIVE
-    introduced: bool = False
+    alive: int = DEFAULT_ALIVE_MICROS
+    registered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
-    """What one look at the whole store found. `parents` are those that have ended, or are gone,
-    and for which children still wait: settle them. A look that asks for it tells the next tick of
-    the app's jobs; a sweep alone, whether one that was introduced is `known`, and whether it is
-    the `youngest` of those alive that declare jobs of the app."""
+class SweepResult:
+    """The result of a sweep or a look-ahead, at the store's time `now`.
+
+    `parents` have ended or are gone while children still wait for them: settle those children.
+    `next_tick` is the next tick of the app's jobs, if the look-ahead was for an app. Only a sweep
+    sets `known` (False if a worker that claims to be registered is not) and `youngest` (whether
+    this is the youngest live worker that declares jobs of its app).
+    """
 
     now: int
     lanes: Sequence[LaneHead]

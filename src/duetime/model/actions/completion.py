@@ -1,4 +1,4 @@
-"""Endings: what a run's end writes. A store applies them as they are, if the token fits."""
+"""Completions: what a finished run writes. A store applies one if its fence is current."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 
 if TYPE_CHECKING:
-    from duetime.model.jobs.change import JobEnd
+    from duetime.model.jobs.change import JobUpdate
 
 
 class Finish(NamedTuple):
-    """The action is over and moves to history. `job` and `triggered_by` are the action's own. One
-    that was `retried` by hand came to an end before, and its job was told so."""
+    """The action is finished and moves to history.
+
+    `job` and `triggered_by` are the action's own. `retried` marks an action that failed before
+    and was retried by hand: its job has already counted that failure.
+    """
 
     id: UUID
     token: UUID
@@ -33,11 +36,11 @@ class Finish(NamedTuple):
     retried: bool = False
 
 
-class Again(NamedTuple):
-    """The action is scheduled again, and the run goes to the record.
+class Reschedule(NamedTuple):
+    """The action is scheduled again, and its run is recorded.
 
     `delay` counts from the store's now; None keeps `due_at`. `lane` None keeps the lane.
-    `refund` gives the attempt back; `lost` adds to its losses.
+    `refund` gives the attempt back; `lost` is added to the action's losses.
     """
 
     id: UUID
@@ -52,27 +55,31 @@ class Again(NamedTuple):
     lost: int = 0
 
 
-Ending = Finish | Again
+Completion = Finish | Reschedule
 
 
 @dataclass(frozen=True, slots=True)
-class Completed:
-    """The actions whose endings took effect, of which the `earlier` ones did so by an earlier
-    sending. `parents` are those of them that have come to their end and may have children that
-    wait for it: settle them. `jobs` tells what the ends just now made of jobs, one by one, and
-    `retold` what was told with a reply that may have been lost. The endings of the `busy` ones
-    were left alone, because somebody holds their job."""
+class CompletionResult:
+    """The result of storing completions.
 
-    ended: set[UUID]
+    `applied` are the actions whose completions took effect, `applied_earlier` those among them
+    that an earlier sending had applied. `parents` are the finished ones that may have waiting
+    children: settle those. `jobs` are the job changes made now, in order; `replayed_jobs` those of
+    an earlier sending whose reply may have been lost. Completions of `busy` actions were not
+    applied, because another transaction had locked their job.
+    """
+
+    applied: set[UUID]
     parents: set[UUID]
-    jobs: Sequence[JobEnd] = ()
-    retold: Sequence[JobEnd] = ()
-    earlier: set[UUID] = field(default_factory=set)
+    jobs: Sequence[JobUpdate] = ()
+    replayed_jobs: Sequence[JobUpdate] = ()
+    applied_earlier: set[UUID] = field(default_factory=set)
     busy: set[UUID] = field(default_factory=set)
 
 
-def decide_loss(expired: Expired) -> Ending:
-    """A lease ran out: try again, alone from the second loss on, and fail at the fifth."""
+def decide_loss(expired: Expired) -> Completion:
+    """Decide what follows an expired lease: another run, claimed alone from the second loss on;
+    failure at the fifth."""
     losses = expired.losses + 1
     if losses >= FATAL_LOSSES:
         return Finish(
@@ -86,7 +93,7 @@ def decide_loss(expired: Expired) -> Ending:
             triggered_by=expired.triggered_by,
         )
     suspect = losses >= SUSPECT_LOSSES
-    return Again(
+    return Reschedule(
         id=expired.id,
         token=expired.token,
         outcome=Outcome.lost,

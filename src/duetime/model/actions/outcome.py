@@ -1,4 +1,7 @@
-"""What a handler's end means. Pure: the runner reports, `decide` answers, a store applies."""
+"""Decide what the result of a handler means for its action.
+
+Pure functions: the runner reports, `decide` answers, a store applies the completion.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from pydantic_core import to_jsonable_python
 
 from duetime.errors import InvalidPayload
 from duetime.model.actions.claim import Claim, Expired
-from duetime.model.actions.completion import Again, Ending, Finish, decide_loss
+from duetime.model.actions.completion import Completion, Finish, Reschedule, decide_loss
 from duetime.model.actions.retry import Retry
-from duetime.model.actions.signals import WISHES, Cancel, Fail, Snooze
+from duetime.model.actions.signals import SIGNALS, Cancel, Fail, Snooze
 from duetime.model.clock import micros_of
 from duetime.model.lane import parking_lane, parse_lane
 from duetime.model.payloads.codec import to_json
@@ -22,7 +25,8 @@ TRUNCATED = " [truncated]"
 
 
 class Returned(NamedTuple):
-    """A tuple, since nearly every run ends so: a frozen dataclass takes thrice as long."""
+    """The handler returned. A tuple, since nearly every run ends this way and a frozen dataclass
+    takes three times as long to create."""
 
     value: object
 
@@ -34,7 +38,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """Its stored data does not fit its kind: running it again would not mend that."""
+    """The stored payload does not fit its kind: running the action again would not help."""
 
     error: InvalidPayload
 
@@ -46,50 +50,53 @@ class TimedOut:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The worker gives the claim back: it stopped before the handler came to an end, or could
-    not let it begin, and tries again after `delay` seconds."""
+    """The worker gives the claim back: it stopped before the handler ended, or could not start
+    it. The action is run again after `delay` seconds."""
 
     reason: str | None = None
     delay: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """The connection of its transaction broke, and nothing of it remains."""
+class ConnectionBroken:
+    """The connection of the handler's transaction broke, and the transaction was rolled back."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Parked:
-    """No handler here for this kind or version of payload."""
+class Unhandled:
+    """This worker has no handler for the kind or the payload version: park the action."""
 
     reason: str
 
 
-End = Returned | Raised | Undecodable | TimedOut | Released | Broken | Parked
+HandlerResult = Returned | Raised | Undecodable | TimedOut | Released | ConnectionBroken | Unhandled
 
 
 def decide(
     claim: Claim,
-    end: End,
+    result: HandlerResult,
     *,
     retry: Retry,
     chance: float,
     started_at: int | None,
     max_result: int,
-    asked_by: str | None = None,
-) -> Ending:
-    """The ending that `end` means for this claim. `chance` in [0, 1) is the jitter's dice;
-    `asked_by` is who asked the handler to stop, if anybody did."""
-    if isinstance(end, Returned):
-        # As nearly every run ends: to find that out by matching takes ten times as long.
-        if isinstance(end.value, WISHES):
-            return _asked(claim, end.value, started_at, asked_by or claim.by)
-        return _succeeded(claim, end.value, started_at, max_result)
-    match end:
+    requested_by: str | None = None,
+) -> Completion:
+    """Return the completion of a claim whose handler ended with `result`.
+
+    `chance` in [0, 1) is the random part of the retry's jitter; `requested_by` is the actor who
+    requested the handler to stop, or None.
+    """
+    if isinstance(result, Returned):
+        # The usual case: finding it by `match` takes ten times as long.
+        if isinstance(result.value, SIGNALS):
+            return _signalled(claim, result.value, started_at, requested_by or claim.by)
+        return _succeeded(claim, result.value, started_at, max_result)
+    match result:
         case Raised(Snooze() | Cancel() | Fail() as error):
-            return _asked(claim, error, started_at, asked_by or claim.by)
+            return _signalled(claim, error, started_at, requested_by or claim.by)
         case Undecodable(error):
             return _failed(claim, describe(error), started_at)
         case Raised(error):
@@ -101,21 +108,22 @@ def decide(
             return _released(claim, reason, started_at)._replace(
                 delay=None if delay is None else micros_of(delay)
             )
-        case Broken(reason):
-            ending = decide_loss(_as_expired(claim))
-            return ending._replace(error=cut(f"{reason}; {ending.error}"), started_at=started_at)
-        case Parked(reason):
+        case ConnectionBroken(reason):
+            loss = decide_loss(_as_expired(claim))
+            text = truncate_error(f"{reason}; {loss.error}")
+            return loss._replace(error=text, started_at=started_at)
+        case Unhandled(reason):
             lane = parking_lane(claim.kind, claim.version, claim.lane)
             return _released(claim, reason, started_at)._replace(lane=lane)
 
 
-def _released(claim: Claim, reason: str | None, started_at: int | None) -> Again:
-    return Again(
+def _released(claim: Claim, reason: str | None, started_at: int | None) -> Reschedule:
+    return Reschedule(
         id=claim.id,
         token=claim.token,
         outcome=Outcome.released,
         refund=True,
-        error=None if reason is None else cut(reason),
+        error=None if reason is None else truncate_error(reason),
         started_at=started_at,
     )
 
@@ -134,9 +142,11 @@ def _as_expired(claim: Claim) -> Expired:
     )
 
 
-def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None, by: str) -> Ending:
+def _signalled(
+    claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None, by: str
+) -> Completion:
     if isinstance(error, Snooze):
-        return Again(
+        return Reschedule(
             id=claim.id,
             token=claim.token,
             outcome=Outcome.snoozed,
@@ -145,13 +155,13 @@ def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None, 
             started_at=started_at,
         )
     if isinstance(error, Fail):
-        return _failed(claim, _words(error), started_at)
+        return _failed(claim, _message(error), started_at)
     return Finish(
         id=claim.id,
         token=claim.token,
         state=State.cancelled,
         outcome=Outcome.cancelled,
-        error=cut(_words(error)),
+        error=truncate_error(_message(error)),
         cancelled_by=by,
         started_at=started_at,
         job=claim.job,
@@ -159,35 +169,35 @@ def _asked(claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None, 
     )
 
 
-def _succeeded(claim: Claim, value: object, started_at: int | None, max_result: int) -> Ending:
-    """A result that cannot be kept fails without retry: running again would not mend it."""
+def _succeeded(claim: Claim, value: object, started_at: int | None, max_result: int) -> Completion:
+    """Finish as succeeded. A result that cannot be stored fails without retry: running the handler
+    again would not help."""
     try:
         result = None if value is None else to_json(to_jsonable_python(value))
         size = 0 if result is None else len(result.encode())
-    except Exception as error:  # noqa: BLE001 - a value may raise anything when it is read
+    except Exception as error:  # noqa: BLE001 - reading a value may raise anything
         return _failed(
             claim, f"its result is not JSON ({describe(error)}); return plain data", started_at
         )
     if size > max_result:
         reason = f"its result has {size:,} bytes of JSON, {max_result:,} are allowed"
         return _failed(claim, reason, started_at)
-    # By their places, which takes half as long as by their names: no error, nobody who cancelled
-    # it, never lost.
-    end = (_SUCCEEDED, _WELL, result, None, started_at, None, 0)
+    # Positional arguments take half as long as keywords: error, started_at, cancelled_by, lost.
+    end = (_SUCCEEDED, _SUCCEEDED_OUTCOME, result, None, started_at, None, 0)
     return Finish(claim.id, claim.token, *end, claim.job, claim.triggered_by)
 
 
-# To ask an enum for one of its members takes longer than to ask a module.
-_SUCCEEDED, _WELL = State.succeeded, Outcome.succeeded
+# A module global is faster to read than an enum member.
+_SUCCEEDED, _SUCCEEDED_OUTCOME = State.succeeded, Outcome.succeeded
 
 
 def _retried(
     claim: Claim, reason: str, retry: Retry, chance: float, started_at: int | None
-) -> Ending:
+) -> Completion:
     pause = retry.pause(claim.tries, chance)
     if pause is None:
         return _failed(claim, reason, started_at)
-    return Again(
+    return Reschedule(
         id=claim.id,
         token=claim.token,
         outcome=Outcome.retried,
@@ -203,7 +213,7 @@ def _failed(claim: Claim, reason: str, started_at: int | None) -> Finish:
         token=claim.token,
         state=State.failed,
         outcome=Outcome.failed,
-        error=cut(reason),
+        error=truncate_error(reason),
         started_at=started_at,
         job=claim.job,
         triggered_by=claim.triggered_by,
@@ -212,19 +222,19 @@ def _failed(claim: Claim, reason: str, started_at: int | None) -> Finish:
 
 
 def describe(error: BaseException) -> str:
-    """An error as it is kept: its type and message, cut."""
-    words = _words(error)
-    return cut(f"{type(error).__name__}: {words}" if words else type(error).__name__)
+    """Return an error as it is stored: its type and message, truncated."""
+    message = _message(error)
+    return truncate_error(f"{type(error).__name__}: {message}" if message else type(error).__name__)
 
 
-def _words(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception as broken:  # noqa: BLE001 - a run ends even if its error cannot be told
+    except Exception as broken:  # noqa: BLE001 - a run ends even if its error has no text
         return f"(its text cannot be had: {type(broken).__name__})"
 
 
-def cut(text: str) -> str:
-    """Storable text of at most 500 characters; says so when something was cut away."""
+def truncate_error(text: str) -> str:
+    """Return storable text of at most 500 characters, marked if it was truncated."""
     clean = text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
     return clean if len(clean) <= ERROR_LIMIT else clean[:ERROR_LIMIT] + TRUNCATED

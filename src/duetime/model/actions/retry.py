@@ -1,4 +1,4 @@
-"""When a failed attempt is tried again."""
+"""Retry policies: when a failed attempt is repeated."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from datetime import timedelta
 from duetime.errors import InvalidArgument
 from duetime.model.validation import check_count, seconds
 
-MOST = 30_000
-LONGEST = 366 * 24 * 3600.0
+MAX_ATTEMPTS = 30_000
+MAX_DELAY_SECONDS = 366 * 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Retry:
-    """Backoff that saturates, or explicit delays. `attempts` counts the first try."""
+    """Exponential backoff up to `max_delay`, or explicit delays; `attempts` includes the first."""
 
     attempts: int
     delay: float
@@ -37,14 +37,14 @@ class Retry:
     ) -> None:
         if delays is not None and attempts is not None:
             raise InvalidArgument(
-                "attempts", attempts, "give either delays= or attempts=, the delays count them"
+                "attempts", attempts, "give either attempts= or delays=, one for each retry"
             )
-        explicit = None if delays is None else tuple(_pause("delays", d) for d in delays)
-        tries = check_count("attempts", 3 if attempts is None else attempts, MOST)
+        explicit = None if delays is None else tuple(_delay_seconds("delays", d) for d in delays)
+        tries = check_count("attempts", 3 if attempts is None else attempts, MAX_ATTEMPTS)
         _set(self, "attempts", tries if explicit is None else len(explicit) + 1)
-        _set(self, "delay", _pause("delay", delay))
+        _set(self, "delay", _delay_seconds("delay", delay))
         _set(self, "factor", _factor(factor))
-        _set(self, "max_delay", _pause("max_delay", max_delay))
+        _set(self, "max_delay", _delay_seconds("max_delay", max_delay))
         _set(self, "jitter", jitter and explicit is None)
         _set(self, "delays", explicit)
 
@@ -54,9 +54,9 @@ class Retry:
         return cls(attempts=1)
 
     def pause(self, tries: int, chance: float) -> float | None:
-        """Seconds to wait after failed try number `tries`, or None when all are spent.
+        """Return the seconds to wait after failed try number `tries`, or None after the last one.
 
-        `chance` in [0, 1) spreads the herd: jitter only ever adds, up to half the pause.
+        `chance` in [0, 1) is the jitter: it only adds to the pause, by up to half of it.
         """
         if tries >= self.attempts:
             return None
@@ -70,8 +70,8 @@ def _set(retry: Retry, name: str, value: object) -> None:
     object.__setattr__(retry, name, value)
 
 
-def _pause(argument: str, value: float | timedelta) -> float:
-    return seconds(argument, value, most=LONGEST)
+def _delay_seconds(argument: str, value: float | timedelta) -> float:
+    return seconds(argument, value, maximum=MAX_DELAY_SECONDS)
 
 
 def _factor(factor: float) -> float:
@@ -82,7 +82,7 @@ def _factor(factor: float) -> float:
 
 
 def _grown(delay: float, factor: float, exponent: int) -> float:
-    """Saturates instead of overflowing: attempt 5,000 is as late as max_delay allows."""
+    """Return the delay grown exponentially, infinity instead of an overflow."""
     if delay == 0:
         return 0.0
     try:

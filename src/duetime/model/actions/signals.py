@@ -1,4 +1,4 @@
-"""What a handler may wish instead of returning a result: to snooze, to be cancelled, to fail."""
+"""Signals that a handler returns or raises instead of a result: snooze, cancel, fail."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from duetime.model.validation import seconds
 
 
 class Snooze(Exception):
-    """Return or raise it: run me again after `delay`, this attempt does not count."""
+    """Return or raise to run the action again after `delay`; this attempt does not count."""
 
     def __init__(self, delay: float | timedelta) -> None:
         self.delay = seconds("delay", delay)
@@ -16,17 +16,17 @@ class Snooze(Exception):
 
 
 class Cancel(Exception):
-    """Return or raise it: this action is not wanted any more."""
+    """Return or raise to cancel the action."""
 
     def __init__(self, reason: str | None = None) -> None:
         super().__init__(reason or "cancelled by its handler")
 
 
 class Fail(Exception):
-    """Return or raise it: failed for good, retries would not help."""
+    """Return or raise to fail the action at once, without further retries."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
 
 
-WISHES = (Snooze, Cancel, Fail)
+SIGNALS = (Snooze, Cancel, Fail)

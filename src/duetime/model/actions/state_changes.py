@@ -1,4 +1,4 @@
-"""Moves of an action as pure functions: how its record is before, how it is after."""
+"""State changes of an action, as pure functions from a record to the changed record."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from duetime.model.lane import lane_of
 from duetime.model.state import State
 
 
-def _after(new: NewAction) -> dict[str, Any]:
-    """What a child waits for; the fields of one that waits for nothing are empty."""
+def _parent_fields(new: NewAction) -> dict[str, Any]:
+    """Return the fields that say what a child waits for; all None without a parent."""
     child = new.after is not None
     return {
         "after": new.after,
@@ -21,8 +21,8 @@ def _after(new: NewAction) -> dict[str, Any]:
     }
 
 
-def replaced(record: Record, new: NewAction, due_at: int | None, now: int) -> Record:
-    """The same action with other work: what it went through so far no longer counts."""
+def to_replaced(record: Record, new: NewAction, due_at: int | None, now: int) -> Record:
+    """Return the action with new data and time; its attempts and losses are reset."""
     return replace(
         record,
         version=new.version,
@@ -30,7 +30,7 @@ def replaced(record: Record, new: NewAction, due_at: int | None, now: int) -> Re
         queue=new.queue,
         priority=new.priority,
         correlation_id=new.correlation_id,
-        **_after(new),
+        **_parent_fields(new),
         due_at=due_at,
         attempt=0,
         base_attempt=0,
@@ -41,7 +41,7 @@ def replaced(record: Record, new: NewAction, due_at: int | None, now: int) -> Re
     )
 
 
-def cancelled(record: Record, by: str, now: int) -> Record:
+def to_cancelled(record: Record, by: str, now: int) -> Record:
     return replace(
         record,
         state=State.cancelled,
@@ -52,16 +52,17 @@ def cancelled(record: Record, by: str, now: int) -> Record:
     )
 
 
-def rescheduled(record: Record, due_at: int, by: str, now: int) -> Record:
-    """A child that waits goes on waiting: it is then due at its parent's end, but not before."""
+def to_rescheduled(record: Record, due_at: int, by: str, now: int) -> Record:
+    """Return the action with a new due time. A waiting child keeps waiting: it becomes due when its
+    parent ends, but no earlier than `due_at`."""
     when = {"after_at": due_at, "after_delay": None} if record.waits else {"due_at": due_at}
     return replace(record, **when, modified_at=now, modified_by=by)
 
 
-def revived(record: Record, by: str, now: int) -> Record:
-    """A failed action gets its whole budget again; its attempts are still counted on."""
+def to_retried(record: Record, by: str, now: int) -> Record:
+    """Return a failed action with its full retry budget; attempt numbers continue."""
     return replace(
-        freed(record),
+        to_scheduled(record),
         due_at=now,
         base_attempt=record.attempt,
         losses=0,
@@ -71,8 +72,8 @@ def revived(record: Record, by: str, now: int) -> Record:
     )
 
 
-def freed(record: Record) -> Record:
-    """Scheduled: nothing of a run is left on it."""
+def to_scheduled(record: Record) -> Record:
+    """Return the action as scheduled, with all fields of its run cleared."""
     return replace(
         record,
         state=State.scheduled,
@@ -88,14 +89,14 @@ def freed(record: Record) -> Record:
     )
 
 
-def home_of(record: Record) -> str:
-    """The lane it belongs in when it is neither parked nor suspect."""
+def default_lane(record: Record) -> str:
+    """Return the lane of an action that is neither parked nor suspect."""
     return lane_of(record.queue, record.priority, record.tenant)
 
 
-def told(record: Record) -> dict[str, object]:
-    """What an audit entry says of an action before or after an act."""
-    shown: dict[str, object] = {"state": record.state, "due_at": record.due_at}
+def audit_snapshot(record: Record) -> dict[str, object]:
+    """Return the fields of an action that an audit entry records before and after a change."""
+    fields: dict[str, object] = {"state": record.state, "due_at": record.due_at}
     if record.waits:
-        shown |= {"after_at": record.after_at, "after_delay": record.after_delay}
-    return shown
+        fields |= {"after_at": record.after_at, "after_delay": record.after_delay}
+    return fields

@@ -1,1 +1,1 @@
-"""Health: what is measured, what a diagnosis finds, and how it is judged."""
+"""Health: figures, database diagnoses, and the checks that judge them."""

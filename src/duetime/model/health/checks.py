@@ -1,4 +1,4 @@
-"""Health: what figures mean, whether it is bad, and what to do about it."""
+"""Health checks: judge figures and diagnoses, and name the remedies."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from duetime.model.health.diagnosis import DatabaseFile, Diagnosis, Ear, Holder, Schema, Version
+from duetime.model.health.diagnosis import (
+    DatabaseFile,
+    Diagnosis,
+    ListenProbe,
+    Schema,
+    SnapshotHolder,
+    Version,
+)
 from duetime.model.health.stats import LivingWorker, Parked, Stats
 from duetime.model.jobs.stats import JobStats
 from duetime.model.validation import amount
 
-# Seconds, unless their name says otherwise.
+# Thresholds in seconds, unless the name says otherwise.
 SLOW_ANSWER = 1.0
 OVERDUE_WARNING = 60.0
 OVERDUE_FAILURE = 600.0
@@ -20,10 +27,10 @@ SNAPSHOT_WARNING = 60.0
 SNAPSHOT_TRANSACTIONS = 1_000_000
 DISK_WARNING_BYTES = 500_000_000
 DISK_FAILURE_BYTES = 50_000_000
-# So many names stand in a line; the rest is counted.
-MOST_NAMED = 5
+# The rest of a longer list is only counted.
+MAX_NAMES_SHOWN = 5
 
-Runs = Callable[[str, int], bool]
+HasHandler = Callable[[str, int], bool]
 
 
 class Level(StrEnum):
@@ -33,8 +40,8 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One check: what was looked at, how it is, and the remedy if it is not well."""
+class CheckResult:
+    """The result of one check: its name, level and figure, and the remedy if it is not ok."""
 
     check: str
     level: Level
@@ -43,7 +50,7 @@ class Finding:
 
 
 def is_usable(diagnosis: Diagnosis) -> bool:
-    """Can the actions be read?"""
+    """Return whether the actions can be read."""
     schema = diagnosis.schema
     return diagnosis.fault is None and (
         schema is None or (not schema.pending and schema.refused is None)
@@ -53,124 +60,128 @@ def is_usable(diagnosis: Diagnosis) -> bool:
 # -- the database --------------------------------------------------------------------
 
 
-def judge_database(diagnosis: Diagnosis, migrate: str) -> list[Finding]:
-    """`migrate` is the command that would make missing tables."""
-    found = [connection(diagnosis)]
-    found += [version(one) for one in diagnosis.versions]
+def judge_database(diagnosis: Diagnosis, migrate: str) -> list[CheckResult]:
+    """Judge a diagnosis; `migrate` is the command that would create missing tables."""
+    results = [connection(diagnosis)]
+    results += [version(installed) for installed in diagnosis.versions]
     if diagnosis.schema is not None:
-        found.append(schema(diagnosis.schema, migrate))
-    if diagnosis.ear is not None:
-        found.append(ear(diagnosis.ear))
-    if diagnosis.holders is not None:
-        found.append(snapshots(diagnosis.holders))
+        results.append(schema(diagnosis.schema, migrate))
+    if diagnosis.listen_probe is not None:
+        results.append(listening(diagnosis.listen_probe))
+    if diagnosis.snapshot_holders is not None:
+        results.append(snapshots(diagnosis.snapshot_holders))
     if diagnosis.file is not None:
-        found += file(diagnosis.file)
-    return found
+        results += file(diagnosis.file)
+    return results
 
 
-def connection(diagnosis: Diagnosis) -> Finding:
+def connection(diagnosis: Diagnosis) -> CheckResult:
     if diagnosis.fault is not None:
         return _failure("connection", diagnosis.fault)
     if diagnosis.answered_in is None:
-        return _ok("connection", "this store tells nothing of it")
+        return _ok("connection", "this store does not report it")
     figure = f"answered in {diagnosis.answered_in * 1000:.0f} ms"
     if diagnosis.answered_in < SLOW_ANSWER:
         return _ok("connection", figure)
-    return _warning("connection", figure, "look at the network, and at the load of the database")
+    return _warning("connection", figure, "check the network and the load of the database")
 
 
-def version(one: Version) -> Finding:
-    figure, oldest = _dotted(one.found), _dotted(one.oldest)
-    if one.found >= one.oldest:
-        return _ok(one.name, figure)
-    return _failure(one.name, f"{figure} is too old", f"install {oldest} or newer")
+def version(part: Version) -> CheckResult:
+    figure, oldest = _dotted(part.found), _dotted(part.oldest)
+    if part.found >= part.oldest:
+        return _ok(part.name, figure)
+    return _failure(part.name, f"{figure} is too old", f"install {oldest} or newer")
 
 
-def schema(one: Schema, migrate: str) -> Finding:
-    if one.refused is not None:
-        return _failure("schema", one.refused)
-    if one.pending:
-        return _failure("schema", f"{', '.join(one.pending)} pending", f"run `{migrate}`")
-    if one.applied > one.known:
-        figure = f"version {one.applied}; this duetime knows up to {one.known}, and may go on"
+def schema(tables: Schema, migrate: str) -> CheckResult:
+    if tables.refused is not None:
+        return _failure("schema", tables.refused)
+    if tables.pending:
+        return _failure("schema", f"{', '.join(tables.pending)} pending", f"run `{migrate}`")
+    if tables.applied > tables.known:
+        figure = f"version {tables.applied}; this duetime knows up to {tables.known} and can use it"
         return _warning("schema", figure, "upgrade duetime on this machine soon")
-    return _ok("schema", f"version {one.applied}")
+    return _ok("schema", f"version {tables.applied}")
 
 
-def ear(one: Ear) -> Finding:
-    if not one.wanted:
+def listening(probe: ListenProbe) -> CheckResult:
+    if not probe.enabled:
         return _ok("listen", "off (listen=False): workers poll")
-    if one.heard_in is not None:
-        return _ok("listen", f"heard a notice after {one.heard_in * 1000:.0f} ms")
+    if probe.received_in is not None:
+        return _ok("listen", f"notified after {probe.received_in * 1000:.0f} ms")
     return _warning(
         "listen",
-        f"a notice did not come through within {one.patience:g} s",
-        "behind PgBouncer in transaction mode set listen=False, or give a URL that leads past it",
+        f"no notification arrived within {probe.timeout:g} s",
+        "behind PgBouncer in transaction mode set listen=False, or give a URL that bypasses it",
     )
 
 
-def snapshots(holders: Iterable[Holder]) -> Finding:
-    """The oldest transaction: what died since it began cannot be cleared away."""
+def snapshots(holders: Iterable[SnapshotHolder]) -> CheckResult:
+    """Judge the oldest open transactions: rows that died since they began cannot be vacuumed."""
     known = list(holders)
-    bad = [one for one in known if _is_old(one)]
+    bad = [holder for holder in known if _is_old(holder)]
     if bad:
-        remedy = "end it: claims have to step over every row that died since"
-        return _warning("snapshots", "; ".join(_held(one) for one in bad), remedy)
-    oldest = max((one.seconds or 0.0 for one in known), default=None)
+        remedy = "end it: claims must skip every row that died since"
+        return _warning("snapshots", "; ".join(_describe_holder(holder) for holder in bad), remedy)
+    oldest = max((holder.seconds or 0.0 for holder in known), default=None)
     began = "none open" if oldest is None else f"the oldest began {amount(oldest)} ago"
     return _ok("snapshots", began)
 
 
-def _is_old(one: Holder) -> bool:
-    return (one.seconds or 0) > SNAPSHOT_WARNING or (one.transactions or 0) > SNAPSHOT_TRANSACTIONS
+def _is_old(holder: SnapshotHolder) -> bool:
+    return (holder.seconds or 0) > SNAPSHOT_WARNING or (
+        holder.transactions or 0
+    ) > SNAPSHOT_TRANSACTIONS
 
 
-def _held(one: Holder) -> str:
-    if one.seconds is None:
-        return f"{one.name} holds back {one.transactions:,} transactions"
-    return f"{one.name} has been open for {amount(one.seconds)}"
+def _describe_holder(holder: SnapshotHolder) -> str:
+    if holder.seconds is None:
+        return f"{holder.name} holds back {holder.transactions:,} transactions"
+    return f"{holder.name} has been open for {amount(holder.seconds)}"
 
 
-def file(one: DatabaseFile) -> list[Finding]:
-    return [_writable(one), _journal(one), _lock(one), _space(one)]
+def file(database: DatabaseFile) -> list[CheckResult]:
+    return [_writable(database), _journal(database), _lock(database), _space(database)]
 
 
-def _writable(one: DatabaseFile) -> Finding:
-    if not one.writable:
-        return _failure("file", f"{one.path} cannot be written", "make it writable for this user")
-    if not one.folder_writable:
-        figure = f"the directory of {one.path} cannot be written"
+def _writable(database: DatabaseFile) -> CheckResult:
+    if not database.writable:
+        return _failure(
+            "file", f"{database.path} cannot be written", "make it writable for this user"
+        )
+    if not database.folder_writable:
+        figure = f"the directory of {database.path} cannot be written"
         return _failure("file", figure, "make it writable: SQLite keeps files beside the database")
-    return _ok("file", f"{one.path} is writable")
+    return _ok("file", f"{database.path} is writable")
 
 
-def _journal(one: DatabaseFile) -> Finding:
-    if one.journal_mode in ("wal", None):
-        return _ok("journal", one.journal_mode or "unknown")
+def _journal(database: DatabaseFile) -> CheckResult:
+    if database.journal_mode in ("wal", None):
+        return _ok("journal", database.journal_mode or "unknown")
     return _warning(
         "journal",
-        f"mode {one.journal_mode}, not WAL",
-        "the first use by duetime sets it, and this look at the work is one; if it says so again, "
-        "move the file to a local disk",
+        f"mode {database.journal_mode}, not WAL",
+        "duetime sets WAL at first use, which this check is; if this warning comes again, move the "
+        "file to a local disk",
     )
 
 
-def _lock(one: DatabaseFile) -> Finding:
-    if one.locked_for is None:
+def _lock(database: DatabaseFile) -> CheckResult:
+    if database.locked_for is None:
         return _ok("write lock", "free")
-    figure = f"held by another for more than {one.locked_for:g} s"
+    figure = f"held by another transaction for more than {database.locked_for:g} s"
     return _failure("write lock", figure, "end the transaction that is open on this file")
 
 
-def _space(one: DatabaseFile) -> Finding:
-    if one.free_bytes is None:
+def _space(database: DatabaseFile) -> CheckResult:
+    if database.free_bytes is None:
         return _ok("disk", "unknown")
-    figure = f"{one.free_bytes / 1_000_000:,.0f} MB free"
-    if one.free_bytes < DISK_FAILURE_BYTES:
-        return _failure("disk", figure, "make room")
+    figure = f"{database.free_bytes / 1_000_000:,.0f} MB free"
+    if database.free_bytes < DISK_FAILURE_BYTES:
+        return _failure("disk", figure, "free disk space")
     return (
-        _warning("disk", figure, "make room")
-        if one.free_bytes < DISK_WARNING_BYTES
+        _warning("disk", figure, "free disk space")
+        if database.free_bytes < DISK_WARNING_BYTES
         else _ok("disk", figure)
     )
 
@@ -178,8 +189,8 @@ def _space(one: DatabaseFile) -> Finding:
 # -- the work ------------------------------------------------------------------------
 
 
-def judge_work(stats: Stats, runs: Runs | None = None) -> list[Finding]:
-    """`runs` tells what the app that was named has a handler for."""
+def judge_work(stats: Stats, runs: HasHandler | None = None) -> list[CheckResult]:
+    """Judge Stats; `runs` says whether the given app has a handler for a kind and version."""
     return [
         clock(stats.clock_offset),
         _ok("unfinished", _unfinished(stats)),
@@ -188,7 +199,7 @@ def judge_work(stats: Stats, runs: Runs | None = None) -> list[Finding]:
         parked(stats, runs),
         unreachable(stats.unreachable),
         failed(stats.failed),
-        _ok("jobs", _kept(stats.jobs)),
+        _ok("jobs", _job_counts(stats.jobs)),
         ticks(stats),
         failing(stats.jobs),
         unreadable(stats.jobs),
@@ -196,111 +207,114 @@ def judge_work(stats: Stats, runs: Runs | None = None) -> list[Finding]:
     ]
 
 
-def clock(offset: float) -> Finding:
+def clock(offset: float) -> CheckResult:
     if abs(offset) < CLOCK_WARNING:
         return _ok("clock", f"{offset:+.3f} s between the store and this machine")
     side = "ahead of" if offset > 0 else "behind"
     return _warning(
         "clock",
         f"the store is {amount(abs(offset))} {side} this machine",
-        "set both by NTP: work starts by the store's clock, instants are computed by this one",
+        "synchronise both by NTP: the store's clock starts actions, this one computes instants",
     )
 
 
-def overdue(stats: Stats) -> Finding:
+def overdue(stats: Stats) -> CheckResult:
     oldest = stats.oldest_overdue or 0.0
     if not stats.overdue:
         return _ok("overdue", "none")
-    remedy = "add workers or slots, and see that the queues are served"
+    remedy = "add workers or slots, and check that every queue is served"
     if not stats.workers:
         remedy = "start a worker"
-    return _late("overdue", f"{stats.overdue:,}, the oldest", oldest, remedy)
+    return _overdue_result("overdue", f"{stats.overdue:,}, the oldest", oldest, remedy)
 
 
-def leases(stats: Stats) -> Finding:
+def leases(stats: Stats) -> CheckResult:
     if not stats.expired_leases:
         return _ok("leases", f"{stats.running:,} running, none expired")
-    remedy = "the next sweep of a worker frees them; if they stay, no worker runs"
+    remedy = "the next sweep of a worker rescues them; if they stay, no worker is running"
     return _warning("leases", f"{stats.expired_leases:,} expired", remedy)
 
 
-def parked(stats: Stats, runs: Runs | None) -> Finding:
+def parked(stats: Stats, runs: HasHandler | None) -> CheckResult:
     if not stats.parked_kinds:
         return _ok("parked", "none")
-    named = ", ".join(f"{one.kind} v{one.version} ({one.count:,})" for one in stats.parked_kinds)
-    remedies = sorted({_unparking(one, stats, runs) for one in stats.parked_kinds})
+    named = ", ".join(
+        f"{group.kind} v{group.version} ({group.count:,})" for group in stats.parked_kinds
+    )
+    remedies = sorted({_unpark_remedy(group, stats, runs) for group in stats.parked_kinds})
     return _warning("parked", f"{stats.parked:,}: {named}", "; ".join(remedies))
 
 
-def _unparking(one: Parked, stats: Stats, runs: Runs | None) -> str:
-    ours = runs is not None and runs(one.kind, one.version)
-    if one.kind in stats.unknown_kinds:
+def _unpark_remedy(group: Parked, stats: Stats, runs: HasHandler | None) -> str:
+    ours = runs is not None and runs(group.kind, group.version)
+    if group.kind in stats.unknown_kinds:
         if ours:
             return "start a worker of this app"
         missing = "" if runs is None else " (this app has none)"
-        return f"deploy a worker with a handler for {one.kind}{missing}"
+        return f"deploy a worker with a handler for {group.kind}{missing}"
     if ours:
-        return f"a worker that knows {one.kind} takes it when it is due"
-    return f"deploy a worker that knows version {one.version} of {one.kind}"
+        return f"a worker that knows {group.kind} claims it when it is due"
+    return f"deploy a worker that knows version {group.version} of {group.kind}"
 
 
-def unreachable(count: int) -> Finding:
+def unreachable(count: int) -> CheckResult:
     if not count:
         return _ok("unreachable", "none")
-    remedy = "cancel them and schedule them anew; were rows written by hand?"
-    return _failure("unreachable", f"{count:,} rows that nothing would ever find", remedy)
+    remedy = "cancel and schedule them again; were rows written by hand?"
+    return _failure("unreachable", f"{count:,} rows that no worker would ever find", remedy)
 
 
-def failed(count: int) -> Finding:
+def failed(count: int) -> CheckResult:
     if not count:
         return _ok("failed", "none")
     remedy = (
-        "see `duetime actions list --state failed --any-tenant`, and bring back what shall run "
-        "again with `duetime actions retry ID`"
+        "see `duetime actions list --state failed --any-tenant`, and retry what should run again "
+        "with `duetime actions retry ID`"
     )
-    return _warning("failed", f"{count:,} actions for good", remedy)
+    return _warning("failed", f"{count:,} actions", remedy)
 
 
-def ticks(stats: Stats) -> Finding:
+def ticks(stats: Stats) -> CheckResult:
     jobs = stats.jobs
     if not jobs.overdue:
         return _ok("ticks", "none overdue")
-    figure = f"those of {_jobs(jobs.overdue)} are overdue, the oldest"
-    return _late("ticks", figure, jobs.oldest_overdue or 0.0, _ticking(stats))
+    figure = f"ticks of {_count_jobs(jobs.overdue)} are overdue, the oldest"
+    return _overdue_result("ticks", figure, jobs.oldest_overdue or 0.0, _ticks_remedy(stats))
 
 
-def _ticking(stats: Stats) -> str:
-    """Only workers of its own app make actions of a job's ticks."""
-    alive = {one.app for one in stats.workers}
+def _ticks_remedy(stats: Stats) -> str:
+    """Return the remedy for overdue ticks; only workers of a job's own app handle its ticks."""
+    alive = {worker.app for worker in stats.workers}
     idle = [app for app in stats.jobs.overdue_apps if app not in alive]
     if idle:
-        return f"start a worker of {_some(idle)}"
-    return "look into the log of the workers for jobs that cannot tick there"
+        return f"start a worker of {_name_list(idle)}"
+    return "check the logs of the workers for jobs whose ticks fail"
 
 
-def failing(jobs: JobStats) -> Finding:
+def failing(jobs: JobStats) -> CheckResult:
     if not jobs.failing:
         return _ok("failing", "no job")
     remedy = f"see why with `duetime jobs runs {jobs.failing[0]}`"
-    return _warning("failing", f"{_jobs(len(jobs.failing))}: {_some(jobs.failing)}", remedy)
+    return _warning(
+        "failing", f"{_count_jobs(len(jobs.failing))}: {_name_list(jobs.failing)}", remedy
+    )
 
 
-def unreadable(jobs: JobStats) -> Finding:
+def unreadable(jobs: JobStats) -> CheckResult:
     if not jobs.unreadable:
         return _ok("unreadable", "no job")
-    figure = f"{_jobs(len(jobs.unreadable))}: {_some(jobs.unreadable)}"
+    figure = f"{_count_jobs(len(jobs.unreadable))}: {_name_list(jobs.unreadable)}"
     remedy = (
-        "another version of duetime wrote this; upgrade duetime on this machine, and wherever "
-        "workers run"
+        "another version of duetime wrote this; upgrade duetime on this machine and on all workers"
     )
     return _warning("unreadable", figure, remedy)
 
 
-def workers(living: Iterable[LivingWorker]) -> Finding:
+def workers(living: Iterable[LivingWorker]) -> CheckResult:
     found = list(living)
     if not found:
         return _warning("workers", "none alive", "start one with `duetime worker module:app`")
-    return _ok("workers", f"{len(found)} alive: {', '.join(one.id for one in found)}")
+    return _ok("workers", f"{len(found)} alive: {', '.join(worker.id for worker in found)}")
 
 
 def _unfinished(stats: Stats) -> str:
@@ -308,42 +322,42 @@ def _unfinished(stats: Stats) -> str:
     return ", ".join(f"{getattr(stats, name):,} {name}" for name in names)
 
 
-def _kept(jobs: JobStats) -> str:
+def _job_counts(jobs: JobStats) -> str:
     names = ("scheduled", "paused", "retired")
     return ", ".join(f"{getattr(jobs, name):,} {name}" for name in names)
 
 
-def _late(check: str, figure: str, seconds: float, remedy: str) -> Finding:
-    told = f"{figure} for {amount(seconds)}"
+def _overdue_result(check: str, figure: str, seconds: float, remedy: str) -> CheckResult:
+    figure = f"{figure} for {amount(seconds)}"
     if seconds < OVERDUE_WARNING:
-        return _ok(check, told)
+        return _ok(check, figure)
     level = Level.failure if seconds >= OVERDUE_FAILURE else Level.warning
-    return Finding(check, level, told, remedy)
+    return CheckResult(check, level, figure, remedy)
 
 
-# -- words ---------------------------------------------------------------------------
+# -- formatting -----------------------------------------------------------------------
 
 
 def _dotted(numbers: tuple[int, ...]) -> str:
     return ".".join(str(number) for number in numbers)
 
 
-def _jobs(number: int) -> str:
+def _count_jobs(number: int) -> str:
     return "1 job" if number == 1 else f"{number:,} jobs"
 
 
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+def _name_list(names: Sequence[str]) -> str:
+    more = len(names) - MAX_NAMES_SHOWN
+    return ", ".join(names[:MAX_NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _ok(check: str, figure: str) -> Finding:
-    return Finding(check, Level.ok, figure)
+def _ok(check: str, figure: str) -> CheckResult:
+    return CheckResult(check, Level.ok, figure)
 
 
-def _warning(check: str, figure: str, remedy: str) -> Finding:
-    return Finding(check, Level.warning, figure, remedy)
+def _warning(check: str, figure: str, remedy: str) -> CheckResult:
+    return CheckResult(check, Level.warning, figure, remedy)
 
 
-def _failure(check: str, figure: str, remedy: str | None = None) -> Finding:
-    return Finding(check, Level.failure, figure, remedy)
+def _failure(check: str, figure: str, remedy: str | None = None) -> CheckResult:
+    return CheckResult(check, Level.failure, figure, remedy)

@@ -1,4 +1,4 @@
-"""What a store can tell of the database below it, for `duetime doctor`."""
+"""The state of a store's database, as `duetime doctor` reports it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A part that a store needs: the version found, and the oldest that will do."""
+    """The installed version of something a store depends on, and the oldest supported one."""
 
     name: str
     found: tuple[int, ...]
@@ -16,9 +16,10 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The newest version of the tables: in the database (0: there are none), and in the code.
+    """The schema version that is `applied` in the database (0: no tables), and the newest one
+    `known` to the code.
 
-    `refused` says why this code must not use them, if so.
+    `refused` says why this code must not use the tables, or is None.
     """
 
     applied: int
@@ -28,19 +29,19 @@ class Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class Ear:
-    """Whether a notice from one connection came through to another. None: not within
-    `patience` seconds. `wanted` is the setting `listen`."""
+class ListenProbe:
+    """Whether a notification from one connection reached another. `received_in` is None if it did
+    not arrive within `timeout` seconds. `enabled` is the setting `listen`."""
 
-    wanted: bool
-    heard_in: float | None = None
-    patience: float = 0.0
+    enabled: bool
+    received_in: float | None = None
+    timeout: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """Who keeps dead rows from being cleared away: for so long, or for so many transactions
-    where nobody notes the time."""
+class SnapshotHolder:
+    """A transaction or replication slot that keeps dead rows from being vacuumed: for how many
+    seconds, or for how many transactions if its age in seconds is not recorded."""
 
     name: str
     seconds: float | None = None
@@ -49,8 +50,8 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFile:
-    """A database in a file. `free_bytes` is None if nobody may tell; `locked_for` is how long the
-    write lock could not be had."""
+    """A database file. `free_bytes` is None if unknown; `locked_for` is how long the write lock
+    was waited for in vain."""
 
     path: str
     writable: bool
@@ -62,8 +63,8 @@ class DatabaseFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """All that could be found out; None or empty where it could not, or means nothing here.
-    `holders` is empty where nobody keeps anything from being cleared away.
+    """The results of all checks of a database; None or empty where a check failed or does not
+    apply. `snapshot_holders` is empty if nothing prevents vacuuming.
 
     `fault` says why the database cannot be used at all.
     """
@@ -72,6 +73,6 @@ class Diagnosis:
     answered_in: float | None = None
     versions: tuple[Version, ...] = ()
     schema: Schema | None = None
-    ear: Ear | None = None
-    holders: tuple[Holder, ...] | None = None
+    listen_probe: ListenProbe | None = None
+    snapshot_holders: tuple[SnapshotHolder, ...] | None = None
     file: DatabaseFile | None = None

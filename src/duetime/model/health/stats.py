@@ -1,4 +1,4 @@
-"""Health figures: what a store counts, and what they come to."""
+"""Health figures: the counts of a store, and the Stats computed from them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from duetime.model.actions.claim import Presence
+from duetime.model.actions.claim import WorkerInfo
 from duetime.model.clock import from_micros, seconds_of
 from duetime.model.jobs.stats import JobStats
 from duetime.model.lane import Lane, readable_lane
 from duetime.model.state import State
 
-# Of each way to finish, so many of the newest are looked at: history may hold millions.
+# How many of the newest finished actions of each state are counted: history may hold millions.
 MOST_FINISHED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class LaneCount:
-    """The unfinished actions of one lane. `free` have a due time and do not run; `oldest` is
-    the due time of the longest overdue; `waiting` have no due time yet; `stray` are those
-    among all of them that nothing would ever find: see `is_stray`."""
+    """Counts of the unfinished actions of one lane.
+
+    `free` actions have a due time and do not run; `oldest` is the due time of the longest overdue
+    one; `waiting` actions have no due time yet; `stray` counts those among all of them that no verb
+    would ever find: see `is_stray`.
+    """
 
     lane: str | None
     free: int
@@ -38,21 +41,21 @@ class LaneCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """What a store counted, by its own clock: lanes and workers in any order."""
+class StoreCounts:
+    """The counts of a store at its own time `now`; lanes and workers in any order."""
 
     now: int
     lanes: Sequence[LaneCount]
     finished: dict[State, int]
-    workers: Sequence[tuple[Presence, int]]
+    workers: Sequence[tuple[WorkerInfo, int]]
     jobs: JobStats
 
 
 def is_stray(
     *, running: bool, lane: str | None, due_at: int | None, leased: bool, child: bool
 ) -> bool:
-    """No verb would ever find it: claims go by lane and due time, rescues by both and the
-    lease, and what waits is settled by its parent."""
+    """Return whether no verb would ever find the action: claims search by lane and due time,
+    rescues by both and the lease, and a waiting child is settled by its parent."""
     if running:
         return lane is None or due_at is None or not leased
     return not child if due_at is None else lane is None
@@ -60,7 +63,7 @@ def is_stray(
 
 @dataclass(frozen=True, slots=True)
 class LivingWorker:
-    """A worker that showed itself lately."""
+    """A worker that was seen recently."""
 
     id: str
     app: str
@@ -107,29 +110,29 @@ class Stats:
     clock_offset: float
 
 
-def stats_of(counted: Counted, clock_offset: float) -> Stats:
-    """Add up what a store counted."""
-    lanes = [(one, None if one.lane is None else readable_lane(one.lane)) for one in counted.lanes]
-    due = [one for one, lane in lanes if lane is None or lane.parked is None]
+def stats_of(counted: StoreCounts, clock_offset: float) -> Stats:
+    """Compute Stats from the counts of a store."""
+    lanes = [(c, None if c.lane is None else readable_lane(c.lane)) for c in counted.lanes]
+    due = [count for count, lane in lanes if lane is None or lane.parked is None]
     parked = _parked(lanes)
-    workers = tuple(_living(one, seen) for one, seen in sorted(counted.workers, key=_by_id))
+    workers = tuple(_living(worker, seen) for worker, seen in sorted(counted.workers, key=_by_id))
     known = {kind for worker in workers for kind in worker.kinds}
-    oldest = min((one.oldest for one in due if one.oldest is not None), default=None)
+    oldest = min((count.oldest for count in due if count.oldest is not None), default=None)
     return Stats(
         at=from_micros(counted.now),
-        scheduled=sum(one.free for one in due),
-        waiting=sum(one.waiting for one, _ in lanes),
-        parked=sum(one.count for one in parked),
-        running=sum(one.running for one, _ in lanes),
-        overdue=sum(one.overdue for one in due),
+        scheduled=sum(count.free for count in due),
+        waiting=sum(count.waiting for count, _ in lanes),
+        parked=sum(group.count for group in parked),
+        running=sum(count.running for count, _ in lanes),
+        overdue=sum(count.overdue for count in due),
         oldest_overdue=None if oldest is None else seconds_of(counted.now - oldest),
-        expired_leases=sum(one.expired for one, _ in lanes),
-        unreachable=sum(_unreachable(one, lane) for one, lane in lanes),
+        expired_leases=sum(count.expired for count, _ in lanes),
+        unreachable=sum(_unreachable(count, lane) for count, lane in lanes),
         succeeded=counted.finished[State.succeeded],
         failed=counted.finished[State.failed],
         cancelled=counted.finished[State.cancelled],
         parked_kinds=parked,
-        unknown_kinds=tuple(sorted({one.kind for one in parked} - known)),
+        unknown_kinds=tuple(sorted({group.kind for group in parked} - known)),
         workers=workers,
         jobs=counted.jobs,
         clock_offset=clock_offset,
@@ -138,35 +141,36 @@ def stats_of(counted: Counted, clock_offset: float) -> Stats:
 
 def _parked(lanes: Iterable[tuple[LaneCount, Lane | None]]) -> tuple[Parked, ...]:
     counts: Counter[tuple[str, int]] = Counter()
-    for one, lane in lanes:
-        if lane is not None and lane.parked is not None and one.free:
-            counts[lane.parked] += one.free
+    for count, lane in lanes:
+        if lane is not None and lane.parked is not None and count.free:
+            counts[lane.parked] += count.free
     return tuple(Parked(kind, version, n) for (kind, version), n in sorted(counts.items()))
 
 
-def _unreachable(one: LaneCount, lane: Lane | None) -> int:
-    """All of a lane that no worker can read, since none claims from it."""
-    return one.stray if one.lane is None or lane is not None else one.all
+def _unreachable(count: LaneCount, lane: Lane | None) -> int:
+    """Return the stray actions of a lane; all of them if the lane's text is invalid, since no
+    worker claims from it."""
+    return count.stray if count.lane is None or lane is not None else count.all
 
 
-def _living(presence: Presence, seen_at: int) -> LivingWorker:
+def _living(worker: WorkerInfo, seen_at: int) -> LivingWorker:
     return LivingWorker(
-        id=presence.id,
-        app=presence.app,
-        host=presence.host,
-        pid=presence.pid,
-        kinds=tuple(presence.kinds),
-        queues=tuple(presence.queues),
-        concurrency=presence.concurrency,
+        id=worker.id,
+        app=worker.app,
+        host=worker.host,
+        pid=worker.pid,
+        kinds=tuple(worker.kinds),
+        queues=tuple(worker.queues),
+        concurrency=worker.concurrency,
         seen_at=from_micros(seen_at),
     )
 
 
-def _by_id(worker: tuple[Presence, int]) -> str:
+def _by_id(worker: tuple[WorkerInfo, int]) -> str:
     return worker[0].id
 
 
 def clock_offset(now: int, before: int, after: int) -> float:
-    """Seconds that the store is ahead of us, if it said `now` somewhere between our `before`
-    and `after`: 0 if that is what it may have been."""
+    """Return by how many seconds the store's clock is ahead, given that it read `now` between our
+    `before` and `after`; 0 if the clocks may agree."""
     return seconds_of(max(now - after, 0) + min(now - before, 0))

@@ -1,4 +1,4 @@
-"""How a job is changed: what is found under its lock, what to make of it, and what came of that."""
+"""Changes of jobs: the job found under its lock, the change to store, and the stored result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duetime.model.jobs.job import JobRecord
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """An occurrence that has not come to its end; `after` names the one that it waits for."""
+    """An unfinished occurrence; `after` is the id of the occurrence that it waits for."""
 
     id: UUID
     running: bool
@@ -22,35 +22,36 @@ class Unfinished:
     started_at: int | None = None
 
 
-def last_of(unfinished: Sequence[Unfinished]) -> UUID | None:
-    """The one for which nobody waits: whoever queues up waits for it."""
-    awaited = {one.after for one in unfinished}
-    free = [one.id for one in unfinished if one.id not in awaited]
-    return free[-1] if free else None
+def queue_tail_of(unfinished: Sequence[Unfinished]) -> UUID | None:
+    """Return the newest occurrence that no other one waits for: the next one waits for it."""
+    awaited = {occurrence.after for occurrence in unfinished}
+    tails = [occurrence.id for occurrence in unfinished if occurrence.id not in awaited]
+    return tails[-1] if tails else None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A job under its lock, with its unfinished occurrences, the oldest first. Whoever seeds it
-    is told whether it is the `youngest` worker that declares jobs of its app, and whether the job
-    was `left` to it by another app, of which no worker lives."""
+class FoundJob:
+    """A locked job with its unfinished occurrences, oldest first; `job` is None if there is none.
+
+    For seeding, `by_newest_worker` says whether the worker is the newest that declares jobs of its
+    app, and `adoptable` whether the job belongs to another app that has no live worker.
+    """
 
     name: str
     job: JobRecord | None
     unfinished: tuple[Unfinished, ...]
     now: int
-    youngest: bool = True
-    left: bool = False
+    by_newest_worker: bool = True
+    adoptable: bool = False
 
     @property
-    def last(self) -> UUID | None:
-        return last_of(self.unfinished)
+    def queue_tail(self) -> UUID | None:
+        return queue_tail_of(self.unfinished)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewOccurrence:
-    """The action of one tick or trigger; with `skipped`, it is born cancelled, and that is
-    why."""
+    """The action of a tick or trigger. `skipped` is the reason if it is inserted as cancelled."""
 
     action: NewAction
     job: str
@@ -60,9 +61,9 @@ class NewOccurrence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """What to make of a job: how it is from now on, the occurrences that come, those that are
-    cancelled, and who did what to it."""
+class JobChange:
+    """A change to store: the job as it shall be, occurrences to insert and to cancel, and for the
+    audit the verb and the actor."""
 
     job: JobRecord
     occurrences: tuple[NewOccurrence, ...] = ()
@@ -71,12 +72,12 @@ class Change:
     by: str = "system"
 
 
-Decide = Callable[[Found], Change | None]
+JobEdit = Callable[[FoundJob], JobChange | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """What a store made of a Change; of its occurrences, those whose tick was new."""
+class AppliedJobChange:
+    """A stored JobChange; `occurrences` has only those whose tick had none before."""
 
     before: JobRecord | None
     after: JobRecord
@@ -85,21 +86,24 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
-    """What became of an edit of several jobs. `next_tick` is told to whoever asked for those
-    that are due, but for those it knew; `busy` names those that whoever seeds must try again,
-    since others hold them, and `unread` those that were meant and that nobody here can read."""
+class JobEditResult:
+    """The result of an edit of several jobs.
 
-    changes: list[Changed]
+    `next_tick` answers DueJobs: the next tick of the app's jobs, except its excluded names.
+    `locked` answers ToSeed: jobs to try again, because other transactions have locked them.
+    `unreadable` names selected jobs whose text this version cannot read.
+    """
+
+    changes: list[AppliedJobChange]
     next_tick: int | None
     now: int
-    busy: frozenset[str] = frozenset()
-    unread: frozenset[str] = frozenset()
+    locked: frozenset[str] = frozenset()
+    unreadable: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class JobEnd:
-    """A job before and after one occurrence of it came to its end."""
+class JobUpdate:
+    """A job before and after one of its occurrences finished."""
 
     before: JobRecord
     after: JobRecord

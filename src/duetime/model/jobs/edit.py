@@ -1,4 +1,4 @@
-"""What code and people do to a job, as pure functions of what was found under its lock."""
+"""Edits of jobs: pure functions from a job found under its lock to the change to store."""
 
 from __future__ import annotations
 
@@ -10,172 +10,190 @@ from duetime.errors import ConfigError, DuetimeError, InvalidRecurrence, JobNotF
 from duetime.model.actions.completion import Finish
 from duetime.model.clock import from_micros, maybe_micros
 from duetime.model.ids import NewId
-from duetime.model.jobs.change import Change, Found, JobEnd
-from duetime.model.jobs.job import Definition, JobRecord, Overlap, rule_in, rule_of
-from duetime.model.jobs.occurrence import occurrence, skipped
+from duetime.model.jobs.change import FoundJob, JobChange, JobUpdate
+from duetime.model.jobs.job import JobDefinition, JobRecord, Overlap, rule_of, rule_of_definition
+from duetime.model.jobs.occurrence import new_occurrence, skip
 from duetime.model.state import State
 from duetime.model.tenant import SYSTEM, Scope, sees
 
-# How ticks that have come are dealt with: whatever is edited, none of them may be forgotten.
-Tick = Callable[[Found], Change | None]
+# Applies the ticks that have come. Every edit does so first, so that none of them is forgotten.
+ApplyTicks = Callable[[FoundJob], JobChange | None]
 
-# A last tick further ahead of the clock than this was made by a clock that was wrong.
-ASTRAY = 3_600_000_000
+# A tick further ahead of the clock than this was stored while the clock was wrong.
+MAX_CLOCK_LEAD_MICROS = 3_600_000_000
 
 
-def seeded(found: Found, wanted: Definition, app: str, tick: Tick) -> Change | None:
-    """What a worker that declares it makes of it: the definition is the youngest code's, the
-    administrative state the administrators'."""
+def seed_job(
+    found: FoundJob, wanted: JobDefinition, app: str, apply_ticks: ApplyTicks
+) -> JobChange | None:
+    """Write a declared job: the definition comes from the newest worker's code, while pauses and
+    removals by people stay."""
     job = found.job
     if job is None:
-        return Change(job=_new(wanted, app, SYSTEM, found.now, declared=True))
-    if (job.app != app and not found.left) or not job.declared:
-        raise _taken(job, app)
-    if not found.youngest:
+        return JobChange(job=_new(wanted, app, SYSTEM, found.now, declared=True))
+    if (job.app != app and not found.adoptable) or not job.declared:
+        raise _name_taken(job, app)
+    if not found.by_newest_worker:
         wanted = job.definition
-    astray = _astray(job, found.now)
-    kept = job.app == app and job.retired_at is None
-    if job.definition == wanted and kept and not astray:
+    in_future = _armed_in_future(job, found.now)
+    active = job.app == app and job.retired_at is None
+    if job.definition == wanted and active and not in_future:
         return None
-    came = _caught_up(found, job, tick)
-    rearm = astray or job.retired_at is not None
-    back = replace(came.job, retired_at=None, app=app)
-    return replace(came, job=_redefined(back, wanted, SYSTEM, found.now, rearm=rearm))
+    change = _apply_due_ticks(found, job, apply_ticks)
+    rearm = in_future or job.retired_at is not None
+    active_job = replace(change.job, retired_at=None, app=app)
+    return replace(change, job=_redefined(active_job, wanted, SYSTEM, found.now, rearm=rearm))
 
 
-def put(
-    found: Found, wanted: Definition, app: str, by: str, version: int | None, tick: Tick
-) -> Change | None:
-    """Make a job at run time, or change one that was made so."""
+def put_job(
+    found: FoundJob,
+    wanted: JobDefinition,
+    app: str,
+    by: str,
+    version: int | None,
+    apply_ticks: ApplyTicks,
+) -> JobChange | None:
+    """Create a job at run time, or change a job that was created at run time."""
     job = found.job
     if job is None:
         _refuse_stale(wanted.name, version, 0)
-        _refuse_over(wanted, found.now)
+        _refuse_exhausted(wanted, found.now)
         new = _new(wanted, app, by, found.now, declared=False)
-        return Change(job=new, verb="put", by=by)
+        return JobChange(job=new, verb="put", by=by)
     if job.declared or job.app != app or job.tenant != wanted.tenant:
-        raise _taken(job, app)
-    gone = job.removed_at is not None
-    if not (gone and version == 0):
+        raise _name_taken(job, app)
+    was_removed = job.removed_at is not None
+    if not (was_removed and version == 0):
         _refuse_stale(job.name, version, job.version)
-    if job.definition == wanted and not gone:
+    if job.definition == wanted and not was_removed:
         return None
-    _refuse_over(wanted, found.now)
-    came = _caught_up(found, job, tick)
-    back = _reborn(came.job) if gone else came.job
-    after = _redefined(back, wanted, by, found.now, rearm=gone)
-    return replace(came, job=after, verb="put", by=by)
+    _refuse_exhausted(wanted, found.now)
+    change = _apply_due_ticks(found, job, apply_ticks)
+    before = _recreated(change.job) if was_removed else change.job
+    after = _redefined(before, wanted, by, found.now, rearm=was_removed)
+    return replace(change, job=after, verb="put", by=by)
 
 
-def _reborn(job: JobRecord) -> JobRecord:
-    """Made anew under an old name: with its history, without what was on its mind."""
+def _recreated(job: JobRecord) -> JobRecord:
+    """Re-created under its old name: history kept, pause and failure state cleared."""
     return replace(
         job.unpaused(),
         removed_at=None,
         consecutive_failures=0,
         last_error=None,
         failing_since=None,
-        told_by=None,
+        alert_token=None,
     )
 
 
-def paused(
-    found: Found, tenant: Scope, by: str, note: str | None, until: int | None, tick: Tick
-) -> Change | None:
-    """No tick comes any more, and those that wait are cancelled; what runs, runs on, and what
-    was triggered by hand stays."""
+def pause_job(
+    found: FoundJob,
+    tenant: Scope,
+    by: str,
+    note: str | None,
+    until: int | None,
+    apply_ticks: ApplyTicks,
+) -> JobChange | None:
+    """Stop the ticks and cancel waiting occurrences of ticks. Running occurrences go on, and
+    occurrences triggered by hand stay."""
     before = _visible(found, tenant)
     if before.paused(found.now) and (before.pause_note, before.paused_until) == (note, until):
         return None
-    came = _overtaken(found, before, tick, f"paused by {by}")
+    change = _skip_pending_ticks(found, before, apply_ticks, f"paused by {by}")
     job = replace(
-        came.job,
+        change.job,
         paused_at=found.now,
         paused_by=by,
         pause_note=note,
         paused_until=until,
     )
-    waiting = [one.id for one in found.unfinished if not one.running and one.tick is not None]
+    waiting = tuple(
+        occurrence.id
+        for occurrence in found.unfinished
+        if not occurrence.running and occurrence.tick is not None
+    )
     after = _edited(job, by, found.now)
-    return replace(came, job=after, cancel=tuple(waiting), verb="pause", by=by)
+    return replace(change, job=after, cancel=waiting, verb="pause", by=by)
 
 
-def resumed(found: Found, tenant: Scope, by: str) -> Change | None:
-    """Ticks that fell in the pause are not made up."""
+def resume_job(found: FoundJob, tenant: Scope, by: str) -> JobChange | None:
+    """End a pause. Ticks that fell in the pause do not run."""
     job = _visible(found, tenant)
     if not job.paused(found.now):
         return None
-    return Change(job=_edited(job.unpaused(), by, found.now), verb="resume", by=by)
+    return JobChange(job=_edited(job.unpaused(), by, found.now), verb="resume", by=by)
 
 
-def triggered(found: Found, tenant: Scope, by: str, new_id: NewId) -> Change:
-    """Once now, or, unless they may overlap, when all that is unfinished has come to its end.
-    Neither the schedule nor a pause is changed."""
+def trigger_job(found: FoundJob, tenant: Scope, by: str, new_id: NewId) -> JobChange:
+    """Add an occurrence that is due now or, unless occurrences may overlap, after all unfinished
+    ones. The schedule and a pause stay as they are."""
     job = _visible(found, tenant)
-    after = None if job.definition.overlap is Overlap.allow else found.last
-    return Change(
+    after = None if job.definition.overlap is Overlap.allow else found.queue_tail
+    return JobChange(
         job=job,
-        occurrences=(occurrence(job, new_id(), after=after, triggered_by=by),),
+        occurrences=(new_occurrence(job, new_id(), after=after, triggered_by=by),),
         verb="trigger",
         by=by,
     )
 
 
-def removed(found: Found, tenant: Scope, by: str, tick: Tick) -> Change:
-    """What waits is cancelled, what runs comes to its end, and history stays."""
-    came = _overtaken(found, _visible(found, tenant), tick, f"removed by {by}")
-    waiting = tuple(one.id for one in found.unfinished if not one.running)
-    job = _edited(replace(came.job, removed_at=found.now), by, found.now)
-    return replace(came, job=job, cancel=waiting, verb="remove", by=by)
+def remove_job(found: FoundJob, tenant: Scope, by: str, apply_ticks: ApplyTicks) -> JobChange:
+    """Remove a job: waiting occurrences are cancelled, running ones finish, history stays."""
+    change = _skip_pending_ticks(found, _visible(found, tenant), apply_ticks, f"removed by {by}")
+    waiting = tuple(occurrence.id for occurrence in found.unfinished if not occurrence.running)
+    job = _edited(replace(change.job, removed_at=found.now), by, found.now)
+    return replace(change, job=job, cancel=waiting, verb="remove", by=by)
 
 
-def restored(found: Found, tenant: Scope, by: str) -> Change | None:
+def restore_job(found: FoundJob, tenant: Scope, by: str) -> JobChange | None:
+    """Bring a removed job back."""
     job = found.job
     if job is None or not sees(tenant, job.tenant):
         raise JobNotFound(found.name)
     if job.removed_at is None:
         return None
-    back = _edited(replace(job, removed_at=None), by, found.now)
-    return Change(job=back, verb="restore", by=by)
+    after = _edited(replace(job, removed_at=None), by, found.now)
+    return JobChange(job=after, verb="restore", by=by)
 
 
-def retired(found: Found, tick: Tick) -> Change | None:
-    """No live worker declares it any more."""
+def retire_job(found: FoundJob, apply_ticks: ApplyTicks) -> JobChange | None:
+    """Retire a job that no live worker declares."""
     job = found.job
     if job is None or job.retired_at is not None or job.removed_at is not None:
         return None
-    came = _overtaken(found, job, tick, "retired, as no live worker declares it")
-    return replace(came, job=replace(came.job, retired_at=found.now, next_due_at=None))
+    why = "retired, as no live worker declares it"
+    change = _skip_pending_ticks(found, job, apply_ticks, why)
+    return replace(change, job=replace(change.job, retired_at=found.now, next_due_at=None))
 
 
-def realigned(found: Found) -> Change | None:
-    """Armed by its rule again, if a clock that was ahead had armed it."""
+def rearm_job(found: FoundJob) -> JobChange | None:
+    """Arm a job again if it was armed while the store's clock was ahead."""
     job = found.job
-    if job is None or not _astray(job, found.now):
+    if job is None or not _armed_in_future(job, found.now):
         return None
-    return Change(job=armed(job, found.now))
+    return JobChange(job=arm(job, found.now))
 
 
-def backfilled(
-    found: Found, tenant: Scope, ticks: Sequence[int], by: str, new_id: NewId
-) -> Change | None:
-    """Occurrences of ticks of the past, one after another unless they may overlap."""
+def backfill_job(
+    found: FoundJob, tenant: Scope, ticks: Sequence[int], by: str, new_id: NewId
+) -> JobChange | None:
+    """Add occurrences of past ticks, one after another unless they may overlap."""
     job = _visible(found, tenant)
-    last, made = found.last, []
+    tail, added = found.queue_tail, []
     for tick in ticks:
-        after = None if job.definition.overlap is Overlap.allow else last
-        made.append(occurrence(job, new_id(), tick=tick, after=after, triggered_by=by))
-        last = made[-1].action.id
-    return Change(job=job, occurrences=tuple(made), verb="backfill", by=by) if made else None
+        after = None if job.definition.overlap is Overlap.allow else tail
+        added.append(new_occurrence(job, new_id(), tick=tick, after=after, triggered_by=by))
+        tail = added[-1].action.id
+    return JobChange(job=job, occurrences=tuple(added), verb="backfill", by=by) if added else None
 
 
-def ended(job: JobRecord, end: Finish, now: int) -> JobRecord:
-    """An occurrence came to its end. Failures are counted until a success, each occurrence once
-    however often it is retried by hand; being cancelled is neither."""
+def finish_occurrence(job: JobRecord, end: Finish, now: int) -> JobRecord:
+    """Return the job after an occurrence finished. Failures are counted until a success, and each
+    occurrence once, however often it is retried by hand; a cancellation counts as neither."""
     health = _health(job, end, now)
     return replace(
         job,
-        # Of one that was lost, nobody can tell any more.
+        # The start of a run that was lost is unknown.
         last_started_at=job.last_started_at if end.started_at is None else end.started_at,
         last_finished_at=now,
         last_outcome=end.outcome,
@@ -183,7 +201,7 @@ def ended(job: JobRecord, end: Finish, now: int) -> JobRecord:
         consecutive_failures=health.failures,
         last_error=health.error,
         failing_since=health.failing_since,
-        told_by=health.told_by,
+        alert_token=health.alert_token,
     )
 
 
@@ -191,52 +209,55 @@ class _Health(NamedTuple):
     failures: int
     error: str | None
     failing_since: int | None
-    told_by: str | None
+    alert_token: str | None
 
 
 def _health(job: JobRecord, end: Finish, now: int) -> _Health:
-    since, told_by = job.failing_since, job.told_by
+    since, token = job.failing_since, job.alert_token
     if end.state is State.succeeded:
-        return _Health(0, None, None, told_by if since is None else str(end.token))
+        return _Health(0, None, None, token if since is None else str(end.token))
     if end.state is not State.failed:
-        return _Health(job.consecutive_failures, job.last_error, since, told_by)
+        return _Health(job.consecutive_failures, job.last_error, since, token)
     failures = job.consecutive_failures + (not end.retried)
     if since is None and failures >= job.definition.alert_after:
         return _Health(failures, end.error, now, str(end.token))
-    return _Health(failures, end.error, since, told_by)
+    return _Health(failures, end.error, since, token)
 
 
-def retold(job: JobRecord, end: Finish) -> JobEnd | None:
-    """What this end, sent once more, told of the job when it was new: its reply may be lost."""
-    if job.told_by != str(end.token):
+def replayed_alert(job: JobRecord, end: Finish) -> JobUpdate | None:
+    """Return the alert that this completion raised or cleared when it was first sent: its reply
+    may be lost. None if it did neither."""
+    if job.alert_token != str(end.token):
         return None
-    return JobEnd(replace(job, failing_since=0 if job.failing_since is None else None), job)
+    return JobUpdate(replace(job, failing_since=0 if job.failing_since is None else None), job)
 
 
-def armed(job: JobRecord, now: int) -> JobRecord:
-    """With its next tick; the past is past, whichever way the store's clock was moved."""
+def arm(job: JobRecord, now: int) -> JobRecord:
+    """Return the job with its next tick, which is in the future however the store's clock moved."""
     over = job.removed_at is not None or job.retired_at is not None
     if over or (job.paused(now) and job.paused_until is None):
         return replace(job, next_due_at=None)
-    last = job.last_tick if job.last_tick and job.last_tick - now < ASTRAY else now
+    last = job.last_tick if job.last_tick and job.last_tick - now < MAX_CLOCK_LEAD_MICROS else now
     after = max(now, last, (job.paused_until or now) - 1)
     try:
         following = rule_of(job).wake(from_micros(after))
     except DuetimeError:
-        # Whoever can read its rule will find the next tick from here on.
+        # A worker that can read the rule computes the next tick from here on.
         return replace(job, next_due_at=after)
     return replace(job, next_due_at=maybe_micros(following))
 
 
-def _new(wanted: Definition, app: str, by: str, now: int, *, declared: bool) -> JobRecord:
+def _new(wanted: JobDefinition, app: str, by: str, now: int, *, declared: bool) -> JobRecord:
     job = JobRecord(
         definition=wanted, app=app, declared=declared, version=1, created_at=now, created_by=by
     )
-    return armed(job, now)
+    return arm(job, now)
 
 
-def _redefined(job: JobRecord, wanted: Definition, by: str, now: int, *, rearm: bool) -> JobRecord:
-    """A rule that stays the same keeps its next tick."""
+def _redefined(
+    job: JobRecord, wanted: JobDefinition, by: str, now: int, *, rearm: bool
+) -> JobRecord:
+    """Return the job with a new definition; an unchanged rule keeps its next tick."""
     before = job.definition
     same = (before.recurrence, before.tz) == (wanted.recurrence, wanted.tz) and not rearm
     edited = _edited(replace(job, definition=wanted), by, now)
@@ -245,53 +266,57 @@ def _redefined(job: JobRecord, wanted: Definition, by: str, now: int, *, rearm: 
 
 def _edited(job: JobRecord, by: str, now: int) -> JobRecord:
     edited = replace(job, version=job.version + 1, modified_at=now, modified_by=by)
-    return armed(edited, now)
+    return arm(edited, now)
 
 
-def _caught_up(found: Found, job: JobRecord, tick: Tick) -> Change:
-    """With the ticks that came before this edit, by the rule that was in force."""
+def _apply_due_ticks(found: FoundJob, job: JobRecord, apply_ticks: ApplyTicks) -> JobChange:
+    """Apply the ticks that came before this edit, by the rule that was in force."""
     try:
-        return tick(found) or Change(job=job)
+        return apply_ticks(found) or JobChange(job=job)
     except DuetimeError:
-        # By a rule that cannot be read no tick comes.
-        return Change(job=job)
+        # A rule that cannot be read has no ticks.
+        return JobChange(job=job)
 
 
-def _overtaken(found: Found, job: JobRecord, tick: Tick, why: str) -> Change:
-    """Those would have to wait, and what waits is cancelled."""
-    came = _caught_up(found, job, tick)
+def _skip_pending_ticks(
+    found: FoundJob, job: JobRecord, apply_ticks: ApplyTicks, why: str
+) -> JobChange:
+    """Apply the due ticks as skipped: their occurrences would wait, and this edit cancels
+    waiting ones."""
+    change = _apply_due_ticks(found, job, apply_ticks)
     reason = f"skipped: {why} before it started"
-    return replace(came, occurrences=tuple(skipped(one, reason) for one in came.occurrences))
+    skipped = tuple(skip(occurrence, reason) for occurrence in change.occurrences)
+    return replace(change, occurrences=skipped)
 
 
-def _astray(job: JobRecord, now: int) -> bool:
-    """Armed for later than its rule says: by a clock that was ahead."""
+def _armed_in_future(job: JobRecord, now: int) -> bool:
+    """Whether the job is armed for later than its rule says, because the clock was ahead."""
     due = job.next_due_at
-    if due is None or due - now < ASTRAY:
+    if due is None or due - now < MAX_CLOCK_LEAD_MICROS:
         return False
-    right = armed(job, now).next_due_at
-    return right is not None and right < due
+    by_rule = arm(job, now).next_due_at
+    return by_rule is not None and by_rule < due
 
 
-def _visible(found: Found, tenant: Scope) -> JobRecord:
+def _visible(found: FoundJob, tenant: Scope) -> JobRecord:
     job = found.job
     if job is None or job.removed_at is not None or not sees(tenant, job.tenant):
         raise JobNotFound(found.name)
     return job
 
 
-def _refuse_stale(name: str, given: int | None, found: int) -> None:
-    if given is not None and given != found:
-        raise StaleVersion(name, given, found)
+def _refuse_stale(name: str, expected: int | None, stored: int) -> None:
+    if expected is not None and expected != stored:
+        raise StaleVersion(name, expected, stored)
 
 
-def _refuse_over(wanted: Definition, now: int) -> None:
-    if rule_in(wanted).wake(from_micros(now)) is None:
+def _refuse_exhausted(wanted: JobDefinition, now: int) -> None:
+    if rule_of_definition(wanted).wake(from_micros(now)) is None:
         remedy = "its last tick has passed; give a rule that still has ticks to come"
         raise InvalidRecurrence("recurrence", wanted.recurrence, remedy)
 
 
-def _taken(job: JobRecord, app: str) -> ConfigError:
+def _name_taken(job: JobRecord, app: str) -> ConfigError:
     how = "declared in code" if job.declared else "made by put at run time"
     whose = "" if job.app == app else f" of the app {job.app!r}"
     return ConfigError(f"job {job.name!r} is {how}{whose}: change it there, or choose another name")

@@ -1,4 +1,4 @@
-"""A job as a store keeps it."""
+"""Jobs as a store keeps them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,21 @@ from duetime.model.state import Outcome
 if TYPE_CHECKING:
     from pydantic import ConfigDict
 
-# What is read from a store says so if a newer version wrote more than is known here.
-STRICT: ConfigDict = {"extra": "forbid"}
+# Keys of a stored job that differ from the names of their fields.
+STORED_KEYS = {"alert_token": "told_by"}
+
+
+def stored_key(field: str) -> str:
+    """Return the key under which a field of a job is stored."""
+    return STORED_KEYS.get(field, field)
+
+
+# Unknown keys are errors, by which a text that a newer version wrote is recognised.
+STRICT: ConfigDict = {"extra": "forbid", "alias_generator": stored_key}
 
 
 class Overlap(StrEnum):
-    """What becomes of a tick that finds an occurrence unfinished."""
+    """How a tick is treated while an earlier occurrence is unfinished."""
 
     skip = "skip"
     queue = "queue"
@@ -27,8 +36,8 @@ class Overlap(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """What code, or `put`, says of a job: instants in microseconds, rules and data as text."""
+class JobDefinition:
+    """A job as code or `put` defines it: durations in microseconds, rules and data as text."""
 
     __pydantic_config__ = STRICT
 
@@ -50,13 +59,13 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecord:
-    """A job as stored. `next_due_at` is its next tick; None while it has none."""
+    """A job as stored, with instants in microseconds; `next_due_at` is its next tick, if any."""
 
     __pydantic_config__ = STRICT
 
-    definition: Definition
+    definition: JobDefinition
     app: str
-    # By code; otherwise by `put`.
+    # Whether code defines the job; otherwise `put` does.
     declared: bool
     version: int
     created_at: int
@@ -70,9 +79,9 @@ class JobRecord:
     last_outcome: Outcome | None = None
     consecutive_failures: int = 0
     last_error: str | None = None
-    # Since when it is told to be failing, and by which end it was told to be, or not to be.
+    # When the failing alert was raised, and the token of the run that raised or cleared it.
     failing_since: int | None = None
-    told_by: str | None = None
+    alert_token: str | None = None
     triggered_by: str | None = None
     paused_at: int | None = None
     paused_by: str | None = None
@@ -80,7 +89,7 @@ class JobRecord:
     paused_until: int | None = None
     retired_at: int | None = None
     removed_at: int | None = None
-    # The text it was read from, if a newer version wrote more in it than is understood here.
+    # The text that the job was read from, if it has keys that only a newer version knows.
     read_from: str | None = None
 
     @property
@@ -95,10 +104,10 @@ class JobRecord:
         until = self.paused_until
         return self.paused_at is not None and (until is None or now < until)
 
-    def over(self, now: int) -> bool:
-        """Whether no tick will come, though nobody keeps it from coming."""
-        kept = self.removed_at is not None or self.retired_at is not None or self.paused(now)
-        return self.next_due_at is None and not kept
+    def exhausted(self, now: int) -> bool:
+        """Whether the rule has no further tick: the job is not removed, retired or paused."""
+        stopped = self.removed_at is not None or self.retired_at is not None or self.paused(now)
+        return self.next_due_at is None and not stopped
 
     def unpaused(self) -> JobRecord:
         if self.paused_at is None:
@@ -107,10 +116,11 @@ class JobRecord:
 
 
 def rule_of(job: JobRecord) -> Recurrence:
-    return rule_in(job.definition)
+    """Return the rule of a job. Raises InvalidRecurrence if its text cannot be read."""
+    return rule_of_definition(job.definition)
 
 
-def rule_in(definition: Definition) -> Recurrence:
+def rule_of_definition(definition: JobDefinition) -> Recurrence:
     return _rule(definition.recurrence, definition.tz)
 
 
@@ -119,8 +129,8 @@ def _rule(text: str, tz: str) -> Recurrence:
     return from_text(text, tz)
 
 
-def told(job: JobRecord | None) -> dict[str, object]:
-    """What an audit entry says of a job before or after an act."""
+def audit_snapshot(job: JobRecord | None) -> dict[str, object]:
+    """Return the part of a job that an audit entry shows before and after a change."""
     if job is None:
         return {}
     definition = job.definition

@@ -1,4 +1,4 @@
-"""Misfires: what becomes of ticks whose instant passed while nothing could run them."""
+"""Misfires: ticks whose instant passed while no worker could run them, and their policies."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from duetime.model.clock import MICROSECOND
 from duetime.model.recurrence.base import Recurrence
 from duetime.model.validation import check_count, seconds
 
-# A tick that is found so late, in seconds, just runs late.
-MISFIRE_AFTER = 10.0
-# So many misfires are named one by one; of more, the newest.
-LISTED = 100
-# And so many are counted.
-COUNTED = 1000
-MOST = 1_000
+# A tick that is found at most this late runs late and is not a misfire.
+MISFIRE_AFTER_SECONDS = 10.0
+# At most this many misfires are listed, the newest ones.
+MAX_LISTED_MISFIRES = 100
+# At most this many misfires are counted.
+MAX_COUNTED_MISFIRES = 1000
+MAX_MISFIRE_LIMIT = 1_000
 
 
 class MisfirePolicy(StrEnum):
@@ -37,23 +37,23 @@ class Misfire:
 
     @classmethod
     def skip(cls) -> Misfire:
-        """Run none of them; they are recorded."""
+        """Run no misfire; misfires are recorded."""
         return cls(MisfirePolicy.skip)
 
     @classmethod
     def once(cls) -> Misfire:
-        """Run the newest, unless a tick that is not yet a misfire runs now anyway."""
+        """Run the newest misfire, unless a tick that is not a misfire runs now anyway."""
         return cls(MisfirePolicy.once, limit=1)
 
     @classmethod
     def all(cls, *, limit: int = 100, window: float | timedelta = 86_400) -> Misfire:
-        """Run those of the last `window`, the newest `limit` of them, oldest first."""
-        most = check_count("limit", limit, MOST)
-        return cls(MisfirePolicy.all, most, seconds("window", window))
+        """Run the newest `limit` misfires of the last `window` seconds, oldest first."""
+        checked = check_count("limit", limit, MAX_MISFIRE_LIMIT)
+        return cls(MisfirePolicy.all, checked, seconds("window", window))
 
     @classmethod
     def of(cls, value: str | Misfire) -> Misfire:
-        """What was given to a job."""
+        """Return the policy that a caller gave to a job, as a name or as a Misfire."""
         if isinstance(value, Misfire):
             return value
         if value in (MisfirePolicy.skip, MisfirePolicy.once):
@@ -63,24 +63,23 @@ class Misfire:
         raise InvalidArgument("misfire", value, remedy)
 
     def to_text(self) -> str:
-        """`skip`, `once`, or JSON."""
+        """Return `skip`, `once`, or JSON."""
         if self.policy is not MisfirePolicy.all:
             return self.policy.value
         return json.dumps({"all": {"limit": self.limit, "window": self.window}})
 
     @classmethod
     def from_text(cls, text: str) -> Misfire:
+        """Return the policy that `to_text` wrote."""
         try:
             return cls.all(**json.loads(text)["all"]) if text.startswith("{") else cls.of(text)
         except (ValueError, TypeError, KeyError) as error:
-            raise InvalidArgument(
-                "misfire", text, f"it was not written by duetime ({error})"
-            ) from error
+            raise InvalidArgument("misfire", text, f"duetime did not write it ({error})") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Misfired:
-    """Ticks that will not run. A million of them cost no more than a thousand."""
+    """Ticks that will not run; a million of them cost no more than a thousand."""
 
     first: datetime
     last: datetime
@@ -90,8 +89,8 @@ class Misfired:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
-    """What to do about the ticks that have come."""
+class DueTicks:
+    """The ticks that have come: those that run, and those that do not."""
 
     run: tuple[datetime, ...]  # oldest first
     misfired: Misfired | None
@@ -102,23 +101,23 @@ def decide(
     after: datetime,
     now: datetime,
     misfire: Misfire,
-    misfire_after: float | timedelta = MISFIRE_AFTER,
-) -> Due:
-    """Which ticks in (after, now] run, and which are misfires that do not.
+    misfire_after: float | timedelta = MISFIRE_AFTER_SECONDS,
+) -> DueTicks:
+    """Decide which ticks in (after, now] run, and which are misfires that do not.
 
-    `after` is the last tick that was dealt with. Each tick of the time between is in one of the
-    two; those that run are newer than those that do not.
+    `after` is the last tick that was applied. Each later tick either runs or is a misfire, and
+    the ticks that run are newer than the misfires.
     """
     late = timedelta(seconds=seconds("misfire_after", misfire_after))
-    # A tick that is exactly so late is not a misfire.
+    # A tick that is late by exactly `misfire_after` is not a misfire.
     fresh = max(after, now - late - MICROSECOND)
     on_time = _newest(rule, fresh, now)
-    made_up = _made_up(rule, after, fresh, now, misfire, on_time)
-    run = (*made_up, *on_time)
-    return Due(run, _misfired(rule, after, run[0] - MICROSECOND if made_up else fresh))
+    recovered = _recovered(rule, after, fresh, now, misfire, on_time)
+    run = (*recovered, *on_time)
+    return DueTicks(run, _misfired(rule, after, run[0] - MICROSECOND if recovered else fresh))
 
 
-def _made_up(
+def _recovered(
     rule: Recurrence,
     after: datetime,
     until: datetime,
@@ -126,7 +125,7 @@ def _made_up(
     misfire: Misfire,
     on_time: tuple[datetime, ...],
 ) -> tuple[datetime, ...]:
-    """The misfires in (after, until] that run nevertheless."""
+    """Return the misfires in (after, until] that the policy runs."""
     match misfire.policy:
         case MisfirePolicy.skip:
             return ()
@@ -140,21 +139,23 @@ def _made_up(
 def _newest(
     rule: Recurrence, after: datetime, until: datetime, limit: int | None = None
 ) -> tuple[datetime, ...]:
-    """The newest ticks in (after, until], oldest first; found from the end."""
-    found: list[datetime] = []
+    """Return the newest ticks in (after, until], oldest first, searched from the end."""
+    ticks: list[datetime] = []
     tick = rule.latest(after, until)
-    while tick is not None and (limit is None or len(found) < limit):
-        found.append(tick)
+    while tick is not None and (limit is None or len(ticks) < limit):
+        ticks.append(tick)
         before = tick - MICROSECOND
-        # Where nothing can lie between, a rule would look far back to say so.
+        # In an empty range a rule would search far back before it returns None.
         tick = rule.latest(after, before) if after < before else None
-    return tuple(reversed(found))
+    return tuple(reversed(ticks))
 
 
 def _misfired(rule: Recurrence, after: datetime, until: datetime) -> Misfired | None:
     last = rule.latest(after, until) if after < until else None
     if last is None:
         return None
-    counted = rule.between(after, until, COUNTED + 1)
-    ticks = _newest(rule, after, until, LISTED)
-    return Misfired(counted[0], last, ticks, min(len(counted), COUNTED), len(counted) > COUNTED)
+    ticks = _newest(rule, after, until, MAX_LISTED_MISFIRES)
+    # `between` searches from the start, and past very many excluded ticks it may find fewer.
+    counted = max(rule.between(after, until, MAX_COUNTED_MISFIRES + 1), list(ticks), key=len)
+    count = min(len(counted), MAX_COUNTED_MISFIRES)
+    return Misfired(counted[0], last, ticks, count, more=len(counted) > count)

@@ -7,13 +7,13 @@ import re
 from duetime.errors import InvalidArgument
 from duetime.model.validation import check_name
 
-MOST = 200
+MAX_NAME_LENGTH = 200
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
 
 def check_job_name(name: str) -> str:
-    """Two words or more, so that the name says whose job it is and what it does."""
-    check_name("name", name, MOST)
+    """Refuse names of fewer than two words: a name says whose job it is and what the job does."""
+    check_name("name", name, MAX_NAME_LENGTH)
     if not KEBAB.fullmatch(name):
         raise InvalidArgument(
             "name",
@@ -25,8 +25,8 @@ def check_job_name(name: str) -> str:
 
 
 def _suggested(name: str) -> str:
-    """The name that was probably meant."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name)
-    words = re.findall(r"[a-z0-9]+", parted.lower())
-    suggestion = "-".join(words)[:MOST].strip("-")
+    """Return the valid name that is nearest to the given one."""
+    separated = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name)
+    words = re.findall(r"[a-z0-9]+", separated.lower())
+    suggestion = "-".join(words)[:MAX_NAME_LENGTH].strip("-")
     return suggestion if len(words) > 1 else f"{suggestion or 'billing'}-nightly-close"

@@ -8,16 +8,16 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from duetime.model.actions.action import NewAction, Record
-from duetime.model.actions.inserted import born
+from duetime.model.actions.new_actions import new_record
 from duetime.model.clock import maybe_from_micros
-from duetime.model.jobs.change import NewOccurrence, Unfinished, last_of
+from duetime.model.jobs.change import NewOccurrence, Unfinished, queue_tail_of
 from duetime.model.jobs.job import JobRecord, Overlap
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import SYSTEM
 
 
-def occurrence(
+def new_occurrence(
     job: JobRecord,
     action_id: UUID,
     *,
@@ -27,7 +27,7 @@ def occurrence(
     triggered_by: str | None = None,
     skipped: str | None = None,
 ) -> NewOccurrence:
-    """Due at an instant, or now; one with `after` waits until that one has come to an end."""
+    """Return an occurrence due at `due_at`, or now; with `after`, when that one has finished."""
     definition = job.definition
     action = NewAction(
         id=action_id,
@@ -51,44 +51,46 @@ def occurrence(
     )
 
 
-def skipped(new: NewOccurrence, reason: str) -> NewOccurrence:
-    """It will not run, unless it was skipped anyway for a reason of its own."""
+def skip(new: NewOccurrence, reason: str) -> NewOccurrence:
+    """Return the occurrence as skipped. An occurrence that is skipped already keeps its reason."""
     if new.skipped is not None:
         return new
     return replace(new, skipped=reason, action=new.action._replace(after=None, on=None))
 
 
-def relinked(
-    asked: Iterable[NewOccurrence], fresh: Callable[[NewOccurrence], bool]
+def relink(
+    wanted: Iterable[NewOccurrence], is_new: Callable[[NewOccurrence], bool]
 ) -> list[NewOccurrence]:
-    """Those whose tick is fresh; what would wait for one that is not waits for its predecessor."""
-    kept: list[NewOccurrence] = []
-    instead: dict[UUID, UUID | None] = {}
-    for one in asked:
-        after = one.action.after
-        if after in instead:
-            after = instead[after]
-            on = None if after is None else one.action.on
-            one = replace(one, action=one.action._replace(after=after, on=on))
-        if fresh(one):
-            kept.append(one)
+    """Return the occurrences whose tick is new. An occurrence that would wait for a dropped one
+    waits for that one's predecessor."""
+    relinked: list[NewOccurrence] = []
+    predecessors: dict[UUID, UUID | None] = {}
+    for occurrence in wanted:
+        after = occurrence.action.after
+        if after in predecessors:
+            after = predecessors[after]
+            on = None if after is None else occurrence.action.on
+            action = occurrence.action._replace(after=after, on=on)
+            occurrence = replace(occurrence, action=action)
+        if is_new(occurrence):
+            relinked.append(occurrence)
         else:
-            instead[one.action.id] = after
-    return kept
+            predecessors[occurrence.action.id] = after
+    return relinked
 
 
-def in_turn(
-    back: Iterable[Record], job: JobRecord, unfinished: Sequence[Unfinished]
+def queue_up(
+    retried: Iterable[Record], job: JobRecord, unfinished: Sequence[Unfinished]
 ) -> list[Record]:
-    """Occurrences that are brought back wait like others for what is unfinished, and for each
-    other, unless they may overlap."""
+    """Return occurrences retried by hand such that they wait for unfinished ones, and for each
+    other, unless occurrences may overlap."""
     if job.definition.overlap is Overlap.allow:
-        return list(back)
+        return list(retried)
     queue: list[Record] = []
-    last = last_of(unfinished)
-    for one in back:
-        queue.append(one if last is None else _waiting(one, last))
-        last = one.id
+    tail = queue_tail_of(unfinished)
+    for record in retried:
+        queue.append(record if tail is None else _waiting(record, tail))
+        tail = record.id
     return queue
 
 
@@ -98,17 +100,17 @@ def _waiting(record: Record, parent: UUID) -> Record:
     )
 
 
-def due_of(new: NewOccurrence, now: int) -> int | None:
-    """None while it waits for another."""
+def due_at_of(new: NewOccurrence, now: int) -> int | None:
+    """Return the due time; None while the occurrence waits for another."""
     if new.action.after is not None:
         return None
     return now if new.action.due_at is None else new.action.due_at
 
 
-def happened(new: NewOccurrence, now: int) -> Record:
-    """As a store keeps it: due, waiting, or born cancelled."""
+def to_record(new: NewOccurrence, now: int) -> Record:
+    """Return the record that a store inserts: due, waiting, or cancelled because skipped."""
     record = replace(
-        born(new.action, due_of(new, now), now),
+        new_record(new.action, due_at_of(new, now), now),
         job=new.job,
         tick=new.tick,
         triggered_by=new.triggered_by,
@@ -126,7 +128,7 @@ def happened(new: NewOccurrence, now: int) -> Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """One tick or trigger of a job and what became of it; `tick` is None for a trigger."""
+    """A tick or trigger of a job, and its outcome; `tick` is None for a trigger."""
 
     tick: datetime | None
     action_id: UUID
@@ -142,6 +144,7 @@ class Occurrence:
 
 
 def as_occurrence(record: Record) -> Occurrence:
+    """Return the occurrence of a record. `late_by` counts from the tick, or from the due time."""
     nominal = record.due_at if record.tick is None else record.tick
     late = (
         None

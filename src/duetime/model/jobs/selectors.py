@@ -1,4 +1,4 @@
-"""Which jobs a verb means."""
+"""Selectors: which jobs a read shows, and which jobs an edit is about."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from duetime.model.tenant import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobFilter:
-    """Which to show: by name, or the next `limit` of them after a name."""
+    """Jobs to show: one by its name, or the next `limit` jobs after a name."""
 
     tenant: Scope
     name: str | None = None
@@ -19,16 +19,16 @@ class JobFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """These, whether they are there or not."""
+class ByName:
+    """Jobs by name, whether they exist or not."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Seeding:
-    """These, whether they are there or not, except what others hold in this moment; as they are
-    seeded by `worker` of `app`; workers count as alive for `alive` microseconds."""
+class ToSeed:
+    """Jobs that `worker` of `app` seeds, whether they exist or not, except locked ones. Workers
+    count as alive for `alive` microseconds after they were last seen."""
 
     names: tuple[str, ...]
     app: str
@@ -37,18 +37,18 @@ class Seeding:
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
-    """Those of an app whose tick has come, but for some."""
+class DueJobs:
+    """Jobs of an app whose tick has come, except some names."""
 
     app: str
     limit: int
-    but: frozenset[str] = frozenset()
+    excluded_names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Orphaned:
-    """Declared ones of an app that none of its workers, as far as they were seen within `alive`
-    microseconds, runs any more."""
+class OrphanedJobs:
+    """Declared jobs of an app that none of its workers seen within `alive` microseconds
+    declares."""
 
     app: str
     alive: int
@@ -56,8 +56,8 @@ class Orphaned:
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
-    """Retired ones of an app that `worker` declares."""
+class Reappeared:
+    """Retired jobs of an app that `worker` declares."""
 
     app: str
     worker: str
@@ -66,9 +66,9 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class Ahead:
-    """Those of an app whose tick comes more than `ahead` microseconds from now, by name: the first
-    `limit` after a name."""
+class ArmedTooFarAhead:
+    """Jobs of an app whose next tick is more than `ahead` microseconds away: the first `limit`
+    after a name, by name."""
 
     app: str
     ahead: int
@@ -76,4 +76,4 @@ class Ahead:
     limit: int
 
 
-Which = Named | Seeding | Due | Orphaned | Returned | Ahead
+JobSelector = ByName | ToSeed | DueJobs | OrphanedJobs | Reappeared | ArmedTooFarAhead

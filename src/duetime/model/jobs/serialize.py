@@ -1,4 +1,4 @@
-"""A job as the text that a store keeps of it, and what other versions wrote there."""
+"""Jobs as stored JSON texts, including texts that newer versions wrote."""
 
 from __future__ import annotations
 
@@ -8,41 +8,43 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from duetime.model.jobs.job import Definition, JobRecord
+from duetime.model.jobs.job import JobDefinition, JobRecord, stored_key
 
 _RECORD = TypeAdapter(JobRecord)
-RECORDED = {one.name for one in fields(JobRecord)}
-DEFINED = {one.name for one in fields(Definition)}
+RECORD_KEYS = {stored_key(field.name) for field in fields(JobRecord)}
+DEFINITION_KEYS = {stored_key(field.name) for field in fields(JobDefinition)}
 
 
 def to_text(job: JobRecord) -> str:
-    """What a store keeps beside the columns by which it finds jobs."""
-    text = _RECORD.dump_json(job, exclude={"read_from"}).decode()
+    """Return the text that a store keeps beside the columns by which it finds jobs."""
+    text = _RECORD.dump_json(job, exclude={"read_from"}, by_alias=True).decode()
     return text if job.read_from is None else _with_unknown(text, job.read_from)
 
 
 def of_text(text: str) -> JobRecord:
+    """Return the stored job. Unknown keys are kept for `to_text`; raises ValidationError if a
+    known value is missing or wrong."""
     try:
         return _RECORD.validate_json(text)
     except ValidationError as error:
-        if {one["type"] for one in error.errors()} != {"unexpected_keyword_argument"}:
+        if {detail["type"] for detail in error.errors()} != {"unexpected_keyword_argument"}:
             raise
-    known, _ = _parted(json.loads(text))
+    known, _ = _split(json.loads(text))
     return replace(_RECORD.validate_python(known), read_from=text)
 
 
 def _with_unknown(text: str, read_from: str) -> str:
-    """Whatever a newer version added stays as it was."""
-    new, (_, more) = json.loads(text), _parted(json.loads(read_from))
-    definition = new["definition"] | more.pop("definition")
-    return json.dumps(new | more | {"definition": definition})
+    """Return the text with the unknown keys of the text that the job was read from."""
+    known, (_, unknown) = json.loads(text), _split(json.loads(read_from))
+    definition = known["definition"] | unknown.pop("definition")
+    return json.dumps(known | unknown | {"definition": definition})
 
 
-def _parted(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What this version knows, and what it does not."""
+def _split(data: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the keys that this version knows, and those that it does not know."""
     definition = data["definition"]
-    known = {name: data[name] for name in data.keys() & RECORDED}
-    known["definition"] = {name: definition[name] for name in definition.keys() & DEFINED}
-    more = {name: data[name] for name in data.keys() - RECORDED}
-    more["definition"] = {name: definition[name] for name in definition.keys() - DEFINED}
-    return known, more
+    known = {key: data[key] for key in data.keys() & RECORD_KEYS}
+    known["definition"] = {key: definition[key] for key in definition.keys() & DEFINITION_KEYS}
+    unknown = {key: data[key] for key in data.keys() - RECORD_KEYS}
+    unknown["definition"] = {key: definition[key] for key in definition.keys() - DEFINITION_KEYS}
+    return known, unknown

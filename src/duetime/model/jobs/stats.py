@@ -1,4 +1,4 @@
-"""Health figures of jobs: how many there are, and which of them are not well."""
+"""Health figures of jobs: how many there are, and which are overdue, failing or unreadable."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from duetime.model.jobs.job import JobRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobStats:
-    """Jobs that were not removed. `scheduled`, `paused`, `retired` and the `unreadable` ones add up
-    to all of them.
+    """Figures of all jobs that are not removed: `scheduled`, `paused`, `retired` and `unreadable`
+    add up to their number.
 
-    A tick is overdue from its instant on until a worker of its app makes an action of it.
+    A tick is overdue from its instant on until a worker of its app inserts its occurrence.
     """
 
     scheduled: int = 0
@@ -41,11 +41,11 @@ class JobStats:
 
 
 def job_stats(jobs: Iterable[JobRecord], unreadable: Iterable[str], now: int) -> JobStats:
-    """Add up jobs, none of them removed, in the order of their names."""
-    known = list(jobs)
-    retired = [job for job in known if job.retired_at is not None]
-    paused = [job for job in known if job.retired_at is None and job.paused(now)]
-    scheduled = [job for job in known if job.retired_at is None and not job.paused(now)]
+    """Return the figures of jobs that are not removed, given in the order of their names."""
+    readable = list(jobs)
+    retired = [job for job in readable if job.retired_at is not None]
+    paused = [job for job in readable if job.retired_at is None and job.paused(now)]
+    scheduled = [job for job in readable if job.retired_at is None and not job.paused(now)]
     overdue = [job for job in scheduled if job.next_due_at is not None and job.next_due_at <= now]
     oldest = min((job.next_due_at or now for job in overdue), default=None)
     return JobStats(
@@ -55,7 +55,7 @@ def job_stats(jobs: Iterable[JobRecord], unreadable: Iterable[str], now: int) ->
         overdue=len(overdue),
         oldest_overdue=None if oldest is None else seconds_of(now - oldest),
         overdue_apps=tuple(sorted({job.app for job in overdue})),
-        # Who paused one, or took its code away, knows of it.
+        # A paused or retired job needs no alert: its people paused it or removed its code.
         failing=tuple(job.name for job in scheduled if job.failing_since is not None),
         unreadable=tuple(unreadable),
     )

@@ -1,4 +1,4 @@
-"""A job as users see it."""
+"""Jobs as users see them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duetime.model.state import Outcome
 
 
 class JobState(StrEnum):
-    """What a job does. It is retired when no live worker declares it any more."""
+    """The state of a job. It is retired while no live worker declares it."""
 
     scheduled = "scheduled"
     running = "running"
@@ -24,7 +24,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """A job with what is told by its occurrences."""
+    """A stored job with the figures of its occurrences."""
 
     job: JobRecord
     running: Unfinished | None
@@ -34,7 +34,7 @@ class JobView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A named recurring definition, as it was when it was read."""
+    """A named recurring definition, as of the moment of reading."""
 
     name: str
     kind: str
@@ -68,6 +68,7 @@ class Job:
 
 
 def as_job(view: JobView, payload: object) -> Job:
+    """Return the job with its payload decoded."""
     job, definition, paused = view.job, view.job.definition, view.job.paused(view.now)
     started = view.running.started_at if view.running else job.last_started_at
     return Job(

@@ -1,7 +1,4 @@
-"""Why data does not fit a payload type, in words for whoever wrote it.
-
-What helps where stored data does not fit the payload type of today.
-"""
+"""Messages and remedies for data that does not fit a payload type."""
 
 from __future__ import annotations
 
@@ -15,28 +12,29 @@ UNEXPECTED = re.compile(
 
 
 def reason(error: Exception) -> str:
+    """Return why data does not fit its type, in words for its author."""
     from pydantic_core import PydanticSerializationError, ValidationError
 
     if not isinstance(error, ValidationError):
-        telling = isinstance(error, PydanticSerializationError | ValueError)
-        return _unexpected(str(error)) if telling else f"{type(error).__name__}: {error}"
+        readable = isinstance(error, PydanticSerializationError | ValueError)
+        return _unexpected(str(error)) if readable else f"{type(error).__name__}: {error}"
     return "; ".join(
         f"{'.'.join(str(part) for part in e['loc']) or 'payload'}: {e['msg']}"
         for e in error.errors(include_url=False, include_input=False)[:5]
     )
 
 
-def _unexpected(words: str) -> str:
-    """Pydantic's remark on a field whose value is not of its type, without its jargon."""
-    found = UNEXPECTED.search(words)
-    if found is None:
-        return words
-    return f"{found['field']}: expected {found['type']}, got {found['value']} ({found['given']})"
+def _unexpected(message: str) -> str:
+    """Return pydantic's warning about a value of a wrong type without its jargon."""
+    match = UNEXPECTED.search(message)
+    if match is None:
+        return message
+    return f"{match['field']}: expected {match['type']}, got {match['value']} ({match['given']})"
 
 
-def mending(type_name: str, stored: int, current: int, *, versioned: bool) -> str:
-    """The remedy for data that was `stored` in one version of a kind whose type is at another, or
-    the same. The kinds of jobs and subscribers go by no versions."""
+def stored_payload_remedy(type_name: str, stored: int, current: int, *, versioned: bool) -> str:
+    """Return the remedy for data stored in version `stored` of a kind that is now at version
+    `current`. The kinds of jobs and subscribers have no versions."""
     last = "deploy, and retry the action"
     changed = f"if {type_name} has changed since it was stored"
     if not versioned:
@@ -46,5 +44,5 @@ def mending(type_name: str, stored: int, current: int, *, versioned: bool) -> st
         return f"{changed}, declare the kind with {upgrade}, {last}"
     return (
         f"it was stored in version {stored}, and the kind is at version {current}: "
-        f"let upgrades={{{stored}: f}} make it fit, {last}"
+        f"convert it by upgrades={{{stored}: f}}, {last}"
     )

@@ -3,8 +3,8 @@
 Only a registered type is ever built from stored data, and only from data that pydantic
 validated. Nothing is imported by a name that was read from a store.
 
-Pydantic is imported with the first type that is registered, not before: that takes as long as
-to import all the rest of duetime.
+Pydantic is imported when the first type is registered, not before: its import takes as long as
+that of all the rest of duetime.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError, InvalidPayload, UnknownKind
 from duetime.model.actions.action import Action, Record, as_action
-from duetime.model.columns import Repeated, is_alike
+from duetime.model.columns import ConstantColumn, is_constant
 from duetime.model.payloads.codec import written_alone, written_many
-from duetime.model.payloads.errors import mending, reason
+from duetime.model.payloads.errors import reason, stored_payload_remedy
 from duetime.model.validation import check_name
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class PayloadType:
-    """A payload type and how its stored versions become it."""
+    """A payload type, its kind, and the upgrades of its stored versions."""
 
     kind: str
     type: type[Any]
@@ -42,7 +42,7 @@ class PayloadType:
 
 
 class Payloads:
-    """The registry of one app."""
+    """The registry of one app's payload types."""
 
     def __init__(self) -> None:
         self._by_kind: dict[str, PayloadType] = {}
@@ -59,7 +59,7 @@ class Payloads:
         upgrades: Mapping[int, Upgrade] | None = None,
         queue: str | None = None,
     ) -> PayloadType:
-        """Register a type, or add to its registration what is given now."""
+        """Register a type, or extend its registration by the given arguments."""
         entry = self.check(
             type_, kind=kind, aliases=aliases, version=version, upgrades=upgrades, queue=queue
         )
@@ -76,12 +76,12 @@ class Payloads:
         upgrades: Mapping[int, Upgrade] | None,
         queue: str | None,
     ) -> PayloadType:
-        """What `add` would register, or why it cannot."""
+        """Return the entry that `add` would register. ConfigError if it cannot."""
         known = self._by_type.get(type_)
         if kind is None and known is None:
             raise ConfigError(
-                f"{getattr(type_, '__qualname__', type_)} has no kind: give kind=..., the name "
-                "it keeps in the store whatever becomes of its class"
+                f"{getattr(type_, '__qualname__', type_)} has no kind: give kind=..., its "
+                "name in the store, which stays when the class is renamed"
             )
         if queue is None:
             queue = known.queue if known else "default"
@@ -101,10 +101,11 @@ class Payloads:
         return entry
 
     def check_job(self, name: str, type_: type[Any], queue: str | None) -> PayloadType:
-        """The kind of one job: its name. Several jobs may take the same type, or none."""
+        """Return the entry of a job, whose kind is its name. Several jobs may share a type."""
         other = self._by_kind.get(name)
         if other is not None:
-            raise ConfigError(f"{name!r} is the kind of {other.type.__qualname__} already")
+            known = other.type.__qualname__
+            raise ConfigError(f"{name!r} is already the kind of {known}; rename the job")
         return PayloadType(
             kind=check_name("name", name, 200),
             type=type_ if type_ is NoneType else _payload_class(type_),
@@ -132,15 +133,15 @@ class Payloads:
         if known is not None and known.kind != entry.kind:
             raise ConfigError(
                 f"{entry.type.__qualname__} is already registered as kind {known.kind!r}; "
-                f"use that one, or list {entry.kind!r} among its aliases"
+                f"use that kind, or add {entry.kind!r} to its aliases"
             )
 
     def kinds(self) -> list[str]:
-        """Every wire name this app can decode, aliases included."""
+        """Return every kind that this app can decode, aliases included."""
         return sorted(self._by_kind)
 
     def find(self, kind: str) -> PayloadType | None:
-        """What a name means today, be it an alias."""
+        """Return the entry of a kind or alias; None if it is unknown."""
         return self._by_kind.get(kind)
 
     def knows(self, kind: str, version: int) -> bool:
@@ -148,7 +149,7 @@ class Payloads:
         return entry is not None and entry.version >= version
 
     def wire_name(self, kind: str) -> str:
-        """The kind that a name means today: itself, unless it is an alias."""
+        """Return the current kind of a name: the name itself, unless it is an alias."""
         entry = self._by_kind.get(kind)
         return kind if entry is None else entry.kind
 
@@ -168,12 +169,13 @@ class Payloads:
     def encode_many(
         self, payloads: Sequence[object], limit: int
     ) -> tuple[Sequence[PayloadType], Sequence[str]]:
-        """Validate and write payloads. What cannot be read back is refused here, not at T."""
+        """Validate and encode payloads. A payload that cannot be read back is refused now, not when
+        it is due."""
         types = [*map(type, payloads)]
-        if is_alike(types):
-            # As most are: to part them by type, and put them in order again, would take a tenth.
+        if is_constant(types):
+            # The common case: grouping by type and restoring the order costs a tenth of the time.
             entry = self.of(payloads[0])
-            return Repeated(entry, len(payloads)), self._written(entry, payloads, limit)
+            return ConstantColumn(entry, len(payloads)), self._written(entry, payloads, limit)
         samples = dict(zip(types, payloads, strict=True))
         known = {type_: self.of(payload) for type_, payload in samples.items()}
         entries = [known[type_] for type_ in types]
@@ -193,31 +195,32 @@ class Payloads:
         return entry, written_alone(entry, payload, limit)
 
     def decode(self, kind: str, version: int, text: str) -> Any:
-        """The typed payload of stored data, upgraded from the version it was written in."""
+        """Return the typed payload of stored data, upgraded from the version it was written in."""
         entry = self.named(kind)
         try:
             if version == entry.version:
                 return entry.adapter.validator.validate_json(text)
             return entry.adapter.validate_python(_upgraded(entry, version, json.loads(text)))
         except Exception as error:
-            why = error.reason if isinstance(error, InvalidPayload) else reason(error)
-            raise InvalidPayload(kind, f"{why}; {self._mending(entry, version)}") from error
+            cause = error.reason if isinstance(error, InvalidPayload) else reason(error)
+            raise InvalidPayload(kind, f"{cause}; {self._remedy(entry, version)}") from error
 
     def parse(self, kind: str, text: str) -> Any:
-        """The typed payload of JSON that somebody gives us now."""
+        """Return the typed payload of JSON in the current version, as users write it."""
         entry = self.named(kind)
         try:
             return entry.adapter.validator.validate_json(text)
         except Exception as error:
             raise InvalidPayload(kind, reason(error)) from error
 
-    def _mending(self, entry: PayloadType, stored: int) -> str:
-        # The kind of a job or a subscriber is not found by its type.
+    def _remedy(self, entry: PayloadType, stored: int) -> str:
+        # Kinds of jobs and subscribers are not registered by type.
         versioned = self._by_type.get(entry.type) is entry
-        return mending(entry.type.__qualname__, stored, entry.version, versioned=versioned)
+        name = entry.type.__qualname__
+        return stored_payload_remedy(name, stored, entry.version, versioned=versioned)
 
     def shown(self, kind: str, version: int, text: str) -> object:
-        """The typed payload, or the plain data where this process cannot build it."""
+        """Return the typed payload, or plain data if this process cannot decode it."""
         if not self.knows(kind, version):
             return from_json(text)
         try:
@@ -226,13 +229,14 @@ class Payloads:
             return from_json(text)
 
     def action(self, record: Record) -> Action:
-        """An action as users see it."""
+        """Return a record as the Action that users see."""
         payload = self.shown(record.kind, record.version, record.payload)
         return as_action(record, payload, maybe_json(record.result), maybe_json(record.progress))
 
 
 def from_json(text: str) -> object:
-    """Stored data; one text that is no JSON must not spoil a page of others."""
+    """Return stored data; the text itself if it is not JSON, so that one bad row does not break a
+    whole page."""
     try:
         return json.loads(text)
     except ValueError:
@@ -243,11 +247,11 @@ def maybe_json(text: str | None) -> object:
     return None if text is None else from_json(text)
 
 
-def _aliases(given: Iterable[str], known: PayloadType | None) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise ConfigError(f"aliases={given!r} is a string; write aliases=[{given!r}]")
+def _aliases(aliases: Iterable[str], known: PayloadType | None) -> tuple[str, ...]:
+    if isinstance(aliases, str):
+        raise ConfigError(f"aliases={aliases!r} is a string; write aliases=[{aliases!r}]")
     names = dict.fromkeys(known.aliases if known else ())
-    return tuple(names | dict.fromkeys(check_name("aliases", a, 200) for a in given))
+    return tuple(names | dict.fromkeys(check_name("aliases", a, 200) for a in aliases))
 
 
 def _payload_class(type_: type[Any]) -> type[Any]:
@@ -260,7 +264,7 @@ def _payload_class(type_: type[Any]) -> type[Any]:
 
 
 def is_data(type_: Any) -> bool:
-    """Whether it is a dataclass or a pydantic model."""
+    """Return whether a type is a dataclass or a pydantic model."""
     from pydantic import BaseModel
 
     return isinstance(type_, type) and (is_dataclass(type_) or issubclass(type_, BaseModel))
@@ -270,7 +274,7 @@ def _clash(kind: str, first: type[Any], second: type[Any]) -> str:
     if first.__qualname__ == second.__qualname__:
         return (
             f"kind {kind!r} already means another class named {first.__qualname__}: it was "
-            "defined anew (a module or a cell that ran twice); make a new app with it"
+            "defined twice (a module or a cell ran twice); create the app again after it"
         )
     return (
         f"kind {kind!r} already means {first.__qualname__}; give {second.__qualname__} another kind"
@@ -278,7 +282,7 @@ def _clash(kind: str, first: type[Any], second: type[Any]) -> str:
 
 
 def _mistake(payload: object) -> str | None:
-    """What to say of things that could never be a payload."""
+    """Return the remedy for a value that can never be a payload; else None."""
     if isinstance(payload, type):
         return f"you passed the class {payload.__qualname__}: pass an instance of it"
     if callable(payload) and not is_dataclass(payload):
@@ -311,7 +315,8 @@ def _check_upgrades(entry: PayloadType) -> None:
 
 
 def _upgraded(entry: PayloadType, version: int, data: Any) -> Any:
-    """A step without an upgrade function means that validation alone bridges it."""
+    """Return data upgraded to the current version. A version without an upgrade function relies on
+    validation alone."""
     for step in range(version, entry.version):
         upgrade = entry.upgrades.get(step)
         if upgrade is None:

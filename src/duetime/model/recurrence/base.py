@@ -1,7 +1,7 @@
-"""Recurrences: rules that say at which instants, the ticks, a job is due.
+"""Recurrences: rules that name instants, the ticks, at which a job is due.
 
-A rule is a value. `next` is strictly increasing and skips nothing; `latest` and `between` agree
-with it. Ticks are aware datetimes in UTC.
+A rule is a value. `next` is strictly increasing and skips no tick; `latest` and `between` agree
+with `next`. Ticks are aware datetimes in UTC.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
-from duetime.errors import InvalidRecurrence
+from duetime.errors import InvalidArgument, InvalidRecurrence, NaiveDatetime
 from duetime.model.clock import EPOCH, MICROSECOND
 from duetime.model.recurrence.cron_calendar import EPOCH_DAY
 from duetime.model.recurrence.zone import DAY, Span, zone
@@ -21,14 +21,14 @@ from duetime.model.validation import instant
 SECOND = timedelta(seconds=1)
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 END = datetime.max.replace(tzinfo=UTC)
-# So many excluded ticks are looked at in one go. That an exclusion leaves nothing of two endless
-# rules can only be guessed: after so many goes.
-PATIENCE = 10_000
-GOES = 10
+# One call of `wake` compares excluded ticks with rules at most this many times. Whether one endless
+# rule leaves any tick of another cannot be known: a search ends after this many wakes.
+MAX_CHECKS_PER_WAKE = 10_000
+MAX_WAKES_PER_SEARCH = 10
 
 
 class Grid(NamedTuple):
-    """From `start` until before `end`, in seconds, ticks lie on whole multiples of `step` only."""
+    """Around a tick, in seconds `start <= t < end`: all ticks are whole `step`s away from it."""
 
     step: int
     start: int
@@ -36,75 +36,94 @@ class Grid(NamedTuple):
 
 
 class Recurrence(ABC):
-    """A rule. Join rules with `|`, exclude dates, instants or another rule's ticks with `-`."""
+    """A rule. Join rules with `|`; exclude dates, instants or another rule's ticks with `-`."""
 
     __slots__ = ()
 
     @abstractmethod
     def next(self, after: datetime) -> datetime | None:
-        """The first tick strictly after `after`; None when there is none up to year 9999."""
+        """Return the first tick strictly after `after`; None if there is none up to year 9999."""
 
-    def wake(self, after: datetime) -> datetime | None:
-        """The next tick; or, where very many in a row are excluded, an instant before it, from
-        which to go on. None only if there is none."""
+    def wake(self, after: datetime, share: int = 1) -> datetime | None:
+        """Return the next tick, or an earlier instant from which to search on if very many ticks
+        in a row are excluded. None only if there is no later tick.
+
+        `share` is the number of rules that share the bound of one search.
+        """
         return self.next(after)
 
     @abstractmethod
     def latest(self, after: datetime, until: datetime) -> datetime | None:
-        """The newest tick in (after, until]; found from its end, however long that is."""
+        """Return the newest tick in (after, until], searched backwards from `until`."""
 
     @abstractmethod
     def describe(self) -> str:
-        """The rule in words."""
+        """Return the rule in words."""
 
     @property
     @abstractmethod
     def zones(self) -> frozenset[str]:
-        """The zones by which it reads local clocks."""
+        """The zones whose local clocks the rule reads."""
 
     @property
     def tz(self) -> str:
-        """Its zone, where it has one; excluded dates are dates there."""
+        """The rule's only zone, else UTC; excluded dates are dates in this zone."""
         return next(iter(self.zones)) if len(self.zones) == 1 else "UTC"
 
     def between(self, after: datetime, until: datetime, limit: int) -> list[datetime]:
-        """The first ticks in (after, until], oldest first, `limit` of them at most."""
+        """Return the first ticks in (after, until], oldest first, at most `limit`."""
         end = instant("until", until)
-        found: list[datetime] = []
+        ticks: list[datetime] = []
         tick = self.next(after)
-        while tick is not None and tick <= end and len(found) < limit:
-            found.append(tick)
+        while tick is not None and tick <= end and len(ticks) < limit:
+            ticks.append(tick)
             tick = self.next(tick)
-        return found
+        return ticks
 
     def __contains__(self, tick: datetime) -> bool:
-        return self.latest(tick - MICROSECOND, tick) is not None
+        if not isinstance(tick, datetime):
+            raise InvalidArgument("tick", tick, "give an aware datetime")
+        if tick.utcoffset() is None:
+            raise NaiveDatetime("tick", tick)
+        try:
+            at = tick.astimezone(UTC)
+            before = at - MICROSECOND
+        except OverflowError:
+            # Every tick lies strictly after the first instant of the calendar.
+            return False
+        return self.latest(before, at) is not None
 
     def __or__(self, other: Recurrence) -> Recurrence:
         return AnyOf((self, other)) if isinstance(other, Recurrence) else NotImplemented
 
     def __sub__(self, excluded: Excluded | Iterable[Excluded]) -> Recurrence:
-        exclusions = _sorted_out(excluded)
+        exclusions = _exclusions_of(excluded)
         if exclusions == Exclusions():
             return self
         left = self._without(exclusions)
         if left.next(BEGINNING) is None:
             raise InvalidRecurrence(
-                "recurrence", excluded, f"excluding it leaves no tick of: {self.describe()}"
+                "recurrence", excluded, f"the exclusion leaves no tick of: {self.describe()}"
             )
         return left
 
     def _without(self, excluded: Exclusions) -> Recurrence:
         return Without(self, excluded)
 
-    # Long exclusions are passed in large steps, where two rules allow it.
+    @property
+    def _rule_count(self) -> int:
+        """How many plain rules a search for one tick asks."""
+        return 1
+
+    # Where both rules allow it, a search passes a long exclusion in one step.
 
     def _grid(self, second: int) -> Grid | None:
-        """Where its ticks around this one lie."""
+        """Return the grid on which the ticks around the tick `second` lie, if there is one."""
         return None
 
     def _filled(self, second: int, step: int) -> tuple[int, int] | None:
-        """Around one of its ticks: from when until before when it has every multiple of `step`."""
+        """Return the range (start, end) around the tick `second` in which every second that is
+        whole `step`s away from it is a tick, if there is one."""
         return None
 
 
@@ -119,16 +138,20 @@ class AnyOf(Recurrence):
 
     def __init__(self, rules: Iterable[Recurrence]) -> None:
         flat = [
-            one for rule in rules for one in (rule.rules if isinstance(rule, AnyOf) else [rule])
+            plain for rule in rules for plain in (rule.rules if isinstance(rule, AnyOf) else [rule])
         ]
         object.__setattr__(self, "rules", tuple(dict.fromkeys(flat)))
 
     def next(self, after: datetime) -> datetime | None:
-        ticks = [rule.next(after) for rule in self.rules]
-        return min((tick for tick in ticks if tick is not None), default=None)
+        for _ in range(MAX_WAKES_PER_SEARCH):
+            tick = self.wake(after)
+            if tick is None or tick in self:
+                return tick
+            after = tick
+        return None
 
-    def wake(self, after: datetime) -> datetime | None:
-        wakes = [rule.wake(after) for rule in self.rules]
+    def wake(self, after: datetime, share: int = 1) -> datetime | None:
+        wakes = [rule.wake(after, share * len(self.rules)) for rule in self.rules]
         return min((wake for wake in wakes if wake is not None), default=None)
 
     def latest(self, after: datetime, until: datetime) -> datetime | None:
@@ -143,18 +166,25 @@ class AnyOf(Recurrence):
         return frozenset[str]().union(*(rule.zones for rule in self.rules))
 
     def _without(self, excluded: Exclusions) -> Recurrence:
-        # Each rule by itself: an excluded date is a date in the zone of the rule it is taken from.
+        # Rule by rule, because an excluded date is a date in the zone of each rule.
         return AnyOf(rule._without(excluded) for rule in self.rules)
+
+    @property
+    def _rule_count(self) -> int:
+        return sum(rule._rule_count for rule in self.rules)
 
     def _filled(self, second: int, step: int) -> tuple[int, int] | None:
         tick = EPOCH + timedelta(seconds=second)
-        filled = (rule._filled(second, step) for rule in self.rules if tick in rule)
-        return next((stretch for stretch in filled if stretch is not None), None)
+        for rule in self.rules:
+            filled = rule._filled(second, step)
+            if filled is not None and tick in rule:
+                return filled
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """What a rule leaves out: local dates, single instants, the ticks of other rules."""
+    """The ticks that a rule leaves out: by local date, by instant, or as ticks of other rules."""
 
     dates: frozenset[date] = frozenset()
     instants: frozenset[datetime] = frozenset()
@@ -176,28 +206,28 @@ class Without(Recurrence):
     excluded: Exclusions
 
     def next(self, after: datetime) -> datetime | None:
-        for _ in range(GOES):
+        for _ in range(MAX_WAKES_PER_SEARCH):
             tick = self.wake(after)
-            if tick is None or self._skipped(tick) is None:
+            if tick is None or self._stretch(tick) is None:
                 return tick
             after = tick
         return None
 
-    def wake(self, after: datetime) -> datetime | None:
+    def wake(self, after: datetime, share: int = 1) -> datetime | None:
         tick = self.rule.next(after)
-        for _ in range(PATIENCE):
-            if tick is None or (skipped := self._skipped(tick)) is None:
+        for _ in range(self._max_stretches(share)):
+            if tick is None or (stretch := self._stretch(tick)) is None:
                 return tick
-            tick = self.rule.next(skipped[1])
+            tick = self.rule.next(stretch[1])
         return tick
 
     def latest(self, after: datetime, until: datetime) -> datetime | None:
         tick = self.rule.latest(after, until)
-        for _ in range(PATIENCE * GOES):
-            if tick is None or (skipped := self._skipped(tick)) is None:
+        for _ in range(self._max_stretches() * MAX_WAKES_PER_SEARCH):
+            if tick is None or (stretch := self._stretch(tick)) is None:
                 return tick
-            tick = self.rule.latest(after, skipped[0])
-        return None
+            tick = self.rule.latest(after, stretch[0])
+        return tick if tick is not None and self._stretch(tick) is None else None
 
     def describe(self) -> str:
         days = [day.isoformat() for day in sorted(self.excluded.dates)]
@@ -216,67 +246,80 @@ class Without(Recurrence):
     def _without(self, excluded: Exclusions) -> Recurrence:
         return Without(self.rule, self.excluded | excluded)
 
-    def _skipped(self, tick: datetime) -> tuple[datetime, datetime] | None:
-        """Around an excluded tick: where to go on looking, backward and forward."""
+    @property
+    def _rule_count(self) -> int:
+        return self.rule._rule_count + sum(rule._rule_count for rule in self.excluded.rules)
+
+    def _max_stretches(self, share: int = 1) -> int:
+        """Return how many excluded stretches one wake passes: the fewer, the more rules each of
+        them asks."""
+        excluded = sum(rule._rule_count for rule in self.excluded.rules)
+        checks = share * max(1, excluded, self.rule._rule_count)
+        return max(1, MAX_CHECKS_PER_WAKE // checks)
+
+    def _stretch(self, tick: datetime) -> tuple[datetime, datetime] | None:
+        """Return where to search on around an excluded tick, backward and forward; None if the
+        tick is not excluded."""
         if self.excluded.dates:
             seconds = (tick - EPOCH) // SECOND
             span = zone(self.tz).span(seconds)
             day = (seconds + span.offset) // DAY
             if date.fromordinal(day + EPOCH_DAY) in self.excluded.dates:
-                return _around(day, span)
+                return _day_within(span, day)
         if tick in self.excluded.instants:
             return tick - MICROSECOND, tick
         rule = next((rule for rule in self.excluded.rules if tick in rule), None)
-        return None if rule is None else self._passed(tick, rule)
+        return None if rule is None else self._stretch_of(rule, tick)
 
-    def _passed(self, tick: datetime, excluded: Recurrence) -> tuple[datetime, datetime]:
-        """With its neighbours, if they are all excluded too."""
+    def _stretch_of(self, excluded: Recurrence, tick: datetime) -> tuple[datetime, datetime]:
+        """Return the stretch around `tick` in which all ticks are excluded by one rule."""
         second = (tick - EPOCH) // SECOND
         grid = self.rule._grid(second)
         filled = None if grid is None else excluded._filled(second, grid.step)
         if grid is None or filled is None:
             return tick - MICROSECOND, tick
         start, end = max(filled[0], grid.start), min(filled[1], grid.end)
-        return _before(start), _before(end)
+        return _just_before(start), _just_before(end)
 
 
-def _around(day: int, span: Span) -> tuple[datetime, datetime]:
-    """Just before and at the end of a day: of the part that lies in one span, because the clock
-    may then be set back to the day before, which is not excluded."""
+def _day_within(span: Span, day: int) -> tuple[datetime, datetime]:
+    """Return the instants just before a local day and at its end, clipped to the span: the next
+    span may set the clock back to the day before, which is not excluded."""
     start = max(day * DAY - span.offset, span.start)
     end = min((day + 1) * DAY - span.offset, span.end)
-    return _before(start), _before(end)
+    return _just_before(start), _just_before(end)
 
 
-def _before(second: int) -> datetime:
-    """The last instant before it, as far as the calendar goes."""
+def _just_before(second: int) -> datetime:
+    """Return the last instant before `second`, clipped to the calendar."""
     try:
         return EPOCH + timedelta(seconds=second) - MICROSECOND
     except OverflowError:
         return BEGINNING if second < 0 else END
 
 
-def _sorted_out(excluded: Excluded | Iterable[Excluded]) -> Exclusions:
-    given = [excluded] if isinstance(excluded, date | Recurrence) else excluded
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise _no_exclusion(excluded)
+def _exclusions_of(excluded: Excluded | Iterable[Excluded]) -> Exclusions:
+    """Sort dates, instants and rules; refuse everything else."""
+    items = [excluded] if isinstance(excluded, date | Recurrence) else excluded
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise _not_excludable(excluded)
     dates: set[date] = set()
     instants: set[datetime] = set()
     rules: dict[Recurrence, None] = {}
-    for one in given:
-        match one:
+    for item in items:
+        match item:
             case datetime():
-                instants.add(instant("excluded", one))
+                instants.add(instant("excluded", item))
             case date():
-                dates.add(one)
+                dates.add(item)
             case Recurrence():
-                rules[one] = None
+                rules[item] = None
             case _:
-                raise _no_exclusion(one)
+                raise _not_excludable(item)
     return Exclusions(frozenset(dates), frozenset(instants), tuple(rules))
 
 
-def _no_exclusion(value: object) -> InvalidRecurrence:
+def _not_excludable(value: object) -> InvalidRecurrence:
     return InvalidRecurrence(
         "excluded", value, "exclude dates, aware datetimes, a rule, or a list of them"
     )

@@ -1,6 +1,6 @@
 """Cron: ticks by the local clock of a zone.
 
-The contract for the days on which clocks change, in docs/explanation/time.md:
+The contract for days on which clocks change, as in docs/explanation/time.md:
 
 - an *interval* expression (its second, minute or hour begins with `*`) ticks whenever the local
   clock shows a matching time: twice if it shows that time twice, not at all if it never does;
@@ -16,15 +16,16 @@ from zoneinfo import ZoneInfo
 
 from duetime.model.clock import EPOCH
 from duetime.model.recurrence.base import Grid, Recurrence
+from duetime.model.recurrence.cron_calendar import highest, lowest
 from duetime.model.recurrence.cron_parser import Fields, parse
 from duetime.model.recurrence.cron_text import in_words
 from duetime.model.recurrence.zone import DAY, Span, Zone, zone
 from duetime.model.validation import instant
 
-FIRST = (datetime.min.replace(tzinfo=UTC) - EPOCH).days * DAY
-# No local time is so far from the instant that it names.
-MARGIN = 2 * DAY
-LAST = (datetime.max.replace(tzinfo=UTC) - EPOCH).days * DAY + DAY - 1
+FIRST_SECOND = (datetime.min.replace(tzinfo=UTC) - EPOCH).days * DAY
+LAST_SECOND = (datetime.max.replace(tzinfo=UTC) - EPOCH).days * DAY + DAY - 1
+# No local time differs from its instant by more than this.
+MAX_OFFSET = 2 * DAY
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -50,17 +51,18 @@ class Cron(Recurrence):
 
     def next(self, after: datetime) -> datetime | None:
         since = instant("after", after) - EPOCH
-        tick = self._forward(since.days * DAY + since.seconds + 1)
-        return None if tick is None else EPOCH + timedelta(seconds=tick)
+        second = self._forward(since.days * DAY + since.seconds + 1)
+        return None if second is None else EPOCH + timedelta(seconds=second)
 
     def latest(self, after: datetime, until: datetime) -> datetime | None:
         since = instant("until", until) - EPOCH
-        tick = self._backward(since.days * DAY + since.seconds)
-        found = None if tick is None else EPOCH + timedelta(seconds=tick)
-        return found if found is not None and found > instant("after", after) else None
+        second = self._backward(since.days * DAY + since.seconds)
+        tick = None if second is None else EPOCH + timedelta(seconds=second)
+        return tick if tick is not None and tick > instant("after", after) else None
 
     def describe(self) -> str:
-        return f"{in_words(self._fields)}, {self.tz}"
+        words = in_words(self._fields, name_kind=self._differs_from_interval())
+        return f"{words}, {self.tz}"
 
     @property
     def zones(self) -> frozenset[str]:
@@ -68,88 +70,101 @@ class Cron(Recurrence):
 
     @property
     def interval(self) -> bool:
-        """Does it name intervals rather than fixed times of day?"""
+        """Whether the expression names intervals rather than fixed times of day."""
         return self._fields.interval
 
-    def falls_between(self, start: int, end: int) -> bool:
-        """Does a fixed local time lie in this gap of the local clock, start <= time < end?"""
-        local = None if self._fields.interval else self._first(start)
+    def matches_between(self, start: int, end: int) -> bool:
+        """Whether a local time in start <= time < end matches the expression."""
+        local = self._first(start)
         return local is not None and local < end
 
-    def _grid(self, second: int) -> Grid:
-        span = self._zone.span(second)
-        even = self._fields.times.seconds == 1 and not span.offset % 60 and not second % 60
-        return Grid(60 if even else 1, span.start, span.end)
+    def _differs_from_interval(self) -> bool:
+        """Whether an interval of the same times would tick differently when clocks change."""
+        return not self._fields.interval and any(
+            self.matches_between(*sorted((span.begin, span.reached)))
+            for span in self._zone.typical_changes()
+        )
+
+    def _grid(self, second: int) -> Grid | None:
+        span, seconds = self._zone.span(second), self._fields.times.seconds
+        # A tick that was moved out of a gap lies on no grid.
+        after_gap = not self._fields.interval and span.reached < span.begin
+        if after_gap and second == span.start:
+            return None
+        once_a_minute = lowest(seconds) == highest(seconds)
+        return Grid(60 if once_a_minute else 1, span.start + after_gap, span.end)
 
     def _filled(self, second: int, step: int) -> tuple[int, int] | None:
-        span, times = self._zone.span(second), self._fields.times
-        whole = times.whole(step)
-        # A fixed one passes over what the local clock shows for the second time.
-        if whole is None or span.offset % step or not self._fields.interval:
+        span, length = self._zone.span(second), self._fields.times.filled_length(step)
+        local = second + span.offset
+        # A tick that was moved out of a gap says nothing about the times after it.
+        if length is None or self._first(local) != local:
             return None
-        start = second - (second + span.offset) % whole
-        return max(start, span.start), min(start + whole, span.end)
+        # A fixed expression does not tick while the local clock shows times again.
+        first = span.begin if self._fields.interval else max(span.begin, span.reached)
+        start = local - local % length
+        return max(start, first) - span.offset, min(start + length - span.offset, span.end)
 
     def _forward(self, earliest: int) -> int | None:
-        """The first tick at or after this second: from span to span, by the local clock."""
-        while earliest <= LAST:
+        """Return the first tick at or after this second, searched from span to span."""
+        while earliest <= LAST_SECOND:
             span = self._zone.span(earliest)
             local = self._first(self._from(span, earliest))
             if local is None:
                 return None
             tick = max(local - span.offset, span.start)
             if tick < span.end:
-                return tick if tick <= LAST else None
-            # A fixed time that lies far ahead is looked for there; an interval may come again.
-            ahead = span.end if self._fields.interval else local - MARGIN
+                return tick if tick <= LAST_SECOND else None
+            # A fixed time far ahead is searched for there; an interval may match again earlier.
+            ahead = span.end if self._fields.interval else local - MAX_OFFSET
             earliest = max(span.end, ahead)
         return None
 
     def _from(self, span: Span, earliest: int) -> int:
-        """The first local time that may tick from here on."""
+        """Return the first local time that may tick at or after this second."""
         if self._fields.interval:
             return earliest + span.offset
         if earliest == span.start:
-            # What lies in a gap before this span ticks at its start.
+            # Times in a gap before this span tick at its start.
             return span.reached
         return max(span.reached, earliest + span.offset)
 
     def _backward(self, newest: int) -> int | None:
-        """The last tick at or before this second."""
-        while newest >= FIRST:
+        """Return the last tick at or before this second."""
+        while newest >= FIRST_SECOND:
             span = self._zone.span(newest)
             local = self._last(newest + span.offset)
             if local is None:
                 return None
-            begin = span.start + span.offset if self._fields.interval else span.reached
+            begin = span.begin if self._fields.interval else span.reached
             if local >= begin:
                 tick = max(local - span.offset, span.start)
-                return tick if tick >= FIRST else None
-            # All fixed times after this one were seen, unless the clock was set back here.
-            seen = not self._fields.interval and span.reached <= newest + span.offset
-            newest = min(span.start - 1, local + MARGIN) if seen else span.start - 1
+                return tick if tick >= FIRST_SECOND else None
+            # No later fixed time is left, unless the clock was set back here.
+            none_later = not self._fields.interval and span.reached <= newest + span.offset
+            newest = min(span.start - 1, local + MAX_OFFSET) if none_later else span.start - 1
         return None
 
     def _first(self, local: int) -> int | None:
-        """The first matching local time at or after this one."""
+        """Return the first matching local time at or after this one."""
         day, second = divmod(local, DAY)
         times, days = self._fields.times, self._fields.days
-        found = days.first(day)
-        if found == day:
+        match = days.first(day)
+        if match == day:
             later = times.first(second)
             if later is not None:
                 return day * DAY + later
-            found = days.first(day + 1)
-        return None if found is None else found * DAY + times.earliest
+            match = days.first(day + 1)
+        return None if match is None else match * DAY + times.earliest
 
     def _last(self, local: int) -> int | None:
-        """The last matching local time at or before this one."""
+        """Return the last matching local time at or before this one."""
         day, second = divmod(local, DAY)
         times, days = self._fields.times, self._fields.days
-        found = days.last(day)
-        if found == day:
+        match = days.last(day)
+        if match == day:
             earlier = times.last(second)
             if earlier is not None:
                 return day * DAY + earlier
-            found = days.last(day - 1)
-        return None if found is None else found * DAY + times.newest
+            match = days.last(day - 1)
+        return None if match is None else match * DAY + times.newest

@@ -1,8 +1,7 @@
-"""Times of day of a cron expression: which seconds of a day match.
+"""Which times of day and which dates match a cron expression.
 
-Days of a cron expression: which dates match.
-
-Days are numbered from 1970-01-01; weekdays from Sunday, which is 0.
+Sets of numbers are bit masks: bit n says whether n is in the set. Days are numbered from
+1970-01-01, weekdays from Sunday, which is 0.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-FULL = (1 << 60) - 1
-ALL_DAY = (1 << 24) - 1
+ALL_SIXTY = (1 << 60) - 1
+ALL_HOURS = (1 << 24) - 1
 
 
 class Times(NamedTuple):
-    """Bit n of each mask says whether n matches."""
+    """The matching hours, minutes and seconds, one mask each."""
 
     hours: int
     minutes: int
@@ -33,18 +32,17 @@ class Times(NamedTuple):
         """The last second of a day that matches."""
         return highest(self.hours) * 3600 + highest(self.minutes) * 60 + highest(self.seconds)
 
-    def whole(self, step: int) -> int | None:
-        """How many seconds around a match it has every `step`th of, a second or a minute: those
-        of a day, an hour, or a minute."""
-        full = self.seconds == FULL if step == 1 else self.seconds & 1
-        if not full:
+    def filled_length(self, step: int) -> int | None:
+        """Return the length in seconds of the period around a match, a day, an hour or a minute,
+        in which every second that is whole `step`s away matches too. `step` is 1 or 60."""
+        if step == 1 and self.seconds != ALL_SIXTY:
             return None
-        if self.minutes != FULL:
+        if self.minutes != ALL_SIXTY:
             return 60 if step == 1 else None
-        return 86_400 if self.hours == ALL_DAY else 3600
+        return 86_400 if self.hours == ALL_HOURS else 3600
 
     def first(self, second: int) -> int | None:
-        """The first match at or after this second of the day."""
+        """Return the first match at or after this second of the day."""
         hour, rest = divmod(second, 3600)
         minute, second = divmod(rest, 60)
         if self.hours >> hour & 1:
@@ -59,7 +57,7 @@ class Times(NamedTuple):
         return None
 
     def last(self, second: int) -> int | None:
-        """The last match at or before this second of the day."""
+        """Return the last match at or before this second of the day."""
         hour, rest = divmod(second, 3600)
         minute, second = divmod(rest, 60)
         if self.hours >> hour & 1:
@@ -74,21 +72,22 @@ class Times(NamedTuple):
 
 
 def lowest(mask: int) -> int:
-    """The number of the lowest bit that is set."""
+    """Return the number of the lowest bit that is set."""
     return (mask & -mask).bit_length() - 1
 
 
 def highest(mask: int) -> int:
+    """Return the number of the highest bit that is set."""
     return mask.bit_length() - 1
 
 
 def upto(mask: int, number: int) -> int:
-    """The bits 0 to `number`, inclusive."""
+    """Return the bits 0 to `number`, inclusive."""
     return mask & ((2 << number) - 1) if number >= 0 else 0
 
 
 def bits(mask: int) -> list[int]:
-    """The numbers of all bits that are set, in order."""
+    """Return the numbers of all bits that are set, in order."""
     return [number for number in range(mask.bit_length()) if mask >> number & 1]
 
 
@@ -97,7 +96,7 @@ FIRST_DAY = date.min.toordinal() - EPOCH_DAY
 LAST_DAY = date.max.toordinal() - EPOCH_DAY
 SATURDAY, SUNDAY = 6, 0
 # Lengths of the months from 1 on: in common years, and in leap years where that differs.
-LENGTHS = [
+MONTH_LENGTHS = [
     (),
     (31,),
     (28, 29),
@@ -112,12 +111,12 @@ LENGTHS = [
     (30,),
     (31,),
 ]
-# The calendar repeats after so many months.
-CYCLE = 4800
+# The calendar repeats after 400 years.
+CYCLE_MONTHS = 4800
 
 
 class Shape(NamedTuple):
-    """All that a month's days depend on: the weekday of its first day, and its length."""
+    """The weekday of a month's first day, and its length: months of one shape match alike."""
 
     first_weekday: int
     length: int
@@ -125,7 +124,7 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MonthDays:
-    """The day-of-month field: plain days, and those counted from the end or moved off weekends."""
+    """The day-of-month field: plain days, days from the end, and days moved off weekends."""
 
     plain: int
     star: bool = False
@@ -134,20 +133,21 @@ class MonthDays:
     last_weekday: bool = False  # LW
 
     def mask(self, shape: Shape) -> int:
+        """Return the matching days of a month of this shape."""
         first_weekday, length = shape
-        found = upto(self.plain, length)
+        mask = upto(self.plain, length)
         for before in self.from_end:
-            found |= 1 << length - before if before < length else 0
+            mask |= 1 << length - before if before < length else 0
         if self.nearest is not None and self.nearest <= length:
-            found |= 1 << _nearest_weekday(self.nearest, first_weekday, length)
+            mask |= 1 << _nearest_weekday(self.nearest, first_weekday, length)
         if self.last_weekday:
-            found |= 1 << _nearest_weekday(length, first_weekday, length)
-        return found
+            mask |= 1 << _nearest_weekday(length, first_weekday, length)
+        return mask
 
 
 @dataclass(frozen=True, slots=True)
 class WeekDays:
-    """The day-of-week field: plain weekdays, the nth of a month, the last of a month."""
+    """The day-of-week field: plain weekdays, the nth and the last weekday of a month."""
 
     plain: int
     star: bool = False
@@ -155,22 +155,23 @@ class WeekDays:
     last: frozenset[int] = frozenset()  # FRIL is 5
 
     def mask(self, shape: Shape) -> int:
+        """Return the matching days of a month of this shape."""
         first_weekday, length = shape
-        found = 0
+        mask = 0
         for weekday in range(7):
             day = 1 + (weekday - first_weekday) % 7
             if self.plain >> weekday & 1:
-                found |= 0x10204081 << day  # bits 0, 7, 14, 21, 28
+                mask |= 0x10204081 << day  # bits 0, 7, 14, 21, 28
         for weekday, number in self.nth:
-            found |= 1 << 1 + (weekday - first_weekday) % 7 + 7 * (number - 1)
+            mask |= 1 << 1 + (weekday - first_weekday) % 7 + 7 * (number - 1)
         for weekday in self.last:
-            found |= 1 << length - (first_weekday + length - 1 - weekday) % 7
-        return upto(found, length)
+            mask |= 1 << length - (first_weekday + length - 1 - weekday) % 7
+        return upto(mask, length)
 
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """All fields of the date together."""
+    """The matching dates: the fields month, day of month and day of week together."""
 
     months: int
     month_days: MonthDays
@@ -179,11 +180,11 @@ class Days:
 
     @property
     def both(self) -> bool:
-        """Classic cron: a day must match both fields if either begins with a star, else one."""
+        """Whether a day must match both day fields: as in cron, if either begins with a star."""
         return self.month_days.star or self.week_days.star
 
     def first(self, day: int) -> int | None:
-        """The first match at or after this day."""
+        """Return the first match at or after this day."""
         if day > LAST_DAY:
             return None
         on = date.fromordinal(max(day, FIRST_DAY) + EPOCH_DAY)
@@ -192,53 +193,55 @@ class Days:
             return max(day, FIRST_DAY) + lowest(later)
         for month in range(on.year * 12 + on.month, 10_000 * 12):
             if self.months >> month % 12 + 1 & 1 and (mask := self._mask(month)):
-                return _number(month, lowest(mask))
+                return _day_number(month, lowest(mask))
         return None
 
     def last(self, day: int) -> int | None:
-        """The last match at or before this day."""
+        """Return the last match at or before this day."""
         if day < FIRST_DAY:
             return None
         on = date.fromordinal(min(day, LAST_DAY) + EPOCH_DAY)
         this = on.year * 12 + on.month - 1
         if earlier := upto(self._mask(this), on.day):
-            return _number(this, highest(earlier))
+            return _day_number(this, highest(earlier))
         for month in range(this - 1, 11, -1):
             if self.months >> month % 12 + 1 & 1 and (mask := self._mask(month)):
-                return _number(month, highest(mask))
+                return _day_number(month, highest(mask))
         return None
 
     def ever(self) -> bool:
-        """Does any date match? Within 400 years every month starts on every weekday."""
-        lengths = {n for month in bits(self.months) for n in LENGTHS[month]}
-        return any(self._shaped(Shape(first, n)) for first in range(7) for n in lengths)
+        """Whether any date matches. Within 400 years every month starts on every weekday."""
+        lengths = {n for month in bits(self.months) for n in MONTH_LENGTHS[month]}
+        return any(self._match(Shape(first, n)) for first in range(7) for n in lengths)
 
     def _mask(self, month: int) -> int:
-        """The matching days of a month, which is numbered from year 0."""
+        """Return the matching days of a month; months are numbered from year 0."""
         if not self.months >> month % 12 + 1 & 1:
             return 0
-        shape = shape_of(month % CYCLE)
+        shape = shape_of(month % CYCLE_MONTHS)
         mask = self._masks.get(shape)
         if mask is None:
-            mask = self._masks[shape] = self._shaped(shape)
+            mask = self._masks[shape] = self._match(shape)
         return mask
 
-    def _shaped(self, shape: Shape) -> int:
+    def _match(self, shape: Shape) -> int:
         by_month, by_week = self.month_days.mask(shape), self.week_days.mask(shape)
         return by_month & by_week if self.both else by_month | by_week
 
 
-@lru_cache(CYCLE)
+@lru_cache(CYCLE_MONTHS)
 def shape_of(month: int) -> Shape:
-    """The shape of a month within the cycle of the calendar."""
-    year, index = divmod(month + CYCLE, 12)
+    """Return the shape of a month within the cycle of the calendar."""
+    year, index = divmod(month + CYCLE_MONTHS, 12)
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     # Ordinal 1 was a Monday, so Sundays are multiples of seven.
-    return Shape(date(year, index + 1, 1).toordinal() % 7, LENGTHS[index + 1][leap and index == 1])
+    return Shape(
+        date(year, index + 1, 1).toordinal() % 7, MONTH_LENGTHS[index + 1][leap and index == 1]
+    )
 
 
 def _nearest_weekday(day: int, first_weekday: int, length: int) -> int:
-    """Monday to Friday, nearest to a day and within its month."""
+    """Return the day from Monday to Friday that is nearest to `day` within its month."""
     weekday = (first_weekday + day - 1) % 7
     if weekday == SATURDAY:
         return day - 1 if day > 1 else day + 2
@@ -247,5 +250,5 @@ def _nearest_weekday(day: int, first_weekday: int, length: int) -> int:
     return day
 
 
-def _number(month: int, day: int) -> int:
+def _day_number(month: int, day: int) -> int:
     return date(month // 12, month % 12 + 1, day).toordinal() - EPOCH_DAY

@@ -1,4 +1,4 @@
-"""Reading a cron expression: field by field, refused with field, value and what is allowed."""
+"""Parse cron expressions field by field; refusals name the field, the value and what is allowed."""
 
 from __future__ import annotations
 
@@ -20,24 +20,32 @@ MACROS = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-LONGEST = 500
+# Macros of other cron libraries, and how to write them here.
+FOREIGN_MACROS = {
+    "@every_minute": "write '* * * * *'",
+    "@every_second": "write '* * * * * *'",
+    "@reboot": "the start of a machine is not an instant that a rule can name; schedule an action "
+    "when your program starts",
+}
+MAX_LENGTH = 500
 NUMBER = re.compile(r"[0-9]{1,4}")
 RANGE = re.compile(r"(?P<low>[^-/]+)(-(?P<high>[^-/]+))?(?P<stepped>/(?P<step>.*))?")
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What a field counts, and the values that it allows."""
+    """The unit that a field counts, and the values that it allows."""
 
     name: str
     low: int
     high: int
     names: dict[str, int] = field(default_factory=dict)
-    # How many different values there are; 7 is Sunday again.
+    # The number of different values; as weekdays, 0 and 7 are both Sunday.
     size: int = 0
 
     @property
     def allowed(self) -> str:
+        """The allowed values in words."""
         words = f" or {next(iter(self.names))} to {list(self.names)[-1]}" if self.names else ""
         return f"{self.low} to {self.high}{words}"
 
@@ -52,18 +60,18 @@ UNITS = (SECOND, MINUTE, HOUR, MONTH_DAY, MONTH, WEEKDAY)
 
 
 class Fields(NamedTuple):
-    """A whole expression."""
+    """A parsed expression."""
 
     text: str
     times: Times
     days: Days
-    # Debian's rule: an expression whose time of day begins with a star somewhere names intervals.
+    # As in Debian's cron: whether the second, minute or hour field begins with a star.
     interval: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One field, as it stands in its expression."""
+    """A field as written, with its expression."""
 
     expression: str
     unit: Unit
@@ -85,18 +93,13 @@ class Part:
 
 
 def parse(expression: str) -> Fields:
-    """Read five fields, six with seconds first, or a macro such as @daily."""
-    text = _spelled_out(expression)
+    """Parse five fields, six with the second first, or a macro such as @daily."""
+    text = _normalize(expression)
     words = text.split(" ")
     if len(words) not in (5, 6):
-        raise InvalidRecurrence(
-            "recurrence",
-            expression,
-            f"it has {len(words)} fields; write minute, hour, day of month, month, day of week, "
-            "and the second before them if you need it",
-        )
-    given = words if len(words) == 6 else ["0", *words]
-    parts = [Part(expression, unit, word) for unit, word in zip(UNITS, given, strict=True)]
+        raise _wrong_count(expression, len(words))
+    six = words if len(words) == 6 else ["0", *words]
+    parts = [Part(expression, unit, word) for unit, word in zip(UNITS, six, strict=True)]
     second, minute, hour, month_day, month, weekday = parts
     times = Times(hours=_mask(hour), minutes=_mask(minute), seconds=_mask(second))
     days = Days(_mask(month), _month_days(month_day), _week_days(weekday))
@@ -105,33 +108,49 @@ def parse(expression: str) -> Fields:
     return Fields(text, times, days, second.star or minute.star or hour.star)
 
 
-def _spelled_out(expression: str) -> str:
-    """In capitals, with single spaces, a macro replaced by what it stands for."""
+def _wrong_count(expression: str, count: int) -> InvalidRecurrence:
+    remedy = (
+        "write minute, hour, day of month, month, day of week, and the second before them if you "
+        "need it"
+    )
+    if count == 7:
+        remedy = (
+            "leave out the year: six fields are second, minute, hour, day of month, month, day of "
+            "week; single dates are written [datetime(...)]"
+        )
+    plural = "" if count == 1 else "s"
+    return InvalidRecurrence("recurrence", expression, f"it has {count} field{plural}; {remedy}")
+
+
+def _normalize(expression: str) -> str:
+    """Return the expression in capitals, with single spaces, and with its macro replaced."""
     if not isinstance(expression, str):
         raise InvalidRecurrence("recurrence", expression, "write a cron expression as a string")
-    if len(expression) > LONGEST:
-        raise InvalidRecurrence("recurrence", expression, f"{LONGEST} characters are allowed")
+    if len(expression) > MAX_LENGTH:
+        remedy = f"it has {len(expression)} characters, {MAX_LENGTH} characters are allowed"
+        raise InvalidRecurrence("recurrence", expression, remedy)
     text = " ".join(expression.split())
     if not text:
-        raise InvalidRecurrence("recurrence", expression, "it is empty; write as '0 2 * * *'")
+        raise InvalidRecurrence(
+            "recurrence", expression, "it is empty; write five fields, as '0 2 * * *'"
+        )
     if text.startswith("@"):
         return _macro(expression, text.lower())
-    # Letters of other alphabets may have capitals among ours.
+    # Some letters outside ASCII have capitals in ASCII.
     return "".join(letter.upper() if letter.isascii() else letter for letter in text)
 
 
 def _macro(expression: str, name: str) -> str:
-    if name == "@reboot":
-        raise InvalidRecurrence(
-            "recurrence",
-            expression,
-            "a start of a machine is no instant that can be foreseen; schedule an action when "
-            "your program starts",
-        )
-    if name not in MACROS:
-        known = f"known are {', '.join(MACROS)}{did_you_mean(name, MACROS)}"
-        raise InvalidRecurrence("recurrence", expression, f"{name!r} is no macro; {known}")
-    return MACROS[name]
+    """Return the expression that a macro stands for."""
+    if name in MACROS:
+        return MACROS[name]
+    remedy = FOREIGN_MACROS.get(name)
+    if remedy is None and name.split(" ")[0] == "@every":
+        remedy = "an interval is written Every(...), as Every(minutes=5)"
+    if remedy is None:
+        guess = did_you_mean(name, MACROS)
+        remedy = f"{name!r} is not a macro; known are {', '.join(MACROS)}{guess}"
+    raise InvalidRecurrence("recurrence", expression, remedy)
 
 
 def _month_days(part: Part) -> MonthDays:
@@ -149,7 +168,7 @@ def _moved_off_weekends(part: Part) -> MonthDays:
     if part.text == "LW":
         return MonthDays(0, last_weekday=True)
     if not re.fullmatch(r"[0-9]{1,2}W", part.text):
-        raise part.refuse(part.text, "has a W where none can be", "a single day as 15W, or LW")
+        raise part.refuse(part.text, "has a W in the wrong place", "a single day as 15W, or LW")
     return MonthDays(0, nearest=_value(part, part.text.removesuffix("W")))
 
 
@@ -158,7 +177,7 @@ def _before_end(part: Part, item: str) -> int:
         return 0
     before = item.removeprefix("L-")
     if before == item or not NUMBER.fullmatch(before) or int(before) > 30:
-        raise part.refuse(item, "is no day before the end", "L, L-1 to L-30 or LW")
+        raise part.refuse(item, "is not a day counted from the end", "L, L-1 to L-30 or LW")
     return int(before)
 
 
@@ -174,21 +193,20 @@ def _week_days(part: Part) -> WeekDays:
 
 def _nth(part: Part, item: str) -> tuple[int, int]:
     weekday, _, number = item.partition("#")
-    if not re.fullmatch(r"[1-5]", number):
-        raise part.refuse(
-            item, "names no week of the month", "MON#1 to MON#5, or MONL for the last"
-        )
+    if not weekday or not re.fullmatch(r"[1-5]", number):
+        missing = "week of the month" if weekday else "weekday"
+        raise part.refuse(item, f"names no {missing}", "MON#1 to MON#5, or MONL for the last")
     return _value(part, weekday) % 7, int(number)
 
 
 def _last(part: Part, item: str) -> int:
     if item == "L":
-        raise part.refuse(item, "does not say the last of which", "FRIL or 5L, and so on")
+        raise part.refuse(item, "does not say which weekday", "FRIL or 5L, and so on")
     return _value(part, item.removesuffix("L")) % 7
 
 
 def _mask(part: Part, items: list[str] | None = None) -> int:
-    """The plain values of a field, one bit each."""
+    """Return the plain values of a field, one bit each."""
     mask = 0
     for item in part.text.split(",") if items is None else items:
         for value in _values(part, item):
@@ -197,26 +215,26 @@ def _mask(part: Part, items: list[str] | None = None) -> int:
 
 
 def _values(part: Part, item: str) -> list[int]:
-    """`*`, `5`, `1-5`, and each of them with a `/step`; a range may wrap, as `22-2`."""
+    """Expand `*`, `5` or `1-5`, each with or without a `/step`; a range may wrap, as `22-2`."""
     unit = part.unit
-    found = RANGE.fullmatch(item)
-    if found is None:
-        raise part.refuse(item, "is missing" if not item else "is no value or range")
-    step = _step(part, item, found["step"]) if found["stepped"] else 1
-    if found["low"] == "*":
-        if found["high"]:
-            raise part.refuse(item, "is no range")
+    match = RANGE.fullmatch(item)
+    if match is None:
+        raise part.refuse(item, "is not a value or a range" if item else "is missing")
+    step = _step(part, item, match["step"]) if match["stepped"] else 1
+    if match["low"] == "*":
+        if match["high"]:
+            raise part.refuse(item, "is not a range")
         return list(range(unit.low, unit.high + 1, step))
-    low = _value(part, found["low"])
-    if found["high"]:
-        return _range(unit, low, _value(part, found["high"]), step)
-    return list(range(low, unit.high + 1, step)) if found["stepped"] else [low]
+    low = _value(part, match["low"])
+    if match["high"]:
+        return _range(unit, low, _value(part, match["high"]), step)
+    return list(range(low, unit.high + 1, step)) if match["stepped"] else [low]
 
 
 def _range(unit: Unit, low: int, high: int, step: int) -> list[int]:
     if low <= high:
         return list(range(low, high + 1, step))
-    # Over the end and on from the start; a week that starts with 7 starts with Sunday.
+    # The range wraps around the end; a week range that starts with 7 starts with Sunday.
     low = low % 7 if unit is WEEKDAY else low
     high = high + unit.size if low > high else high
     return [unit.low + (n - unit.low) % unit.size for n in range(low, high + 1, step)]
@@ -227,9 +245,9 @@ def _value(part: Part, text: str) -> int:
     if text in unit.names:
         return unit.names[text]
     if text == "?":
-        raise part.refuse(text, "stands alone, and for a day only")
+        raise part.refuse(text, "is allowed only alone, and only in a day field")
     if not NUMBER.fullmatch(text):
-        raise part.refuse(text, f"is no {unit.name}{did_you_mean(text, unit.names)}")
+        raise part.refuse(text, f"is not valid{did_you_mean(text, unit.names)}")
     if not unit.low <= int(text) <= unit.high:
         raise part.refuse(text, "is out of range")
     return int(text)
@@ -237,7 +255,7 @@ def _value(part: Part, text: str) -> int:
 
 def _step(part: Part, item: str, text: str) -> int:
     if not NUMBER.fullmatch(text) or int(text) == 0:
-        raise part.refuse(item, "has no step that counts", "steps of 1 and more, as */5")
+        raise part.refuse(item, "has no valid step", "steps of 1 and more, as */5")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""A cron expression in words, taken from what matches and not from how it was written."""
+"""A cron expression in words: the times that match, however the expression was written."""
 
 from __future__ import annotations
 
@@ -24,22 +24,26 @@ MONTHS = (
 )
 WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 ORDINALS = ("", "first", "second", "third", "fourth", "fifth")
-# So many times of day are named one by one.
-NAMED = 6
+# More times of day than this are not listed one by one.
+MAX_LISTED_TIMES = 6
 
 
-def in_words(fields: Fields) -> str:
-    """When it ticks: times, days, months."""
-    parts = [_times(fields), _days(fields.days), _months(fields.days.months)]
+def in_words(fields: Fields, *, name_kind: bool) -> str:
+    """Return when the expression ticks: times, days, months.
+
+    With `name_kind`, words that an interval could share say that the times are fixed.
+    """
+    times = _times(fields, name_kind=name_kind)
+    parts = [times, _days(fields.days), _months(fields.days.months)]
     return ", ".join(part for part in parts if part)
 
 
-def _times(fields: Fields) -> str:
+def _times(fields: Fields, *, name_kind: bool) -> str:
     times = fields.times
     hours, minutes, seconds = bits(times.hours), bits(times.minutes), bits(times.seconds)
-    if not fields.interval and len(hours) * len(minutes) * len(seconds) <= NAMED:
+    if not fields.interval and len(hours) * len(minutes) * len(seconds) <= MAX_LISTED_TIMES:
         return f"at {_list([_clock(h, m, s) for h in hours for m in minutes for s in seconds])}"
-    return _by_field(times, minutes, seconds)
+    return _by_field(times, minutes, seconds) + (" (fixed times)" if name_kind else "")
 
 
 def _by_field(times: Times, minutes: list[int], seconds: list[int]) -> str:
@@ -62,7 +66,7 @@ def _clock(hour: int, minute: int, second: int) -> str:
 
 
 def _sixty(unit: str, mask: int) -> str:
-    """Seconds of a minute, or minutes of an hour."""
+    """Return the matching seconds of a minute, or minutes of an hour."""
     step = step_of(mask, 60)
     if step is not None:
         return f"every {unit}" if step == 1 else f"every {step} {unit}s"
@@ -80,7 +84,7 @@ def _hours(mask: int) -> str:
 
 
 def step_of(mask: int, size: int) -> int | None:
-    """n, if these are all multiples of n, and nothing is left over at the end."""
+    """Return n if the mask holds exactly the multiples of n below `size`, and n divides `size`."""
     numbers = bits(mask)
     step = size if len(numbers) == 1 else numbers[1] - numbers[0]
     if len(numbers) == 1 or size % step:
@@ -105,16 +109,16 @@ def _days(days: Days) -> str:
 
 
 def _month_days(days: MonthDays) -> str:
-    found = []
+    phrases = []
     if days.plain:
         plural = "s" if len(bits(days.plain)) > 1 else ""
-        found.append(f"day{plural} {_numbers(days.plain)}")
-    found += [_before_end(before) for before in sorted(days.from_end, reverse=True)]
+        phrases.append(f"day{plural} {_numbers(days.plain)}")
+    phrases += [_before_end(before) for before in sorted(days.from_end, reverse=True)]
     if days.nearest is not None:
-        found.append(f"the weekday nearest to day {days.nearest}")
+        phrases.append(f"the weekday nearest to day {days.nearest}")
     if days.last_weekday:
-        found.append("the last weekday")
-    return _list(found)
+        phrases.append("the last weekday")
+    return _list(phrases)
 
 
 def _before_end(before: int) -> str:
@@ -123,15 +127,15 @@ def _before_end(before: int) -> str:
     return f"the day {before} day{'s' if before > 1 else ''} before the last"
 
 
-def _week_days(days: WeekDays, joint: str = "and") -> str:
-    found = []
+def _week_days(days: WeekDays, conjunction: str = "and") -> str:
+    phrases = []
     if days.plain:
         run = _run(days.plain, 7, WEEKDAYS)
-        found += [run] if run else [WEEKDAYS[n] for n in bits(days.plain)]
-    nth = sorted(days.nth, key=lambda pair: (pair[1], pair[0]))
-    found += [f"the {ORDINALS[number]} {WEEKDAYS[weekday]} of the month" for weekday, number in nth]
-    found += [f"the last {WEEKDAYS[weekday]} of the month" for weekday in sorted(days.last)]
-    return _list(found, joint)
+        phrases += [run] if run else [WEEKDAYS[n] for n in bits(days.plain)]
+    for weekday, number in sorted(days.nth, key=lambda pair: (pair[1], pair[0])):
+        phrases.append(f"the {ORDINALS[number]} {WEEKDAYS[weekday]} of the month")
+    phrases += [f"the last {WEEKDAYS[weekday]} of the month" for weekday in sorted(days.last)]
+    return _list(phrases, conjunction)
 
 
 def _months(mask: int) -> str:
@@ -142,7 +146,7 @@ def _months(mask: int) -> str:
 
 
 def _run(mask: int, size: int, names: Sequence[str]) -> str | None:
-    """`Friday to Monday`, if it is one run of three or more, perhaps over the end."""
+    """Return `Friday to Monday` if the mask is a single run of three or more, which may wrap."""
     if mask == _full(size) or len(bits(mask)) < 3:
         return None
     for start in bits(mask):
@@ -160,8 +164,8 @@ def _numbers(mask: int) -> str:
     return _list([str(number) for number in numbers])
 
 
-def _list(words: Sequence[str], joint: str = "and") -> str:
-    return f"{', '.join(words[:-1])} {joint} {words[-1]}" if len(words) > 1 else words[0]
+def _list(words: Sequence[str], conjunction: str = "and") -> str:
+    return f"{', '.join(words[:-1])} {conjunction} {words[-1]}" if len(words) > 1 else words[0]
 
 
 def _nth(number: int) -> str:

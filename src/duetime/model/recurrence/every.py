@@ -1,4 +1,4 @@
-"""Every: ticks at even distances, counted from an anchor, so that nothing ever drifts."""
+"""Every: ticks at even intervals, counted from an anchor, so that they do not drift."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from duetime.model.recurrence.base import Grid, Recurrence
 from duetime.model.validation import instant
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
-ALWAYS = 10**12  # seconds
-SHORTEST = timedelta(seconds=1)
-LONGEST = timedelta(days=365_250)
+UNBOUNDED_SECONDS = 10**12
+MIN_INTERVAL = timedelta(seconds=1)
+MAX_INTERVAL = timedelta(days=365_250)
 UNITS = {
     "week": timedelta(weeks=1),
     "day": timedelta(days=1),
@@ -25,10 +25,10 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True, init=False)
 class Every(Recurrence):
-    """`Every(minutes=5)`: the anchor and all instants a whole number of intervals from it.
+    """`Every(minutes=5)`: the anchor and all instants a whole number of intervals away from it.
 
-    The anchor sets the phase, not the start: there are ticks before it, too. A day is 24 hours;
-    a time of day that follows the clocks of a place is a Cron.
+    The anchor sets the phase, not the start: there are ticks before the anchor, too. A day is 24
+    hours; use a Cron for a time of day that follows the clocks of a zone.
     """
 
     interval: timedelta
@@ -45,9 +45,9 @@ class Every(Recurrence):
         seconds: float | timedelta = 0,
         anchor: datetime = EPOCH,
     ) -> None:
-        given = {"interval": interval, "seconds": seconds, "minutes": minutes}
-        given |= {"hours": hours, "days": days, "weeks": weeks}
-        object.__setattr__(self, "interval", _total(given))
+        parts = {"interval": interval, "seconds": seconds, "minutes": minutes}
+        parts |= {"hours": hours, "days": days, "weeks": weeks}
+        object.__setattr__(self, "interval", _total(parts))
         object.__setattr__(self, "anchor", instant("anchor", anchor))
 
     def next(self, after: datetime) -> datetime | None:
@@ -66,10 +66,9 @@ class Every(Recurrence):
         return frozenset()
 
     def _grid(self, second: int) -> Grid | None:
-        phase = self.anchor - EPOCH
-        steps = (MINUTE, SECOND)
-        even = [one for one in steps if not self.interval % one and not phase % one]
-        return Grid(even[0] // SECOND, -ALWAYS, ALWAYS) if even else None
+        if self.interval % SECOND:
+            return None
+        return Grid(1 if self.interval % MINUTE else 60, -UNBOUNDED_SECONDS, UNBOUNDED_SECONDS)
 
     def _tick(self, number: int) -> datetime | None:
         try:
@@ -78,20 +77,20 @@ class Every(Recurrence):
             return None
 
 
-def _total(given: dict[str, float | timedelta]) -> timedelta:
-    """All parts together; refused by the name of the part that is wrong."""
+def _total(parts: dict[str, float | timedelta]) -> timedelta:
+    """Return the sum of the parts; a refusal names the wrong part."""
     total = timedelta()
     try:
-        for name, value in given.items():
+        for name, value in parts.items():
             total += _length(name, value)
     except OverflowError:
         total = timedelta.max
-    named = ", ".join(f"{name}={shown(value)}" for name, value in given.items() if value)
-    if total < SHORTEST:
+    written = ", ".join(f"{name}={shown(value)}" for name, value in parts.items() if value)
+    if total < MIN_INTERVAL:
         remedy = "the shortest interval is one second: give seconds=, minutes=, hours= or days="
-        raise InvalidRecurrence("recurrence", f"Every({named})", remedy)
-    if total > LONGEST:
-        raise InvalidRecurrence("recurrence", f"Every({named})", "give at most 1000 years")
+        raise InvalidRecurrence("recurrence", f"Every({written})", remedy)
+    if total > MAX_INTERVAL:
+        raise InvalidRecurrence("recurrence", f"Every({written})", "give at most 1000 years")
     return total
 
 
@@ -107,7 +106,7 @@ def _length(name: str, value: float | timedelta) -> timedelta:
 
 
 def _in_words(interval: timedelta) -> str:
-    """`90 minutes`, `2 days`: the largest unit that divides it."""
+    """Return `90 minutes` or `2 days`: in the largest unit that divides the interval."""
     for unit, length in UNITS.items():
         count, rest = divmod(interval, length)
         if not rest:

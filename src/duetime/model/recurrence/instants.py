@@ -1,4 +1,4 @@
-"""Instants: a rule that is a list."""
+"""Instants: a rule that is a list of instants."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from duetime.errors import InvalidRecurrence
 from duetime.model.recurrence.base import Recurrence
 from duetime.model.validation import instant
 
-MOST = 10_000
-NAMED = 5
+MAX_INSTANTS = 10_000
+MAX_DESCRIBED_INSTANTS = 5
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Instants(Recurrence):
-    """`Instants([first, second])`: these and no others, in order, each once."""
+    """`Instants([first, second])`: the given instants, in order, each once."""
 
     ticks: tuple[datetime, ...]
 
     def __init__(self, ticks: Iterable[datetime]) -> None:
         if isinstance(ticks, str) or not isinstance(ticks, Iterable):
             raise InvalidRecurrence("recurrence", ticks, "give a list of aware datetimes")
-        found = sorted({instant("recurrence", tick) for tick in ticks})
-        if not found:
+        ordered = sorted({instant("recurrence", tick) for tick in ticks})
+        if not ordered:
             raise InvalidRecurrence("recurrence", [], "it would never fire: the list is empty")
-        if len(found) > MOST:
-            raise InvalidRecurrence("recurrence", len(found), f"give at most {MOST} instants")
-        object.__setattr__(self, "ticks", tuple(found))
+        if len(ordered) > MAX_INSTANTS:
+            remedy = f"give at most {MAX_INSTANTS} instants"
+            raise InvalidRecurrence("recurrence", len(ordered), remedy)
+        object.__setattr__(self, "ticks", tuple(ordered))
 
     def next(self, after: datetime) -> datetime | None:
         later = bisect_right(self.ticks, instant("after", after))
@@ -41,9 +42,9 @@ class Instants(Recurrence):
         return tick if tick is not None and tick > instant("after", after) else None
 
     def describe(self) -> str:
-        named = ", ".join(tick.isoformat() for tick in self.ticks[:NAMED])
-        more = len(self.ticks) - NAMED
-        return f"at {named}{f' and {more} more' if more > 0 else ''}"
+        first = ", ".join(tick.isoformat() for tick in self.ticks[:MAX_DESCRIBED_INSTANTS])
+        more = len(self.ticks) - MAX_DESCRIBED_INSTANTS
+        return f"at {first}{f' and {more} more' if more > 0 else ''}"
 
     @property
     def zones(self) -> frozenset[str]:

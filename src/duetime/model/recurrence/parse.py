@@ -1,4 +1,4 @@
-"""Recurrences as people declare them."""
+"""Convert what callers give as a recurrence into a rule."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from duetime.model.recurrence.cron import Cron
 from duetime.model.recurrence.instants import Instants
 
 
-def recurrence(value: object, tz: str | None = None) -> Recurrence:
-    """A rule of a cron string, a rule, a list of instants, or a list of rules and strings.
+def to_recurrence(value: object, tz: str | None = None) -> Recurrence:
+    """Return the rule of a cron string, a rule, or a list of instants, rules and cron strings.
 
-    `tz` is the zone of cron strings, UTC unless it is given; a Cron brings its own.
+    `tz` is the zone of cron strings, by default UTC; a Cron has its own zone. Raises
+    InvalidRecurrence for any other value.
     """
     match value:
         case str():
             return Cron(value, tz or "UTC")
         case Recurrence():
-            return _agreeing(value, tz)
+            return _checked_zone(value, tz)
         case list() | tuple():
             return _list(value, tz)
         case timedelta() | int() | float():
@@ -32,8 +33,9 @@ def recurrence(value: object, tz: str | None = None) -> Recurrence:
     raise InvalidRecurrence("recurrence", value, remedy)
 
 
-def _agreeing(rule: Recurrence, tz: str | None) -> Recurrence:
-    """A Cron without tz= is one in UTC: better asked than run at the wrong time of day."""
+def _checked_zone(rule: Recurrence, tz: str | None) -> Recurrence:
+    """Refuse a `tz` that differs from the rule's zone: a Cron without tz= is in UTC, and would
+    run at the wrong time of day."""
     if tz is not None and rule.zones - {tz}:
         zones = ", ".join(sorted(rule.zones))
         raise InvalidRecurrence(
@@ -44,8 +46,8 @@ def _agreeing(rule: Recurrence, tz: str | None) -> Recurrence:
 
 def _list(values: list[Any] | tuple[Any, ...], tz: str | None) -> Recurrence:
     instants = [value for value in values if isinstance(value, datetime)]
-    rules = [recurrence(value, tz) for value in values if not isinstance(value, datetime)]
-    # Also for an empty list: Instants knows what is wrong with it.
+    rules = [to_recurrence(value, tz) for value in values if not isinstance(value, datetime)]
+    # Instants also refuses an empty list.
     rules += [Instants(instants)] if instants or not rules else []
     return rules[0] if len(rules) == 1 else AnyOf(rules)
 

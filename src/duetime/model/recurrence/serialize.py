@@ -1,6 +1,7 @@
-"""How a recurrence is written in a store: equal rules have equal texts, and come back equal.
+"""Rules as stored texts: equal rules have equal texts, and are read back as equal rules.
 
-A Cron is its expression, with the zone beside it; all others are JSON, with zones inside.
+A Cron is written as its expression, with the zone stored beside it. All other rules are JSON, with
+zones inside.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from duetime.model.recurrence.instants import Instants
 
 
 def to_text(rule: Recurrence) -> str:
-    """`0 2 * * *`, or JSON; `rule.tz` is what belongs beside it."""
+    """Return `0 2 * * *`, or JSON; store `rule.tz` beside it."""
     if isinstance(rule, Cron):
         return rule.expr
-    return json.dumps(_written(rule), separators=(",", ":"))
+    return json.dumps(_to_json(rule), separators=(",", ":"))
 
 
 def from_text(text: str, tz: str) -> Recurrence:
-    """The rule that was written so, with its zone."""
+    """Return the rule of a text that `to_text` wrote, with the zone stored beside it."""
     if not text.startswith("{"):
         return Cron(text, tz)
     try:
-        return _read(json.loads(text))
+        return _from_json(json.loads(text))
     except DuetimeError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise InvalidRecurrence(
-            "recurrence", text, f"it was not written by duetime ({type(error).__name__}: {error})"
+            "recurrence", text, f"duetime did not write it ({type(error).__name__}: {error})"
         ) from error
 
 
-def _written(rule: Recurrence) -> dict[str, Any]:
+def _to_json(rule: Recurrence) -> dict[str, Any]:
     match rule:
         case Cron():
             return {"cron": rule.expr, "tz": rule.tz}
@@ -48,31 +49,31 @@ def _written(rule: Recurrence) -> dict[str, Any]:
         case Instants():
             return {"instants": [tick.isoformat() for tick in rule.ticks]}
         case AnyOf():
-            return {"any_of": [_written(one) for one in rule.rules]}
+            return {"any_of": [_to_json(member) for member in rule.rules]}
         case Without():
-            return {"rule": _written(rule.rule), "without": _exclusions(rule.excluded)}
+            return {"rule": _to_json(rule.rule), "without": _exclusions_to_json(rule.excluded)}
         case _:
             raise InvalidRecurrence(
                 "recurrence", rule, f"a {type(rule).__name__} cannot be stored; use duetime's rules"
             )
 
 
-def _exclusions(excluded: Exclusions) -> dict[str, Any]:
+def _exclusions_to_json(excluded: Exclusions) -> dict[str, Any]:
     parts = {
         "dates": [day.isoformat() for day in sorted(excluded.dates)],
         "instants": [moment.isoformat() for moment in sorted(excluded.instants)],
-        "rules": [_written(rule) for rule in excluded.rules],
+        "rules": [_to_json(rule) for rule in excluded.rules],
     }
     return {name: values for name, values in parts.items() if values}
 
 
 def _seconds(interval: timedelta) -> int | float:
-    """Whole seconds as people write them; microseconds survive a float for a thousand years."""
+    """Return whole seconds as an int, else a float, which keeps microseconds up to 1000 years."""
     whole, rest = divmod(interval, timedelta(seconds=1))
     return whole + rest / timedelta(seconds=1) if rest else whole
 
 
-def _read(data: Any) -> Recurrence:
+def _from_json(data: Any) -> Recurrence:
     match data:
         case {"cron": expr, "tz": tz, **rest} if not rest:
             return Cron(expr, tz)
@@ -82,13 +83,13 @@ def _read(data: Any) -> Recurrence:
         case {"instants": [*ticks], **rest} if not rest:
             return Instants(_instant(tick) for tick in ticks)
         case {"any_of": [_, *_] as rules, **rest} if not rest:
-            return AnyOf(_read(rule) for rule in rules)
+            return AnyOf(_from_json(rule) for rule in rules)
         case {"rule": rule, "without": excluded, **rest} if not rest:
-            return Without(_read(rule), _read_exclusions(**excluded))
+            return Without(_from_json(rule), _exclusions_from_json(**excluded))
     raise ValueError("no such rule")
 
 
-def _read_exclusions(
+def _exclusions_from_json(
     dates: list[str] | None = None,
     instants: list[str] | None = None,
     rules: list[Any] | None = None,
@@ -96,7 +97,7 @@ def _read_exclusions(
     return Exclusions(
         frozenset(date.fromisoformat(day) for day in dates or ()),
         frozenset(_instant(moment) for moment in instants or ()),
-        tuple(_read(rule) for rule in rules or ()),
+        tuple(_from_json(rule) for rule in rules or ()),
     )
 
 

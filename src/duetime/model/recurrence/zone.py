@@ -1,6 +1,6 @@
-"""Time zones as spans of constant offset, which is all that a rule needs to know of one.
+"""Time zones as spans of constant offset, which is all that a rule reads of a zone.
 
-Within a span the local clock runs evenly; between two spans it jumps. Everything is in whole
+Within a span the local clock runs evenly; between two spans it jumps. All numbers are whole
 seconds: instants since 1970 in UTC, and local times since 1970-01-01 00:00 on the local clock.
 """
 
@@ -15,44 +15,54 @@ from duetime.errors import InvalidRecurrence, did_you_mean
 from duetime.model.clock import EPOCH
 
 DAY = 86_400
-# The calendar, weekdays included, repeats after 400 years, and so do the rules of all zones once
-# their histories have ended.
-CYCLE = 146_097 * DAY
-YEAR = CYCLE // 400
-HISTORY = 600
-# No zone ever kept an offset for less than 95 hours: no change hides between two probes.
-PROBE = 2 * DAY
+# The calendar, weekdays included, repeats after 400 years, and so do the rules of all zones after
+# the last irregular change in the zone data.
+CALENDAR_CYCLE = 146_097 * DAY
+YEAR = CALENDAR_CYCLE // 400
+# Years after 1970 that are read from the zone data; later years repeat those 400 years before.
+PROBED_YEARS = 600
+# No zone ever kept an offset for less than 95 hours, so that two probes miss no change.
+PROBE_INTERVAL = 2 * DAY
 # No clock is ever set back by more than a day.
-MEMORY = 2 * DAY
+MAX_SET_BACK = 2 * DAY
+# Years since 1970 whose clock changes stand for those that a job will meet: 2020 to 2037.
+TYPICAL_YEARS = range(50, 68)
 
 # Local times must stay within years 1 to 9999, too.
 FIRST_PROBE = (datetime(1, 1, 3, tzinfo=UTC) - EPOCH).days * DAY
 LAST_PROBE = (datetime(9999, 12, 29, tzinfo=UTC) - EPOCH).days * DAY
 
-# Files that lie beside the zones: this machine's own zone, and zones that count leap seconds.
-NO_ZONES = ("localtime", "posixrules", "posix/", "right/", "Factory")
+# Files beside the zone files: this machine's own zone, and zones that count leap seconds.
+NOT_ZONES = ("localtime", "posixrules", "posix/", "right/", "Factory")
 
 
 class Span(NamedTuple):
-    """Instants `start <= t < end` with one offset; a year of the cycle ends a span, too."""
+    """Instants `start <= t < end` with the same offset; the end of a year ends a span, too."""
 
     start: int
     end: int
     offset: int
-    # How far the local clock had come before `start`. Less than the local time at `start`: a gap
-    # lies between them. More: the clock was set back, and times up to here come a second time.
+    # The latest local time that the clock had reached before `start`. If the local time at `start`
+    # is later, a gap lies between them; if it is earlier, the clock was set back, and local times
+    # before `reached` come a second time.
     reached: int
+
+    @property
+    def begin(self) -> int:
+        """The local time at `start`."""
+        return self.start + self.offset
 
 
 def zone(name: str) -> Zone:
-    """The zone of this name. Like ZoneInfo, one process keeps the rules that it read first."""
+    """Return the zone of this name. Like ZoneInfo, a process keeps the rules of a zone as first
+    read."""
     if not isinstance(name, str):
         raise InvalidRecurrence("tz", name, "give the name of an IANA zone, as 'Europe/Paris'")
     return _zone(name)
 
 
 class Zone:
-    """One IANA zone. The spans of a year are found when they are first asked for."""
+    """An IANA zone. The spans of a year are computed at their first use."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -60,8 +70,8 @@ class Zone:
         self._years: dict[int, tuple[Span, ...]] = {}
 
     def span(self, instant: int) -> Span:
-        """The span that holds this instant."""
-        spans = self._years.get(instant // YEAR) or self._find(instant // YEAR)
+        """Return the span that holds this instant."""
+        spans = self._years.get(instant // YEAR) or self._compute(instant // YEAR)
         for span in spans:
             if instant < span.end:
                 return span
@@ -70,21 +80,34 @@ class Zone:
     def local(self, instant: int) -> int:
         return instant + self.span(instant).offset
 
-    def _find(self, year: int) -> tuple[Span, ...]:
-        """Kept by one assignment: threads may find the same twice, and never half of it."""
-        past = -((HISTORY - year) // 400) * 400 if year > HISTORY else 0
-        found = self._shifted(year - past, past * YEAR) if past else self._probe(year)
-        self._years[year] = found
-        return found
+    def typical_changes(self) -> list[Span]:
+        """Return the spans from 2020 to 2037 that begin with a clock change."""
+        if self._info.utcoffset(None) is not None:
+            # The offset never changes.
+            return []
+        spans = [span for year in TYPICAL_YEARS for span in self._spans(year)]
+        return [span for span in spans if span.begin != span.reached]
+
+    def _spans(self, year: int) -> tuple[Span, ...]:
+        return self._years.get(year) or self._compute(year)
+
+    def _compute(self, year: int) -> tuple[Span, ...]:
+        """Cached by one assignment: threads may compute a year twice, but never see half of it."""
+        past = -((PROBED_YEARS - year) // 400) * 400 if year > PROBED_YEARS else 0
+        spans = self._shifted(year - past, past * YEAR) if past else self._probe(year)
+        self._years[year] = spans
+        return spans
 
     def _shifted(self, year: int, by: int) -> tuple[Span, ...]:
-        spans = self._years.get(year) or self._find(year)
-        return tuple(Span(s.start + by, s.end + by, s.offset, s.reached + by) for s in spans)
+        return tuple(
+            Span(span.start + by, span.end + by, span.offset, span.reached + by)
+            for span in self._spans(year)
+        )
 
     def _probe(self, year: int) -> tuple[Span, ...]:
         begin, end = year * YEAR, (year + 1) * YEAR
         spans: list[Span] = []
-        start = begin - MEMORY
+        start = begin - MAX_SET_BACK
         reached = start + self._offset(start)
         for change in [*self._changes(start, end), end]:
             offset = self._offset(start)
@@ -96,19 +119,19 @@ class Zone:
         return tuple(spans)
 
     def _changes(self, start: int, end: int) -> list[int]:
-        """The instants in (start, end) at which the offset changes."""
-        found = []
+        """Return the instants in (start, end) at which the offset changes."""
+        changes = []
         low, offset = start, self._offset(start)
         while low < end - 1:
-            high = min(low + PROBE, end - 1)
+            high = min(low + PROBE_INTERVAL, end - 1)
             before, offset = offset, self._offset(high)
             if before != offset:
-                found.append(self._halve(low, high))
+                changes.append(self._bisect(low, high))
             low = high
-        return found
+        return changes
 
-    def _halve(self, low: int, high: int) -> int:
-        """The first instant with the offset of `high`; `low` has another one."""
+    def _bisect(self, low: int, high: int) -> int:
+        """Return the first instant with the offset of `high`; `low` has another offset."""
         while high - low > 1:
             middle = (low + high) // 2
             if self._offset(middle) == self._offset(low):
@@ -131,7 +154,7 @@ def _zone(name: str) -> Zone:
 
 def _load(name: str) -> ZoneInfo:
     try:
-        if not name.startswith(NO_ZONES):
+        if not name.startswith(NOT_ZONES):
             return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass

@@ -1,4 +1,4 @@
-"""The store in memory: the reference for the SQL stores, and the store of tests."""
+"""The in-memory store: the reference for the SQL stores, and the store for tests."""
 
 from duetime.store.memory.store import MemoryStore
 

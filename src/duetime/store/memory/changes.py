@@ -1,4 +1,4 @@
-"""What a claim and its end do to a record of the store in memory, as pure functions."""
+"""Changes of a MemoryStore's rows by claims and completions, as pure functions."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from uuid import UUID
 from duetime.errors import IllegalState
 from duetime.model.actions.action import Record, StoredRun, current_run
 from duetime.model.actions.claim import Claim, Expired
-from duetime.model.actions.completion import Again, Ending, Finish
-from duetime.model.actions.state_changes import freed
+from duetime.model.actions.completion import Completion, Finish, Reschedule
+from duetime.model.actions.state_changes import to_scheduled
 from duetime.model.state import State
-from duetime.store.memory.lanes import Row
+from duetime.store.memory.lanes import MemoryRow
 
 
 def require(verb: str, record: Record, *allowed: State) -> None:
@@ -23,12 +23,12 @@ def due_time(due_at: int | None, delay: int | None, now: int) -> int:
     return due_at if due_at is not None else now + (delay or 0)
 
 
-def row_of(record: Record, lane: str) -> Row:
-    """Where it stands: in that lane, or in none while it waits for its parent."""
-    return Row(record, None if record.waits else lane)
+def to_row(record: Record, lane: str) -> MemoryRow:
+    """Return the row of a record: in that lane, or in none while it waits for its parent."""
+    return MemoryRow(record, None if record.waits else lane)
 
 
-def claimed(record: Record, token: UUID, worker: str, lease_until: int, now: int) -> Record:
+def to_claimed(record: Record, token: UUID, worker: str, lease_until: int, now: int) -> Record:
     return replace(
         record,
         state=State.running,
@@ -40,51 +40,51 @@ def claimed(record: Record, token: UUID, worker: str, lease_until: int, now: int
     )
 
 
-def finished(record: Record, ending: Finish, now: int) -> Record:
+def to_finished(record: Record, completion: Finish, now: int) -> Record:
     return replace(
         record,
-        state=ending.state,
-        outcome=ending.outcome,
-        result=ending.result,
-        error=ending.error,
-        started_at=_started(record, ending),
-        cancelled_by=ending.cancelled_by,
-        losses=record.losses + ending.lost,
+        state=completion.state,
+        outcome=completion.outcome,
+        result=completion.result,
+        error=completion.error,
+        started_at=_started_at(record, completion),
+        cancelled_by=completion.cancelled_by,
+        losses=record.losses + completion.lost,
         finished_at=now,
     )
 
 
-def again(row: Row, ending: Again, now: int) -> Row:
+def to_rescheduled_row(row: MemoryRow, completion: Reschedule, now: int) -> MemoryRow:
     record = row.record
-    due_at = record.due_at if ending.delay is None else now + ending.delay
+    due_at = record.due_at if completion.delay is None else now + completion.delay
     free = replace(
-        freed(record),
+        to_scheduled(record),
         due_at=due_at,
-        attempt=record.attempt - ending.refund,
-        losses=record.losses + ending.lost,
-        error=ending.error,
+        attempt=record.attempt - completion.refund,
+        losses=record.losses + completion.lost,
+        error=completion.error,
     )
-    return Row(free, ending.lane or row.lane)
+    return MemoryRow(free, completion.lane or row.lane)
 
 
-def run_of(record: Record, ending: Again, now: int) -> StoredRun | None:
-    """The run that just ended, as it joins the earlier ones."""
+def completed_run(record: Record, completion: Reschedule, now: int) -> StoredRun | None:
+    """Return the run that just ended, as it is added to the earlier runs."""
     run = current_run(record)
     return run and replace(
         run,
-        started_at=_started(record, ending),
+        started_at=_started_at(record, completion),
         finished_at=now,
-        outcome=ending.outcome,
-        result=ending.result,
-        error=ending.error,
+        outcome=completion.outcome,
+        result=completion.result,
+        error=completion.error,
     )
 
 
-def _started(record: Record, ending: Ending) -> int | None:
-    return record.started_at if ending.started_at is None else ending.started_at
+def _started_at(record: Record, completion: Completion) -> int | None:
+    return record.started_at if completion.started_at is None else completion.started_at
 
 
-def claim_of(row: Row, token: UUID) -> Claim:
+def to_claim(row: MemoryRow, token: UUID) -> Claim:
     record = row.record
     return Claim(
         id=record.id,
@@ -106,7 +106,7 @@ def claim_of(row: Row, token: UUID) -> Claim:
     )
 
 
-def expired_of(record: Record, token: UUID) -> Expired:
+def to_expired(record: Record, token: UUID) -> Expired:
     return Expired(
         record.id,
         token,

@@ -1,4 +1,4 @@
-"""The jobs of a MemoryStore."""
+"""The job verbs of a MemoryStore."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping
 
 from duetime.model.actions.action import Record
-from duetime.model.actions.completion import Ending, Finish
-from duetime.model.actions.state_changes import cancelled
+from duetime.model.actions.completion import Completion, Finish
+from duetime.model.actions.state_changes import to_cancelled
 from duetime.model.jobs.change import (
-    Change,
-    Changed,
-    Decide,
-    Edited,
-    Found,
-    JobEnd,
+    AppliedJobChange,
+    FoundJob,
+    JobChange,
+    JobEdit,
+    JobEditResult,
+    JobUpdate,
     NewOccurrence,
     Unfinished,
 )
-from duetime.model.jobs.edit import ended, retold
-from duetime.model.jobs.job import JobRecord, told
-from duetime.model.jobs.occurrence import happened, in_turn, relinked
+from duetime.model.jobs.edit import finish_occurrence, replayed_alert
+from duetime.model.jobs.job import JobRecord, audit_snapshot
+from duetime.model.jobs.occurrence import queue_up, relink, to_record
 from duetime.model.jobs.selectors import (
-    Ahead,
-    Due,
+    ArmedTooFarAhead,
+    ByName,
+    DueJobs,
     JobFilter,
-    Named,
-    Orphaned,
-    Returned,
-    Seeding,
-    Which,
+    JobSelector,
+    OrphanedJobs,
+    Reappeared,
+    ToSeed,
 )
 from duetime.model.jobs.view import JobView
 from duetime.model.lane import job_lane
@@ -37,21 +37,21 @@ from duetime.model.state import State
 from duetime.model.tenant import sees
 from duetime.store.base import Store
 from duetime.store.flow import Wake, immediate
-from duetime.store.memory.lanes import Row
-from duetime.store.memory.tables import Rows, Seen
+from duetime.store.memory.lanes import MemoryRow
+from duetime.store.memory.tables import SeenWorker, Tables
 
 
 class MemoryJobs(Store, ABC):
-    """`jobs`, `occurrences`, `edit_jobs`, and what an end makes of a job."""
+    """`jobs`, `occurrences`, `ticks`, `edit_jobs`, and the job updates of completions."""
 
-    _rows: Rows
+    _tables: Tables
     _wakes: list[Wake]
 
     @abstractmethod
     def _now(self) -> int: ...
 
     @abstractmethod
-    def _make_due(self, row: Row) -> None: ...
+    def _make_due(self, row: MemoryRow) -> None: ...
 
     @abstractmethod
     def _audit(
@@ -66,170 +66,172 @@ class MemoryJobs(Store, ABC):
 
     @immediate
     def jobs(self, wanted: JobFilter) -> list[JobView]:
-        found = [job for _, job in sorted(self._rows.jobs.items()) if _fits(job, wanted)]
+        found = [job for _, job in sorted(self._tables.jobs.items()) if _fits(job, wanted)]
         return [self._view(job) for job in found[: wanted.limit]]
 
     def _view(self, job: JobRecord) -> JobView:
-        running = next((one for one in self._unfinished(job.name) if one.running), None)
-        finished = self._rows.finished.values()
-        dead = sum(one.job == job.name and one.state is State.failed for one in finished)
+        running = next((action for action in self._unfinished(job.name) if action.running), None)
+        finished = self._tables.finished.values()
+        dead = sum(r.job == job.name and r.state is State.failed for r in finished)
         return JobView(job, running, dead, self._now())
 
     @immediate
     def occurrences(self, name: str, limit: int) -> list[Record]:
-        open_ = (row.record for row in self._rows.unfinished.values())
-        found = [one for one in (*open_, *self._rows.finished.values()) if one.job == name]
-        return sorted(found, key=lambda one: (one.created_at, one.id), reverse=True)[:limit]
+        open_ = (row.record for row in self._tables.unfinished.values())
+        records = [r for r in (*open_, *self._tables.finished.values()) if r.job == name]
+        return sorted(records, key=lambda r: (r.created_at, r.id), reverse=True)[:limit]
 
     @immediate
     def ticks(self, name: str, since: int, before: int) -> list[int]:
-        known = (tick for job, tick in self._rows.ticks if job == name)
+        known = (tick for job, tick in self._tables.ticks if job == name)
         return sorted(tick for tick in known if since <= tick < before)
 
     @immediate
-    def edit_jobs(self, which: Which, decide: Decide) -> Edited:
+    def edit_jobs(self, which: JobSelector, decide: JobEdit) -> JobEditResult:
         changes = []
-        youngest, now = self._seeds(which), self._now()
-        for name in self._meant(which):
-            job, unfinished = self._rows.jobs.get(name), self._unfinished(name)
-            found = Found(name, job, unfinished, now, youngest, self._is_left(which, job))
+        youngest, now = self._may_seed(which), self._now()
+        for name in self._selected_names(which):
+            job, unfinished = self._tables.jobs.get(name), self._unfinished(name)
+            found = FoundJob(name, job, unfinished, now, youngest, self._is_abandoned(which, job))
             change = decide(found)
             if change is not None:
-                changes.append(self._change(found, change))
-        if isinstance(which, Due):
-            return Edited(changes, self._next_tick(which.app, which.but), self._now())
-        for one in changes:
-            if one.after.next_due_at is not None:
-                lane = job_lane(one.after.app)
-                self._wakes.append(Wake(lane, one.after.next_due_at, self._now()))
-        return Edited(changes, None, self._now())
+                changes.append(self._apply_change(found, change))
+        if isinstance(which, DueJobs):
+            return JobEditResult(
+                changes, self._next_tick(which.app, which.excluded_names), self._now()
+            )
+        for job in (applied.after for applied in changes):
+            if job.next_due_at is not None:
+                self._wakes.append(Wake(job_lane(job.app), job.next_due_at, self._now()))
+        return JobEditResult(changes, None, self._now())
 
-    def _meant(self, which: Which) -> list[str]:
+    def _selected_names(self, which: JobSelector) -> list[str]:
         match which:
-            case Named(names) | Seeding(names):
+            case ByName(names) | ToSeed(names):
                 return sorted(names)
-            case Due(app, limit, but):
-                due = [job for job in self._rows.jobs.values() if job.app == app]
-                known = [job for job in due if job.name not in but]
-                ripe = [(job.next_due_at, job.name) for job in known if self._is_due(job)]
-                return [name for _, name in sorted(ripe)][:limit]
-            case Orphaned(app, alive, limit):
-                declared_now = self._known(app, self._now() - alive)
-                declared = [j for j in self._rows.jobs.values() if j.app == app and j.declared]
+            case DueJobs(app, limit, excluded_names):
+                ours = [job for job in self._tables.jobs.values() if job.app == app]
+                wanted = [job for job in ours if job.name not in excluded_names]
+                due = [(job.next_due_at, job.name) for job in wanted if self._is_due(job)]
+                return [name for _, name in sorted(due)][:limit]
+            case OrphanedJobs(app, alive, limit):
+                declared_now = self._declared_by_live(app, self._now() - alive)
+                declared = [j for j in self._tables.jobs.values() if j.app == app and j.declared]
                 lost = [j for j in declared if not (j.retired_at or j.removed_at)]
                 return sorted(job.name for job in lost if job.name not in declared_now)[:limit]
-            case Returned(app, worker, _, limit):
-                seen = self._rows.workers.get(worker)
-                own = [self._rows.jobs.get(one) for one in seen.presence.jobs] if seen else []
+            case Reappeared(app, worker, _, limit):
+                seen = self._tables.workers.get(worker)
+                own = [self._tables.jobs.get(name) for name in seen.worker.jobs] if seen else []
                 ours = [job for job in own if job is not None and job.app == app and job.declared]
                 back = [job for job in ours if job.retired_at and not job.removed_at]
                 return sorted(job.name for job in back)[:limit]
-            case Ahead(app, ahead, after, limit):
-                ours = [job for job in self._rows.jobs.values() if job.app == app]
+            case ArmedTooFarAhead(app, ahead, after, limit):
+                ours = [job for job in self._tables.jobs.values() if job.app == app]
                 far = [j.name for j in ours if (j.next_due_at or 0) > self._now() + ahead]
                 return sorted(name for name in far if name > after)[:limit]
 
-    def _is_left(self, which: Which, job: JobRecord | None) -> bool:
-        if not isinstance(which, Seeding) or job is None or job.app == which.app:
+    def _is_abandoned(self, which: JobSelector, job: JobRecord | None) -> bool:
+        if not isinstance(which, ToSeed) or job is None or job.app == which.app:
             return False
-        return not self._live(job.app, self._now() - which.alive)
+        return not self._live_workers(job.app, self._now() - which.alive)
 
-    def _seeds(self, which: Which) -> bool:
-        """Whether whoever seeds is the youngest that may."""
-        if not isinstance(which, Seeding | Returned):
+    def _may_seed(self, which: JobSelector) -> bool:
+        """Return whether the selector's worker is the youngest that declares jobs of its app."""
+        if not isinstance(which, ToSeed | Reappeared):
             return True
-        seen = self._rows.workers.get(which.worker)
+        seen = self._tables.workers.get(which.worker)
         return seen is None or self._is_youngest(seen, self._now() - which.alive)
 
     def _is_due(self, job: JobRecord) -> bool:
         return job.next_due_at is not None and job.next_due_at <= self._now()
 
-    def _known(self, app: str, since: int) -> set[str]:
-        return {name for one in self._live(app, since) for name in one.presence.jobs}
+    def _declared_by_live(self, app: str, since: int) -> set[str]:
+        return {name for seen in self._live_workers(app, since) for name in seen.worker.jobs}
 
-    def _live(self, app: str, since: int) -> list[Seen]:
-        known = self._rows.workers.values()
-        return [one for one in known if one.presence.app == app and one.seen_at > since]
+    def _live_workers(self, app: str, since: int) -> list[SeenWorker]:
+        known = self._tables.workers.values()
+        return [seen for seen in known if seen.worker.app == app and seen.seen_at > since]
 
-    def _is_youngest(self, worker: Seen, since: int) -> bool:
-        """Of those that declare jobs of its app."""
-        own = (worker.started_at, worker.presence.id)
-        others = self._live(worker.presence.app, since)
+    def _is_youngest(self, seen: SeenWorker, since: int) -> bool:
+        """Return whether no live worker that declares jobs of the same app started later."""
+        own = (seen.started_at, seen.worker.id)
+        others = self._live_workers(seen.worker.app, since)
         return not any(
-            (one.started_at, one.presence.id) > own for one in others if one.presence.jobs
+            (other.started_at, other.worker.id) > own for other in others if other.worker.jobs
         )
 
-    def _next_tick(self, app: str, but: Container[str] = ()) -> int | None:
-        ours = (job for job in self._rows.jobs.values() if job.app == app)
-        ticks = (job.next_due_at for job in ours if job.name not in but)
+    def _next_tick(self, app: str, excluded: Container[str] = ()) -> int | None:
+        ours = (job for job in self._tables.jobs.values() if job.app == app)
+        ticks = (job.next_due_at for job in ours if job.name not in excluded)
         return min((tick for tick in ticks if tick is not None), default=None)
 
     def _unfinished(self, name: str) -> tuple[Unfinished, ...]:
-        ours = [row.record for row in self._rows.unfinished.values() if row.record.job == name]
+        ours = [row.record for row in self._tables.unfinished.values() if row.record.job == name]
         return tuple(
             Unfinished(
-                one.id,
-                one.token is not None,
-                one.after if one.waits else None,
-                one.tick,
-                one.triggered_by,
-                one.started_at,
+                record.id,
+                record.token is not None,
+                record.after if record.waits else None,
+                record.tick,
+                record.triggered_by,
+                record.started_at,
             )
-            for one in sorted(ours, key=lambda one: (one.created_at, one.id))
+            for record in sorted(ours, key=lambda r: (r.created_at, r.id))
         )
 
-    def _change(self, found: Found, change: Change) -> Changed:
-        self._rows.set_job(change.job)
-        made = self._fresh(change.occurrences)
-        for one in made:
-            self._occur(one)
-        waiting = [self._rows.unfinished.get(one) for one in change.cancel]
+    def _apply_change(self, found: FoundJob, change: JobChange) -> AppliedJobChange:
+        self._tables.set_job(change.job)
+        inserted = self._new_occurrences(change.occurrences)
+        for new in inserted:
+            self._add_occurrence(new)
+        waiting = [self._tables.unfinished.get(action_id) for action_id in change.cancel]
         free = [row.record for row in waiting if row is not None and row.record.token is None]
-        gone = tuple(cancelled(record, change.by, found.now) for record in free)
-        for record in gone:
-            self._rows.finish(record)
+        cancelled = tuple(to_cancelled(record, change.by, found.now) for record in free)
+        for record in cancelled:
+            self._tables.finish(record)
         if change.verb is not None:
             subject, tenant = ("job", found.name), change.job.tenant
-            before, after = told(found.job), told(change.job)
+            before, after = audit_snapshot(found.job), audit_snapshot(change.job)
             self._audit(change.verb, change.by, subject, tenant, before, after)
-        return Changed(found.job, change.job, made, gone)
+        return AppliedJobChange(found.job, change.job, inserted, cancelled)
 
-    def _fresh(self, asked: Iterable[NewOccurrence]) -> tuple[NewOccurrence, ...]:
-        return tuple(relinked(asked, self._is_fresh))
+    def _new_occurrences(self, requested: Iterable[NewOccurrence]) -> tuple[NewOccurrence, ...]:
+        return tuple(relink(requested, self._is_new))
 
-    def _is_fresh(self, new: NewOccurrence) -> bool:
-        return new.tick is None or self._rows.add_tick(new.job, new.tick)
+    def _is_new(self, new: NewOccurrence) -> bool:
+        return new.tick is None or self._tables.add_tick(new.job, new.tick)
 
-    def _occur(self, new: NewOccurrence) -> None:
-        record = happened(new, self._now())
+    def _add_occurrence(self, new: NewOccurrence) -> None:
+        record = to_record(new, self._now())
         if record.state.finished:
-            self._rows.add_finished(record)
+            self._tables.add_finished(record)
         else:
-            self._make_due(Row(record, None if record.waits else new.action.lane))
+            self._make_due(MemoryRow(record, None if record.waits else new.action.lane))
 
-    def _in_turn(self, back: Record) -> Record:
-        job = None if back.job is None else self._rows.jobs.get(back.job)
+    def _in_turn(self, retried: Record) -> Record:
+        job = None if retried.job is None else self._tables.jobs.get(retried.job)
         if job is None:
-            return back
-        [turn] = in_turn([back], job, self._unfinished(job.name))
-        return turn
+            return retried
+        [queued] = queue_up([retried], job, self._unfinished(job.name))
+        return queued
 
-    def _end_jobs(self, endings: Iterable[Ending]) -> list[JobEnd]:
-        ends: list[JobEnd] = []
-        for one, job in self._of_jobs(endings):
-            ends.append(JobEnd(job, ended(job, one, self._now())))
-            self._rows.set_job(ends[-1].after)
-        return ends
+    def _end_jobs(self, completions: Iterable[Completion]) -> list[JobUpdate]:
+        updates: list[JobUpdate] = []
+        for finish, job in self._with_jobs(completions):
+            updates.append(JobUpdate(job, finish_occurrence(job, finish, self._now())))
+            self._tables.set_job(updates[-1].after)
+        return updates
 
-    def _retold(self, endings: Iterable[Ending]) -> list[JobEnd]:
-        told = (retold(job, one) for one, job in self._of_jobs(endings))
-        return [one for one in told if one is not None]
+    def _replayed_jobs(self, completions: Iterable[Completion]) -> list[JobUpdate]:
+        alerts = (replayed_alert(job, finish) for finish, job in self._with_jobs(completions))
+        return [alert for alert in alerts if alert is not None]
 
-    def _of_jobs(self, endings: Iterable[Ending]) -> Iterator[tuple[Finish, JobRecord]]:
-        """Each with its job as it is by then."""
-        for one in endings:
-            if isinstance(one, Finish) and one.job is not None and one.job in self._rows.jobs:
-                yield one, self._rows.jobs[one.job]
+    def _with_jobs(self, completions: Iterable[Completion]) -> Iterator[tuple[Finish, JobRecord]]:
+        """Yield each Finish of an occurrence with its job, as updated by the ones before it."""
+        jobs = self._tables.jobs
+        for done in completions:
+            if isinstance(done, Finish) and done.job is not None and done.job in jobs:
+                yield done, jobs[done.job]
 
 
 def _fits(job: JobRecord, wanted: JobFilter) -> bool:

@@ -1,4 +1,4 @@
-"""The lanes of a MemoryStore: its unfinished actions by lane, the free ones by due time."""
+"""The lanes of a MemoryStore: unfinished actions by lane, free ones ordered by due time."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from duetime.model.actions.action import Record
-from duetime.model.actions.claim import LaneHead, Span
+from duetime.model.actions.claim import LaneHead, LaneSpan
 
 FIRST_ID = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """An unfinished action, with what only its store knows of it. One that waits for its
-    parent stands in no lane."""
+class MemoryRow:
+    """An unfinished action with its lane and its stop request. A waiting child is in no lane."""
 
     record: Record
     lane: str | None
@@ -24,64 +23,64 @@ class Row:
 
 
 @dataclass(slots=True)
-class _Shelf:
-    """One lane. Those that run have left `free`, so that a claim never steps over them."""
+class _LaneIndex:
+    """The index of a lane. Running actions are not in `free`: a claim need not skip them."""
 
     free: list[tuple[int, UUID]] = field(default_factory=list)
-    held: set[UUID] = field(default_factory=set)
+    running: set[UUID] = field(default_factory=set)
 
 
 class Lanes:
-    """Finds what is due without looking at anything else."""
+    """Finds due actions without reading any others."""
 
     def __init__(self) -> None:
-        self._shelves: dict[str, _Shelf] = {}
+        self._lanes: dict[str, _LaneIndex] = {}
 
-    def add(self, row: Row) -> None:
+    def add(self, row: MemoryRow) -> None:
         if row.lane is None:
             return
-        shelf = self._shelves.setdefault(row.lane, _Shelf())
+        lane_index = self._lanes.setdefault(row.lane, _LaneIndex())
         if _is_free(row.record):
-            insort(shelf.free, _entry(row.record))
+            insort(lane_index.free, _entry(row.record))
         else:
-            shelf.held.add(row.record.id)
+            lane_index.running.add(row.record.id)
 
-    def remove(self, row: Row) -> None:
+    def remove(self, row: MemoryRow) -> None:
         if row.lane is None:
             return
-        shelf = self._shelves[row.lane]
+        lane_index = self._lanes[row.lane]
         if _is_free(row.record):
-            del shelf.free[bisect_left(shelf.free, _entry(row.record))]
+            del lane_index.free[bisect_left(lane_index.free, _entry(row.record))]
         else:
-            shelf.held.remove(row.record.id)
-        if not shelf.free and not shelf.held:
-            del self._shelves[row.lane]
+            lane_index.running.remove(row.record.id)
+        if not lane_index.free and not lane_index.running:
+            del self._lanes[row.lane]
 
-    def due(self, span: Span, now: int) -> Iterator[UUID]:
-        """The free actions of a span, by due time."""
+    def due(self, span: LaneSpan, now: int) -> Iterator[UUID]:
+        """Return the free actions of a span, by due time."""
         free = self._free(span.lane)
         start = bisect_left(free, (span.since, FIRST_ID))
         end = bisect_left(free, (now + span.ahead + 1, FIRST_ID))
-        return (free[place][1] for place in range(start, end))
+        return (free[index][1] for index in range(start, end))
 
-    def held(self) -> Iterator[UUID]:
-        for shelf in self._shelves.values():
-            yield from shelf.held
+    def running(self) -> Iterator[UUID]:
+        for lane_index in self._lanes.values():
+            yield from lane_index.running
 
     def heads(self) -> list[LaneHead]:
         return [
-            LaneHead(lane, shelf.free[0][0] if shelf.free else None)
-            for lane, shelf in sorted(self._shelves.items())
+            LaneHead(lane, lane_index.free[0][0] if lane_index.free else None)
+            for lane, lane_index in sorted(self._lanes.items())
         ]
 
     def head(self, lane: str, since: int) -> LaneHead:
         free = self._free(lane)
-        place = bisect_left(free, (since, FIRST_ID))
-        return LaneHead(lane, free[place][0] if place < len(free) else None)
+        first = bisect_left(free, (since, FIRST_ID))
+        return LaneHead(lane, free[first][0] if first < len(free) else None)
 
     def _free(self, lane: str) -> list[tuple[int, UUID]]:
-        shelf = self._shelves.get(lane)
-        return shelf.free if shelf else []
+        lane_index = self._lanes.get(lane)
+        return lane_index.free if lane_index else []
 
 
 def _is_free(record: Record) -> bool:

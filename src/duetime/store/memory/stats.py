@@ -5,39 +5,39 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from duetime.model.actions.claim import Presence
-from duetime.model.health.stats import Counted, LaneCount, is_stray
+from duetime.model.actions.claim import WorkerInfo
+from duetime.model.health.stats import LaneCount, StoreCounts, is_stray
 from duetime.model.jobs.stats import JobStats, job_stats
 from duetime.model.state import FINISHED
 from duetime.model.tenant import Scope, sees
-from duetime.store.memory.lanes import Row
-from duetime.store.memory.tables import Rows, has_expired
+from duetime.store.memory.lanes import MemoryRow
+from duetime.store.memory.tables import Tables, has_expired
 
 
-def count(rows: Rows, tenant: Scope, now: int, alive: int, limit: int) -> Counted:
-    lanes: dict[str | None, list[Row]] = defaultdict(list)
-    for row in rows.unfinished.values():
+def count(tables: Tables, tenant: Scope, now: int, alive: int, limit: int) -> StoreCounts:
+    lanes: dict[str | None, list[MemoryRow]] = defaultdict(list)
+    for row in tables.unfinished.values():
         if sees(tenant, row.record.tenant):
             lanes[row.lane].append(row)
-    newest = sorted(rows.finished.values(), key=lambda one: one.finished_at or 0, reverse=True)
+    newest = sorted(tables.finished.values(), key=lambda r: r.finished_at or 0, reverse=True)
     finished = {
-        state: sum(
-            sees(tenant, one.tenant) for one in [r for r in newest if r.state is state][:limit]
-        )
+        state: sum(sees(tenant, r.tenant) for r in [r for r in newest if r.state is state][:limit])
         for state in FINISHED
     }
-    counts = [_lane(lane, found, now) for lane, found in lanes.items()]
-    return Counted(now, counts, finished, living(rows, now, alive), _jobs(rows, tenant, now))
+    counts = [_lane(lane, members, now) for lane, members in lanes.items()]
+    return StoreCounts(
+        now, counts, finished, living(tables, now, alive), _jobs(tables, tenant, now)
+    )
 
 
-def living(rows: Rows, now: int, alive: int) -> list[tuple[Presence, int]]:
-    known = ((one.presence, one.seen_at) for one in rows.workers.values())
-    return [(one, at) for one, at in known if at >= now - alive]
+def living(tables: Tables, now: int, alive: int) -> list[tuple[WorkerInfo, int]]:
+    known = ((seen.worker, seen.seen_at) for seen in tables.workers.values())
+    return [(worker, seen_at) for worker, seen_at in known if seen_at >= now - alive]
 
 
-def _lane(lane: str | None, found: Sequence[Row], now: int) -> LaneCount:
-    running = [row.record for row in found if row.record.token is not None]
-    free = [row.record for row in found if row.record.token is None]
+def _lane(lane: str | None, rows: Sequence[MemoryRow], now: int) -> LaneCount:
+    running = [row.record for row in rows if row.record.token is not None]
+    free = [row.record for row in rows if row.record.token is None]
     dues = [record.due_at for record in free if record.due_at is not None]
     overdue = [due for due in dues if due <= now]
     return LaneCount(
@@ -48,16 +48,16 @@ def _lane(lane: str | None, found: Sequence[Row], now: int) -> LaneCount:
         running=len(running),
         expired=sum(has_expired(record, now) for record in running),
         waiting=len(free) - len(dues),
-        stray=sum(_is_stray(row) for row in found),
+        stray=sum(_is_stray(row) for row in rows),
     )
 
 
-def _jobs(rows: Rows, tenant: Scope, now: int) -> JobStats:
-    kept = [job for _, job in sorted(rows.jobs.items()) if job.removed_at is None]
-    return job_stats((job for job in kept if sees(tenant, job.tenant)), (), now)
+def _jobs(tables: Tables, tenant: Scope, now: int) -> JobStats:
+    jobs = [job for _, job in sorted(tables.jobs.items()) if job.removed_at is None]
+    return job_stats((job for job in jobs if sees(tenant, job.tenant)), (), now)
 
 
-def _is_stray(row: Row) -> bool:
+def _is_stray(row: MemoryRow) -> bool:
     record = row.record
     return is_stray(
         running=record.token is not None,

@@ -1,7 +1,7 @@
-"""The store in memory: the executable specification of `base.py`.
+"""The in-memory store: the executable specification of `base.py`.
 
-Plain code under one lock. Every verb reads, checks and writes `Rows`; if it raises, `Rows`
-takes back what was written.
+Plain code under one lock. Every verb reads, checks and writes `Tables`; if it raises, `Tables`
+undoes its writes.
 """
 
 from __future__ import annotations
@@ -15,41 +15,60 @@ from typing import TypeVar
 from uuid import UUID, uuid4
 
 from duetime.errors import DuplicateKey, InvalidArgument, LeaseLost
-from duetime.model.actions.action import Added, Found, NewAction, Record, StoredRun, current_run
-from duetime.model.actions.chain import CIRCLE, end_of, settled, would_wait_for_itself
-from duetime.model.actions.claim import Claim, Claimed, ClaimOrder, Lease, Presence, Renewed, Swept
-from duetime.model.actions.completion import Completed, Ending, Finish
-from duetime.model.actions.inserted import born
-from duetime.model.actions.new_actions import IfExists
+from duetime.model.actions.action import (
+    Added,
+    AddedRecord,
+    NewAction,
+    Record,
+    StoredRun,
+    current_run,
+)
+from duetime.model.actions.chain import (
+    CYCLE_REMEDY,
+    parent_end,
+    settle_child,
+    would_wait_for_itself,
+)
+from duetime.model.actions.claim import (
+    Claim,
+    Claimed,
+    ClaimOrder,
+    Fence,
+    RenewResult,
+    SweepResult,
+    WorkerInfo,
+)
+from duetime.model.actions.completion import Completion, CompletionResult, Finish
+from duetime.model.actions.new_actions import IfExists, new_record
 from duetime.model.actions.state_changes import (
-    cancelled,
-    home_of,
-    replaced,
-    rescheduled,
-    revived,
-    told,
+    audit_snapshot,
+    default_lane,
+    to_cancelled,
+    to_replaced,
+    to_rescheduled,
+    to_retried,
 )
 from duetime.model.audit import AuditEntry
 from duetime.model.clock import Clock, SystemClock, to_micros
 from duetime.model.filter import Filter
-from duetime.model.health.stats import Counted
+from duetime.model.health.stats import StoreCounts
 from duetime.model.ids import NewId, TimeOrderedIds
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.store.base import Listener, OnWake
-from duetime.store.flow import Flow, Wake, immediate, played
+from duetime.store.flow import Flow, Wake, immediate, run_in_memory
 from duetime.store.listeners import Listeners
-from duetime.store.memory import changes as moves
+from duetime.store.memory import changes
 from duetime.store.memory.jobs import MemoryJobs
-from duetime.store.memory.lanes import Row
+from duetime.store.memory.lanes import MemoryRow
 from duetime.store.memory.stats import count, living
-from duetime.store.memory.tables import Rows, has_expired
+from duetime.store.memory.tables import Tables, has_expired
 
 T = TypeVar("T")
 
 
 class MemoryStore(MemoryJobs):
-    """Actions live as long as this object. Threads may share it, processes cannot."""
+    """A store whose data lives as long as this object. Threads may share it, processes cannot."""
 
     def __init__(
         self, *, clock: Clock | None = None, tokens: NewId = uuid4, ids: NewId | None = None
@@ -57,7 +76,7 @@ class MemoryStore(MemoryJobs):
         self._clock = clock or SystemClock()
         self._tokens = tokens
         self._ids = ids or TimeOrderedIds(self._clock)
-        self._rows = Rows()
+        self._tables = Tables()
         self._listeners = Listeners()
         self._lock = threading.Lock()
         self._wakes: list[Wake] = []
@@ -69,22 +88,22 @@ class MemoryStore(MemoryJobs):
 
     def perform_blocking(self, flow: Flow[T]) -> T:
         with self._transaction() as wakes:
-            result = played(flow, wakes)
-        self._listeners.tell(wakes)
+            result = run_in_memory(flow, wakes)
+        self._listeners.notify(wakes)
         return result
 
     @contextmanager
     def _transaction(self) -> Iterator[list[Wake]]:
         with self._lock:
             self._wakes = []
-            with self._rows.transaction():
+            with self._tables.transaction():
                 yield self._wakes
 
     async def aclose(self) -> None:
         self.close()
 
     def close(self) -> None:
-        """There is nothing to let go of: the actions stay."""
+        """Do nothing: there are no connections, and the actions stay."""
 
     def listen(self, on_wake: OnWake) -> AbstractAsyncContextManager[Listener]:
         return self._listeners.listen(on_wake)
@@ -94,74 +113,74 @@ class MemoryStore(MemoryJobs):
     @immediate
     def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Sequence[Added]:
         now = self._now()
-        for one in new:
-            self._require_parent(one)
-        stored = [self._add_one(one, if_exists, now) for one in new]
-        # Read at the end: a later one of the same call may have replaced an earlier one.
+        for action in new:
+            self._require_parent(action)
+        stored = [self._add_one(action, if_exists, now) for action in new]
+        # Read at the end: a later action of the same call may have replaced an earlier one.
         return [
-            Found(self._rows.visible(action_id, ANY), created=action_id == one.id)
-            for one, action_id in zip(new, stored, strict=True)
+            AddedRecord(self._tables.visible(action_id, ANY), created=action_id == action.id)
+            for action, action_id in zip(new, stored, strict=True)
         ]
 
     def _add_one(self, new: NewAction, if_exists: IfExists, now: int) -> UUID:
-        """The id under which it is stored now."""
-        if self._rows.record(new.id) is not None:
+        """Add one action, and return the id under which it is stored."""
+        if self._tables.record(new.id) is not None:
             return new.id
-        holder = self._rows.holder(new.tenant, new.kind, new.key)
-        due_at = None if new.after else moves.due_time(new.due_at, new.delay, now)
+        holder = self._tables.key_holder(new.tenant, new.kind, new.key)
+        due_at = None if new.after else changes.due_time(new.due_at, new.delay, now)
         if holder is None:
-            self._make_due(moves.row_of(born(new, due_at, now), new.lane))
+            self._make_due(changes.to_row(new_record(new, due_at, now), new.lane))
             return new.id
         if if_exists == "raise":
             raise DuplicateKey(str(new.key), new.kind, holder.record.id)
         if if_exists == "replace":
-            moves.require("replace", holder.record, State.scheduled)
-            self._refuse_circle(holder.record.id, new)
-            self._make_due(moves.row_of(replaced(holder.record, new, due_at, now), new.lane))
+            changes.require("replace", holder.record, State.scheduled)
+            self._refuse_cycle(holder.record.id, new)
+            self._make_due(changes.to_row(to_replaced(holder.record, new, due_at, now), new.lane))
         return holder.record.id
 
     def _require_parent(self, new: NewAction) -> None:
-        """Sent again after a lost reply, it had its parent at the first sending."""
-        if new.after is not None and self._rows.record(new.id) is None:
-            self._rows.visible(new.after, new.tenant)
+        """Refuse an unknown parent, except in a replay: the first sending had its parent."""
+        if new.after is not None and self._tables.record(new.id) is None:
+            self._tables.visible(new.after, new.tenant)
 
-    def _refuse_circle(self, action_id: UUID, new: NewAction) -> None:
-        if new.after and would_wait_for_itself(action_id, new.after, self._rows.waits_for):
-            raise InvalidArgument("after", str(new.after), CIRCLE)
+    def _refuse_cycle(self, action_id: UUID, new: NewAction) -> None:
+        if new.after and would_wait_for_itself(action_id, new.after, self._tables.waits_for):
+            raise InvalidArgument("after", str(new.after), CYCLE_REMEDY)
 
     @immediate
     def get(self, action_id: UUID, tenant: Scope) -> Record:
-        return self._rows.visible(action_id, tenant)
+        return self._tables.visible(action_id, tenant)
 
     @immediate
     def find(self, wanted: Filter) -> list[Record]:
         before = wanted.before
-        found = self._rows.matching(wanted)
+        found = self._tables.matching(wanted)
         return [r for r in found if before is None or r.id < before][: wanted.limit]
 
     @immediate
     def runs(self, action_id: UUID, tenant: Scope) -> list[StoredRun]:
-        last = current_run(self._rows.visible(action_id, tenant))
-        return [*self._rows.runs.get(action_id, ()), *([last] if last else [])]
+        last = current_run(self._tables.visible(action_id, tenant))
+        return [*self._tables.runs.get(action_id, ()), *([last] if last else [])]
 
     @immediate
     def cancel(self, action_id: UUID, tenant: Scope, by: str, *, running: bool) -> Record:
-        record = self._rows.visible(action_id, tenant)
+        record = self._tables.visible(action_id, tenant)
         if running and record.state is State.running:
-            return self._ask_to_stop(record, by)
+            return self._request_stop(record, by)
         allowed = (State.scheduled, State.running) if running else (State.scheduled,)
-        moves.require("cancel", record, *allowed)
+        changes.require("cancel", record, *allowed)
         return self._cancel(record, by)
 
     def _cancel(self, record: Record, by: str) -> Record:
-        after = cancelled(record, by, self._now())
-        self._rows.finish(after)
-        self._audit("cancel", by, _subject(record), record.tenant, told(record), told(after))
+        after = to_cancelled(record, by, self._now())
+        self._tables.finish(after)
+        self._audit_action("cancel", by, record, after)
         return after
 
-    def _ask_to_stop(self, record: Record, by: str) -> Record:
-        row = self._rows.unfinished[record.id]
-        self._rows.put(replace(row, stop_by=by))
+    def _request_stop(self, record: Record, by: str) -> Record:
+        row = self._tables.unfinished[record.id]
+        self._tables.put(replace(row, stop_by=by))
         before, after = ({"state": record.state, "stop_by": who} for who in (row.stop_by, by))
         self._audit("cancel", by, _subject(record), record.tenant, before, after)
         return record
@@ -171,19 +190,19 @@ class MemoryStore(MemoryJobs):
         self, action_id: UUID, tenant: Scope, by: str, *, due_at: int | None, delay: int | None
     ) -> Record:
         now = self._now()
-        before = self._rows.visible(action_id, tenant)
-        moves.require("reschedule", before, State.scheduled)
-        due = moves.due_time(due_at, delay, now)
-        after = rescheduled(before, due, by, now)
-        self._make_due(replace(self._rows.unfinished[action_id], record=after))
-        self._audit("reschedule", by, _subject(before), before.tenant, told(before), told(after))
+        before = self._tables.visible(action_id, tenant)
+        changes.require("reschedule", before, State.scheduled)
+        due = changes.due_time(due_at, delay, now)
+        after = to_rescheduled(before, due, by, now)
+        self._make_due(replace(self._tables.unfinished[action_id], record=after))
+        self._audit_action("reschedule", by, before, after)
         return after
 
     @immediate
     def retry(self, action_id: UUID, tenant: Scope, by: str) -> Record:
-        record = self._rows.visible(action_id, tenant)
-        moves.require("retry", record, State.failed)
-        holder = self._rows.holder(record.tenant, record.kind, record.key)
+        record = self._tables.visible(action_id, tenant)
+        changes.require("retry", record, State.failed)
+        holder = self._tables.key_holder(record.tenant, record.kind, record.key)
         if holder is not None:
             raise DuplicateKey(str(record.key), record.kind, holder.record.id)
         return self._retry(record, by)
@@ -191,38 +210,40 @@ class MemoryStore(MemoryJobs):
     def _retry(self, record: Record, by: str) -> Record:
         failed = current_run(record)
         if failed is not None:
-            self._rows.add_run(failed)
-        after = self._in_turn(revived(record, by, self._now()))
-        row = moves.row_of(after, home_of(after))
-        self._rows.revive(row)
+            self._tables.add_run(failed)
+        after = self._in_turn(to_retried(record, by, self._now()))
+        row = changes.to_row(after, default_lane(after))
+        self._tables.restore(row)
         self._wake(row)
-        self._audit("retry", by, _subject(record), record.tenant, told(record), told(after))
+        self._audit_action("retry", by, record, after)
         return after
 
     @immediate
     def cancel_many(self, wanted: Filter, by: str) -> list[Record]:
-        found = self._rows.matching(wanted)
+        found = self._tables.matching(wanted)
         return [self._cancel(r, by) for r in found if r.state is State.scheduled]
 
     @immediate
     def retry_many(self, wanted: Filter, by: str) -> list[Record]:
-        failed = [r for r in self._rows.matching(wanted) if r.state is State.failed]
-        # Asked one by one: the first of two with one key takes it, and the second stays.
+        failed = [r for r in self._tables.matching(wanted) if r.state is State.failed]
+        # Checked one at a time: of two actions with the same key, only the first is retried.
         return [
-            self._retry(r, by) for r in failed if self._rows.holder(r.tenant, r.kind, r.key) is None
+            self._retry(r, by)
+            for r in failed
+            if self._tables.key_holder(r.tenant, r.kind, r.key) is None
         ]
 
     @immediate
     def audit(self, subject_id: str, limit: int) -> list[AuditEntry]:
-        return [*reversed(self._rows.audit.get(subject_id, ()))][:limit]
+        return [*reversed(self._tables.audit.get(subject_id, ()))][:limit]
 
     @immediate
-    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Counted:
-        return count(self._rows, tenant, self._now(), alive, limit)
+    def stats(self, tenant: Scope, *, alive: int, limit: int) -> StoreCounts:
+        return count(self._tables, tenant, self._now(), alive, limit)
 
     @immediate
-    def workers(self, alive: int) -> list[tuple[Presence, int]]:
-        return living(self._rows, self._now(), alive)
+    def workers(self, alive: int) -> list[tuple[WorkerInfo, int]]:
+        return living(self._tables, self._now(), alive)
 
     # -- the worker's verbs ----------------------------------------------------------
 
@@ -231,147 +252,158 @@ class MemoryStore(MemoryJobs):
         now = self._now()
         claims: list[Claim] = []
         for span in order.spans:
-            free = filter(lambda one: self._is_for(order, one), self._rows.lanes.due(span, now))
-            due = list(islice(free, order.limit - len(claims)))
-            claims += [self._claim_one(action_id, order, now) for action_id in due]
+            due = self._tables.lanes.due(span, now)
+            free = (action_id for action_id in due if self._is_claimable(order, action_id))
+            taken = list(islice(free, order.limit - len(claims)))
+            claims += [self._claim_one(action_id, order, now) for action_id in taken]
         return Claimed(now, claims)
 
-    def _is_for(self, order: ClaimOrder, action_id: UUID) -> bool:
-        return self._rows.unfinished[action_id].record.tenant not in order.apart
+    def _is_claimable(self, order: ClaimOrder, action_id: UUID) -> bool:
+        return self._tables.unfinished[action_id].record.tenant not in order.excluded_tenants
 
     def _claim_one(self, action_id: UUID, order: ClaimOrder, now: int) -> Claim:
-        row = self._rows.unfinished[action_id]
+        row = self._tables.unfinished[action_id]
         token = self._tokens()
-        record = moves.claimed(row.record, token, order.worker, now + order.lease, now)
+        record = changes.to_claimed(row.record, token, order.worker, now + order.lease, now)
         taken = replace(row, record=record)
-        self._rows.put(taken)
-        return moves.claim_of(taken, token)
+        self._tables.put(taken)
+        return changes.to_claim(taken, token)
 
     @immediate
     def complete(
-        self, endings: Sequence[Ending], *, rescuing: bool = False, impatient: bool = False
-    ) -> Completed:
+        self,
+        completions: Sequence[Completion],
+        *,
+        rescuing: bool = False,
+        skip_busy_jobs: bool = False,
+    ) -> CompletionResult:
         now = self._now()
-        again = [] if rescuing else [one for one in endings if self._had_ended(one)]
-        told = self._retold(again)
-        fresh = [ending for ending in endings if self._end(ending, now, rescuing)]
-        jobs, earlier = self._end_jobs(fresh), {one.id for one in again}
-        ended = {ending.id for ending in fresh} | earlier
-        parents = {one for one in ended if self._rows.orphans(one)}
-        return Completed(ended, parents, jobs, told, earlier)
+        replayed = [] if rescuing else [done for done in completions if self._applied_before(done)]
+        replayed_jobs = self._replayed_jobs(replayed)
+        fresh = [done for done in completions if self._apply(done, now, rescuing)]
+        jobs, earlier = self._end_jobs(fresh), {done.id for done in replayed}
+        applied = {done.id for done in fresh} | earlier
+        parents = {action_id for action_id in applied if self._tables.orphans(action_id)}
+        return CompletionResult(applied, parents, jobs, replayed_jobs, earlier)
 
-    def _end(self, ending: Ending, now: int, rescuing: bool) -> bool:
-        row = self._rows.unfinished.get(ending.id)
-        if row is None or row.record.token != ending.token:
+    def _apply(self, completion: Completion, now: int, rescuing: bool) -> bool:
+        row = self._tables.unfinished.get(completion.id)
+        if row is None or row.record.token != completion.token:
             return False
         if rescuing and not has_expired(row.record, now):
             return False
-        if isinstance(ending, Finish):
-            self._rows.finish(moves.finished(row.record, ending, now))
+        if isinstance(completion, Finish):
+            self._tables.finish(changes.to_finished(row.record, completion, now))
             return True
-        run = moves.run_of(row.record, ending, now)
+        run = changes.completed_run(row.record, completion, now)
         if run is not None:
-            self._rows.add_run(run)
-        self._make_due(moves.again(row, ending, now))
+            self._tables.add_run(run)
+        self._make_due(changes.to_rescheduled_row(row, completion, now))
         return True
 
-    def _had_ended(self, ending: Ending) -> bool:
-        """Was this very ending sent before? A rescuer's ending of the run is another one."""
-        record = self._rows.finished.get(ending.id)
+    def _applied_before(self, completion: Completion) -> bool:
+        """Return whether this very completion was applied before; a rescuer's does not count."""
+        record = self._tables.finished.get(completion.id)
         last = current_run(record) if record else None
-        runs = (*self._rows.runs.get(ending.id, ()), *([last] if last else []))
-        return any(r.id == ending.token and r.outcome == ending.outcome for r in runs)
+        runs = (*self._tables.runs.get(completion.id, ()), *([last] if last else []))
+        return any(r.id == completion.token and r.outcome == completion.outcome for r in runs)
 
     @immediate
     def settle(self, parents: Sequence[UUID], limit: int) -> list[Record]:
-        waiting = [child for parent in {*parents} for child in self._rows.orphans(parent)]
-        return [self._settle_one(one) for one in sorted(waiting, key=lambda r: r.id)[:limit]]
+        waiting = [child for parent in {*parents} for child in self._tables.orphans(parent)]
+        return [self._settle_one(child) for child in sorted(waiting, key=lambda r: r.id)[:limit]]
 
     def _settle_one(self, child: Record) -> Record:
-        parent = self._rows.finished.get(child.after) if child.after else None
-        after = settled(child, end_of(parent) if parent else None, self._now())
+        parent = self._tables.finished.get(child.after) if child.after else None
+        after = settle_child(child, parent_end(parent) if parent else None, self._now())
         if after.state is State.cancelled:
-            self._rows.finish(after)
+            self._tables.finish(after)
         else:
-            self._make_due(moves.row_of(after, home_of(after)))
+            self._make_due(changes.to_row(after, default_lane(after)))
         return after
 
     @immediate
-    def renew(self, leases: Sequence[Lease], lease: int) -> Renewed:
+    def renew(self, fences: Sequence[Fence], lease: int) -> RenewResult:
         now = self._now()
-        kept: dict[UUID, str | None] = {}
-        for held in leases:
-            row = self._held(held)
+        renewed: dict[UUID, str | None] = {}
+        for fence in fences:
+            row = self._fenced_row(fence)
             if row is not None:
-                self._rows.put(replace(row, record=replace(row.record, lease_until=now + lease)))
-                kept[held.id] = row.stop_by
-        return Renewed(now, kept, frozenset(held.id for held in leases) - kept.keys())
+                self._tables.put(replace(row, record=replace(row.record, lease_until=now + lease)))
+                renewed[fence.id] = row.stop_by
+        lost = frozenset(fence.id for fence in fences) - renewed.keys()
+        return RenewResult(now, renewed, lost)
 
     @immediate
-    def progress(self, held: Lease, progress: str) -> None:
-        row = self._held(held)
+    def progress(self, fence: Fence, progress: str) -> None:
+        row = self._fenced_row(fence)
         if row is None:
-            raise LeaseLost(held.id)
-        self._rows.put(replace(row, record=replace(row.record, progress=progress)))
+            raise LeaseLost(fence.id)
+        self._tables.put(replace(row, record=replace(row.record, progress=progress)))
 
     @immediate
-    def look(self, app: str | None = None) -> Swept:
+    def look_ahead(self, app: str | None = None) -> SweepResult:
         next_tick = None if app is None else self._next_tick(app)
-        return Swept(self._now(), self._rows.lanes.heads(), [], next_tick=next_tick)
+        return SweepResult(self._now(), self._tables.lanes.heads(), [], next_tick=next_tick)
 
     @immediate
-    def look_from(self, since: Mapping[str, int]) -> Swept:
-        heads = [self._rows.lanes.head(lane, time) for lane, time in since.items()]
-        return Swept(self._now(), heads, [])
+    def look_ahead_from(self, since: Mapping[str, int]) -> SweepResult:
+        heads = [self._tables.lanes.head(lane, time) for lane, time in since.items()]
+        return SweepResult(self._now(), heads, [])
 
     @immediate
-    def sweep(self, presence: Presence, ahead: int, limit: int) -> Swept:
+    def sweep(self, worker: WorkerInfo, ahead: int, limit: int) -> SweepResult:
         now = self._now()
-        known = presence.id in self._rows.workers or not presence.introduced
-        seen = self._rows.greet(presence, now)
-        expired = self._rows.expired(now, now + ahead)[:limit]
-        gone = [moves.expired_of(r, r.token) for r in expired if r.token is not None]
-        parents = [one for one in self._rows.parents() if self._rows.orphans(one)]
-        return Swept(
+        known = worker.id in self._tables.workers or not worker.registered
+        seen = self._tables.register_worker(worker, now)
+        expired = self._tables.expired(now, now + ahead)[:limit]
+        gone = [changes.to_expired(r, r.token) for r in expired if r.token is not None]
+        parents = [parent for parent in self._tables.parents() if self._tables.orphans(parent)]
+        return SweepResult(
             now,
-            self._rows.lanes.heads(),
+            self._tables.lanes.heads(),
             gone,
             parents,
-            self._next_tick(presence.app),
+            self._next_tick(worker.app),
             known,
-            self._is_youngest(seen, now - presence.alive),
+            self._is_youngest(seen, now - worker.alive),
         )
 
     @immediate
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> int:
         now = self._now()
-        old = self._rows.finished_before(now - keep, now - keep_failed)[:limit]
+        old = self._tables.finished_before(now - keep, now - keep_failed)[:limit]
         for record in old:
-            self._rows.forget(record.id)
-        for job, tick in [key for key in self._rows.ticks if key[1] < now - max(keep, keep_failed)]:
-            self._rows.forget_tick(job, tick)
+            self._tables.delete_finished(record.id)
+        oldest_tick = now - max(keep, keep_failed)
+        for job, tick in [key for key in self._tables.ticks if key[1] < oldest_tick]:
+            self._tables.delete_tick(job, tick)
         return len(old)
 
     @immediate
-    def leave(self, worker: str) -> None:
-        self._rows.dismiss(worker)
+    def unregister(self, worker: str) -> None:
+        self._tables.unregister_worker(worker)
 
-    # -- their steps -----------------------------------------------------------------
+    # -- steps of verbs --------------------------------------------------------------
 
     def _now(self) -> int:
         return to_micros(self._clock.now())
 
-    def _held(self, held: Lease) -> Row | None:
-        row = self._rows.unfinished.get(held.id)
-        return row if row is not None and row.record.token == held.token else None
+    def _fenced_row(self, fence: Fence) -> MemoryRow | None:
+        row = self._tables.unfinished.get(fence.id)
+        return row if row is not None and row.record.token == fence.token else None
 
-    def _make_due(self, row: Row) -> None:
-        self._rows.put(row)
+    def _make_due(self, row: MemoryRow) -> None:
+        self._tables.put(row)
         self._wake(row)
 
-    def _wake(self, row: Row) -> None:
+    def _wake(self, row: MemoryRow) -> None:
         if row.record.due_at is not None and row.lane is not None:
             self._wakes.append(Wake(row.lane, row.record.due_at, self._now()))
+
+    def _audit_action(self, verb: str, by: str, before: Record, after: Record) -> None:
+        snapshots = audit_snapshot(before), audit_snapshot(after)
+        self._audit(verb, by, _subject(before), before.tenant, *snapshots)
 
     def _audit(
         self,
@@ -383,7 +415,7 @@ class MemoryStore(MemoryJobs):
         after: Mapping[str, object],
     ) -> None:
         entry = AuditEntry(self._ids(), self._now(), by, tenant, verb, *subject, before, after)
-        self._rows.add_audit(entry)
+        self._tables.add_audit(entry)
 
 
 def _subject(record: Record) -> tuple[str, str]:

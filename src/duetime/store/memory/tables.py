@@ -1,4 +1,4 @@
-"""The rows of a MemoryStore, and the way back to how they were before a verb failed."""
+"""The tables of a MemoryStore, with an undo log for verbs that fail."""
 
 from __future__ import annotations
 
@@ -10,48 +10,48 @@ from uuid import UUID
 
 from duetime.errors import ActionNotFound
 from duetime.model.actions.action import Record, StoredRun
-from duetime.model.actions.claim import Presence
+from duetime.model.actions.claim import WorkerInfo
 from duetime.model.audit import AuditEntry
 from duetime.model.filter import Filter
 from duetime.model.jobs.job import JobRecord
 from duetime.model.state import State
 from duetime.model.tenant import Scope, sees
-from duetime.store.memory.lanes import Lanes, Row
+from duetime.store.memory.lanes import Lanes, MemoryRow
 
 K = TypeVar("K")
 V = TypeVar("V")
-Slot = tuple[str | None, str, str]
+KeySlot = tuple[str | None, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A worker, and when it came and was seen last."""
+class SeenWorker:
+    """A worker, when it started and when it was last seen."""
 
-    presence: Presence
+    worker: WorkerInfo
     started_at: int
     seen_at: int
 
 
-class Rows:
-    """Every table of the store. Read them freely; change them through the verbs below."""
+class Tables:
+    """Every table of the store. Read the tables directly; change them only by methods."""
 
     def __init__(self) -> None:
-        self.unfinished: dict[UUID, Row] = {}
+        self.unfinished: dict[UUID, MemoryRow] = {}
         self.finished: dict[UUID, Record] = {}
-        # Earlier runs only: the current or last one is told by the action's own row.
+        # Earlier runs only: the current or last run is part of the action's record.
         self.runs: dict[UUID, tuple[StoredRun, ...]] = {}
         self.audit: dict[str, tuple[AuditEntry, ...]] = {}
-        self.workers: dict[str, Seen] = {}
+        self.workers: dict[str, SeenWorker] = {}
         self.jobs: dict[str, JobRecord] = {}
         self.ticks: dict[tuple[str, int], bool] = {}
         self.lanes = Lanes()
-        self._holders: dict[Slot, UUID] = {}
+        self._ids_by_key: dict[KeySlot, UUID] = {}
         self._children: dict[UUID, set[UUID]] = {}
         self._undo: list[Callable[[], None]] = []
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is written inside stays, or, if anything is raised, nothing of it."""
+        """Keep everything written inside the context, or undo all of it after an exception."""
         try:
             yield
         except BaseException:
@@ -74,22 +74,22 @@ class Rows:
         return record
 
     def matching(self, wanted: Filter) -> list[Record]:
-        """Every action that fits, newest first; `before` and `limit` are the caller's."""
+        """Return every matching action, newest first; the caller applies `before` and `limit`."""
         rows = [row.record for row in self.unfinished.values()]
         found = (record for record in (*rows, *self.finished.values()) if _fits(record, wanted))
         return sorted(found, key=lambda record: record.id, reverse=True)
 
-    def holder(self, tenant: str | None, kind: str, key: str | None) -> Row | None:
-        """The unfinished action that holds a key."""
-        action_id = None if key is None else self._holders.get((tenant, kind, key))
+    def key_holder(self, tenant: str | None, kind: str, key: str | None) -> MemoryRow | None:
+        """Return the unfinished action that holds a key."""
+        action_id = None if key is None else self._ids_by_key.get((tenant, kind, key))
         return None if action_id is None else self.unfinished[action_id]
 
     def parents(self) -> list[UUID]:
-        """Those for which children wait."""
+        """Return the actions for which children wait."""
         return sorted(self._children)
 
     def orphans(self, parent: UUID) -> list[Record]:
-        """The children that wait for this one though it is no longer unfinished."""
+        """Return the children that wait for a parent that is no longer unfinished."""
         if parent in self.unfinished:
             return []
         return [self.unfinished[child].record for child in self._children.get(parent, ())]
@@ -99,13 +99,14 @@ class Rows:
         return row.record.after if row and row.record.waits else None
 
     def expired(self, now: int, due_by: int) -> list[Record]:
-        """Running actions whose lease has run out, the longest ago first."""
-        held = (self.unfinished[action_id].record for action_id in self.lanes.held())
-        found = (r for r in held if has_expired(r, now) and (r.due_at or 0) <= due_by)
+        """Return running actions whose lease has expired, the longest ago first."""
+        running = (self.unfinished[action_id].record for action_id in self.lanes.running())
+        found = (r for r in running if has_expired(r, now) and (r.due_at or 0) <= due_by)
         return sorted(found, key=lambda r: (r.lease_until or 0, r.id))
 
     def finished_before(self, instant: int, failed_instant: int) -> list[Record]:
-        """Finished actions from before an instant, oldest first; failed ones have their own."""
+        """Return actions finished before `instant`, failed ones before `failed_instant`, oldest
+        first."""
         limits = {State.failed: failed_instant}
         old = (
             record
@@ -116,23 +117,23 @@ class Rows:
 
     # -- writing ---------------------------------------------------------------------
 
-    def put(self, row: Row) -> None:
+    def put(self, row: MemoryRow) -> None:
         self._place(row.record.id, row)
 
     def finish(self, record: Record) -> None:
-        """From the unfinished to the finished, in one."""
+        """Move an action from the unfinished to the finished."""
         self._place(record.id, None)
         self.add_finished(record)
 
     def add_finished(self, record: Record) -> None:
         self._set(self.finished, record.id, record)
 
-    def revive(self, row: Row) -> None:
-        """The way back."""
+    def restore(self, row: MemoryRow) -> None:
+        """Move an action from the finished back to the unfinished."""
         self._set(self.finished, row.record.id, None)
         self.put(row)
 
-    def forget(self, action_id: UUID) -> None:
+    def delete_finished(self, action_id: UUID) -> None:
         self._set(self.finished, action_id, None)
         self._set(self.runs, action_id, None)
 
@@ -147,25 +148,25 @@ class Rows:
         self._set(self.jobs, job.name, job)
 
     def add_tick(self, job: str, tick: int) -> bool:
-        """Whether it was not dealt with before."""
-        fresh = (job, tick) not in self.ticks
+        """Store a tick and return whether it is new."""
+        is_new = (job, tick) not in self.ticks
         self._set(self.ticks, (job, tick), True)
-        return fresh
+        return is_new
 
-    def forget_tick(self, job: str, tick: int) -> None:
+    def delete_tick(self, job: str, tick: int) -> None:
         self._set(self.ticks, (job, tick), None)
 
-    def greet(self, presence: Presence, now: int) -> Seen:
-        """It lives. Once introduced, it does not say again what it runs."""
-        old = self.workers.get(presence.id)
-        if presence.introduced:
-            kinds, jobs = (old.presence.kinds, old.presence.jobs) if old else ((), ())
-            presence = replace(presence, kinds=kinds, jobs=jobs)
-        seen = Seen(presence, old.started_at if old else now, now)
-        self._set(self.workers, presence.id, seen)
+    def register_worker(self, worker: WorkerInfo, now: int) -> SeenWorker:
+        """Record that a worker is alive; once registered, it omits its kinds and jobs."""
+        old = self.workers.get(worker.id)
+        if worker.registered:
+            kinds, jobs = (old.worker.kinds, old.worker.jobs) if old else ((), ())
+            worker = replace(worker, kinds=kinds, jobs=jobs)
+        seen = SeenWorker(worker, old.started_at if old else now, now)
+        self._set(self.workers, worker.id, seen)
         return seen
 
-    def dismiss(self, worker: str) -> None:
+    def unregister_worker(self, worker: str) -> None:
         self._set(self.workers, worker, None)
 
     def _set(self, table: dict[K, V], key: K, value: V | None) -> None:
@@ -173,21 +174,21 @@ class Rows:
         self._undo.append(lambda: _store(table, key, old))
         _store(table, key, value)
 
-    def _place(self, action_id: UUID, row: Row | None) -> None:
+    def _place(self, action_id: UUID, row: MemoryRow | None) -> None:
         old = self.unfinished.get(action_id)
         self._undo.append(lambda: self._swap(action_id, old))
         self._swap(action_id, row)
 
-    def _swap(self, action_id: UUID, row: Row | None) -> None:
-        """Put one row in place of what is there, its lane and key with it."""
+    def _swap(self, action_id: UUID, row: MemoryRow | None) -> None:
+        """Replace the row of an action, and update its lane, key and parent indexes."""
         old = self.unfinished.get(action_id)
         if old is not None:
             self.lanes.remove(old)
-            _store(self._holders, _slot(old.record), None)
+            _store(self._ids_by_key, _slot(old.record), None)
             self._forget_child(old.record)
         if row is not None:
             self.lanes.add(row)
-            _store(self._holders, _slot(row.record), action_id)
+            _store(self._ids_by_key, _slot(row.record), action_id)
             if row.record.waits and row.record.after is not None:
                 self._children.setdefault(row.record.after, set()).add(action_id)
         _store(self.unfinished, action_id, row)
@@ -212,7 +213,7 @@ def _store(table: dict[K, V], key: K | None, value: V | None) -> None:
         table[key] = value
 
 
-def _slot(record: Record) -> Slot | None:
+def _slot(record: Record) -> KeySlot | None:
     return None if record.key is None else (record.tenant, record.kind, record.key)
 
 

@@ -1,1 +1,1 @@
-"""The SQL stores: every verb once as a flow, its statements as `.sql` files."""
+"""The SQL stores: each verb is one flow for all of them, its statements are `.sql` files."""

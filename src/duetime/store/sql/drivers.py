@@ -1,4 +1,4 @@
-"""The drivers: they run a flow's steps on a connection, so that no verb exists twice."""
+"""Drivers run a flow's steps on a blocking or an async connection, so each verb is written once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from duetime.store.flow import Row, Rows, Series, Statement, Steps, Wake
+from duetime.store.flow import Pipeline, Row, Rows, Statement, Steps, Wake
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -15,15 +15,15 @@ Driven = Generator[S, Rows, T]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Text for the database as it is."""
+    """SQL text that is sent as it is."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
-    """Settings and a statement, sent in one message: the server is done with it while our side
-    has other things to do."""
+class StatementWithSettings:
+    """Settings and a statement that are sent in one message: the server performs both while this
+    process does other things."""
 
     settings: Command
     statement: Statement
@@ -32,9 +32,11 @@ class Pinned:
 COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
 
 
-def messages(steps: Steps[T]) -> Driven[Statement | Series, tuple[T, list[Wake]]]:
-    """What a flow sends: its statements, and series of them; with its value come those to wake once
-    it is committed."""
+def messages(steps: Steps[T]) -> Driven[Statement | Pipeline, tuple[T, list[Wake]]]:
+    """Yield a flow's statements and pipelines.
+
+    Returns the flow's value, and the wakes to send once it is committed.
+    """
     wakes: list[Wake] = []
     try:
         step = next(steps)
@@ -49,49 +51,52 @@ def messages(steps: Steps[T]) -> Driven[Statement | Series, tuple[T, list[Wake]]
 
 
 def statements(steps: Steps[T]) -> Driven[Statement, tuple[T, list[Wake]]]:
-    """The same, with each series taken apart."""
+    """Yield a flow's statements one by one, those of pipelines too.
+
+    Returns the flow's value, and its wakes.
+    """
     driven = messages(steps)
     try:
         step = next(driven)
         while True:
-            found = (yield from _in_turn(step)) if isinstance(step, Series) else (yield step)
-            step = driven.send(found)
+            rows = (yield from _statements_of(step)) if isinstance(step, Pipeline) else (yield step)
+            step = driven.send(rows)
     except StopIteration as end:
         return cast("tuple[T, list[Wake]]", end.value)
 
 
-def _in_turn(series: Series) -> Driven[Statement, Rows]:
-    found: list[Row] = []
-    for statement in series.statements:
-        found += yield statement
-    return found
+def _statements_of(pipeline: Pipeline) -> Driven[Statement, Rows]:
+    rows: list[Row] = []
+    for statement in pipeline.statements:
+        rows += yield statement
+    return rows
 
 
 def drive(driven: Driven[S, T], fetch: Callable[[S], Rows]) -> T:
-    """Run it to its end on a blocking connection."""
+    """Run a flow to its end on a blocking connection; `fetch` sends a step and returns its rows."""
     try:
         step = next(driven)
         while True:
             try:
-                found = fetch(step)
-            except BaseException as error:  # noqa: BLE001 - whoever asked decides
+                rows = fetch(step)
+            except BaseException as error:  # noqa: BLE001 - the flow decides
                 step = driven.throw(error)
             else:
-                step = driven.send(found)
+                step = driven.send(rows)
     except StopIteration as end:
         return cast("T", end.value)
 
 
 async def adrive(driven: Driven[S, T], fetch: Callable[[S], Awaitable[Rows]]) -> T:
-    """Run it to its end on an async connection."""
+    """Run a flow to its end on an async connection; `fetch` sends a step and returns its rows."""
     try:
         step = next(driven)
         while True:
             try:
-                found = await fetch(step)
-            except BaseException as error:  # noqa: BLE001 - whoever asked decides
+                rows = await fetch(step)
+            except BaseException as error:  # noqa: BLE001 - the flow decides
                 step = driven.throw(error)
             else:
-                step = driven.send(found)
+                step = driven.send(rows)
     except StopIteration as end:
         return cast("T", end.value)

@@ -1,4 +1,4 @@
-"""Brings a database to the schema that this code knows, once, whoever comes first."""
+"""Migrates a database to the schema version of this code; processes may do so concurrently."""
 
 from __future__ import annotations
 
@@ -9,43 +9,46 @@ from duetime.errors import ConfigError
 from duetime.model.health.diagnosis import Schema
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps
 from duetime.store.sql.migrate_hint import migrate_command
-from duetime.store.sql.statements.loader import Dialect, Loader, Migration
-from duetime.store.sql.statements.table_names import WRITTEN, Names
+from duetime.store.sql.statements.loader import Dialect, Migration, StatementLoader
+from duetime.store.sql.statements.table_names import DEFAULT_PREFIX, TableNames
 
 
 class TablesMissing(ConfigError):
-    """The database lacks migrations that `migrate=False` forbids to apply."""
+    """Migrations are missing in the database, and `migrate=False` forbids applying them."""
 
-    def __init__(self, missing: Sequence[Migration], names: Names, url: str) -> None:
-        self.listed = ", ".join(one.name for one in missing)
+    def __init__(self, missing: Sequence[Migration], names: TableNames, url: str) -> None:
+        self.listed = ", ".join(migration.name for migration in missing)
         super().__init__(
-            f"the database lacks {self.listed} (tables {names.of('duetime_actions')} and others), "
-            "and migrate=False forbids to add them: run "
+            f"the database lacks {self.listed} (table {names.quoted('duetime_actions')} and "
+            "others), and migrate=False forbids adding them: run "
             f"`{migrate_command(url, names.prefix, names.schema)}`, or pass migrate=True"
         )
 
 
-def render_migrations(dialect: Dialect, prefix: str = WRITTEN, schema: str | None = None) -> str:
-    """Every migration as a script, for those who apply them by hand."""
-    loader = Loader(dialect, Names(prefix, schema))
-    statements = [text for one in loader.migrations() for text in one.statements]
+def render_migrations(
+    dialect: Dialect, prefix: str = DEFAULT_PREFIX, schema: str | None = None
+) -> str:
+    """Return all migrations as a script, to be applied by hand."""
+    loader = StatementLoader(dialect, TableNames(prefix, schema))
+    statements = [text for migration in loader.migrations() for text in migration.statements]
     if schema is not None and dialect == "postgres":
         statements = [loader.sql(Statement("create_schema", {})), *statements]
     return "".join(f"{text};\n\n" for text in ("BEGIN", *statements, "COMMIT"))
 
 
-def pending(loader: Loader) -> Flow[list[Migration]]:
-    """The migrations that this database lacks. ConfigError if it is too new for this code."""
+def pending(loader: StatementLoader) -> Flow[list[Migration]]:
+    """Return the migrations that are not applied yet. Raises ConfigError if the database is too
+    new for this code."""
     return Flow(lambda: _pending(loader), Mode.read)
 
 
-def apply(loader: Loader) -> Flow[None]:
-    """Apply what is pending, in one transaction."""
+def apply(loader: StatementLoader) -> Flow[None]:
+    """Apply the pending migrations in one transaction."""
     return Flow(lambda: _apply(loader), Mode.write)
 
 
-def examine(loader: Loader, perform: Callable[[Flow[Any]], Any]) -> Schema:
-    """How far this database and this code are apart; nothing is changed."""
+def examine(loader: StatementLoader, perform: Callable[[Flow[Any]], Any]) -> Schema:
+    """Compare the schema version of the database with that of this code; changes nothing."""
     known = loader.migrations()[-1].version
     versions: list[int] = perform(Flow(lambda: _applied(loader), Mode.read))
     applied = max(versions, default=0)
@@ -53,37 +56,37 @@ def examine(loader: Loader, perform: Callable[[Flow[Any]], Any]) -> Schema:
         missing: list[Migration] = perform(pending(loader))
     except ConfigError as error:
         return Schema(applied, known, refused=str(error))
-    return Schema(applied, known, tuple(one.name for one in missing))
+    return Schema(applied, known, tuple(migration.name for migration in missing))
 
 
-def refuse(missing: Sequence[Migration], names: Names, url: str) -> None:
-    """What `migrate=False` says instead of migrating."""
+def refuse_missing(missing: Sequence[Migration], names: TableNames, url: str) -> None:
+    """Raise TablesMissing if migrations are missing, as `migrate=False` demands."""
     if missing:
         raise TablesMissing(missing, names, url)
 
 
-def _pending(loader: Loader) -> Steps[list[Migration]]:
+def _pending(loader: StatementLoader) -> Steps[list[Migration]]:
     known = loader.migrations()
-    ((tables_exist, _),) = yield _look(loader)
+    ((tables_exist, _),) = yield _tables_query(loader)
     if not tables_exist:
         return known
-    applied = yield Statement("migrations", {})
+    applied = yield Statement("applied_migrations", {})
     _refuse_newer(applied, known[-1].version)
     versions = {row[0] for row in applied}
-    return [one for one in known if one.version not in versions]
+    return [migration for migration in known if migration.version not in versions]
 
 
-def _applied(loader: Loader) -> Steps[list[int]]:
-    ((tables_exist, _),) = yield _look(loader)
+def _applied(loader: StatementLoader) -> Steps[list[int]]:
+    ((tables_exist, _),) = yield _tables_query(loader)
     if not tables_exist:
         return []
-    return [cast("int", row[0]) for row in (yield Statement("migrations", {}))]
+    return [cast("int", row[0]) for row in (yield Statement("applied_migrations", {}))]
 
 
-def _apply(loader: Loader) -> Steps[None]:
-    yield Statement("migration_lock", {"lock": loader.names.lock})
-    # Looked at again: another may have migrated while we waited for the lock.
-    ((_, schema_exists),) = yield _look(loader)
+def _apply(loader: StatementLoader) -> Steps[None]:
+    yield Statement("migration_lock", {"lock": loader.names.migration_lock})
+    # Checked after taking the lock: another process may have migrated while we waited for it.
+    ((_, schema_exists),) = yield _tables_query(loader)
     if not schema_exists:
         yield Statement("create_schema", {})
     for migration in (yield from _pending(loader)):
@@ -91,7 +94,7 @@ def _apply(loader: Loader) -> Steps[None]:
             yield statement
 
 
-def _look(loader: Loader) -> Statement:
+def _tables_query(loader: StatementLoader) -> Statement:
     names = loader.names
     params = {"table": f"{names.prefix}migrations", "schema": names.schema}
     return Statement("migrations_table", params)
@@ -101,6 +104,6 @@ def _refuse_newer(applied: Rows, known: int) -> None:
     needed = max((cast("int", row[1]) for row in applied), default=0)
     if needed > known:
         raise ConfigError(
-            f"the database needs code that knows schema version {needed}, and this duetime knows "
-            f"up to {known}: upgrade duetime on this machine"
+            f"the database needs a duetime that supports schema version {needed}, and this one "
+            f"supports up to {known}: upgrade duetime on this machine"
         )

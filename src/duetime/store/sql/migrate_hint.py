@@ -1,28 +1,29 @@
-"""The command that makes the tables of a store, as it can be typed."""
+"""The `duetime migrate` command that creates a store's tables, for messages."""
 
 from __future__ import annotations
 
 import re
 import shlex
 
-from duetime.store.sql.statements.table_names import WRITTEN
+from duetime.store.sql.statements.table_names import DEFAULT_PREFIX
 
-# From `://user:` to the last `@`, also where it should have been escaped or a slash was lost;
-# or by name.
-PASSWORD = re.compile(r"(:/{1,2}[^:/?#@]*:).*(?=@)|([?&]password=)[^&#]*")
+# The password of a URL: from `://user:` to the last `@`, even if an `@` in it was not escaped or a
+# slash is missing; or the value of `password=`.
+PASSWORD_PATTERN = re.compile(r"(:/{1,2}[^:/?#@]*:).*(?=@)|([?&]password=)[^&#]*")
 
 
-def masked(url: str) -> str:
-    """A URL as it may stand in a message or a log: without its password."""
-    return PASSWORD.sub(r"\1\2***", url)
+def mask_password(url: str) -> str:
+    """Return a URL with its password hidden, for messages and logs."""
+    return PASSWORD_PATTERN.sub(r"\1\2***", url)
 
 
 def migrate_command(url: str | None, prefix: str, schema: str | None) -> str:
-    """`duetime migrate` with what this store needs; without a URL where the settings give it."""
-    given = {
-        "--url": None if url is None else masked(url),
-        "--prefix": None if prefix == WRITTEN else prefix,
+    """Return the `duetime migrate` command for a store. Pass None as `url` if the settings give
+    it."""
+    options = {
+        "--url": None if url is None else mask_password(url),
+        "--prefix": None if prefix == DEFAULT_PREFIX else prefix,
         "--schema": schema,
     }
-    words = [f"{option} {shlex.quote(value)}" for option, value in given.items() if value]
+    words = [f"{option} {shlex.quote(value)}" for option, value in options.items() if value]
     return " ".join(["duetime migrate", *words])

@@ -1,4 +1,4 @@
-"""What every store must do, as tests. A store of your own passes them in a few lines:
+"""The contract of stores as tests. To run them against a store of your own:
 
     import pytest_asyncio
     from duetime.testing.conformance import StoreConformance
@@ -18,9 +18,9 @@ import pkgutil
 
 import pytest
 
-# Before they are imported: only then do failing asserts in them tell their values.
+# Before the modules are imported: only then do failing asserts in them show their values.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{one.name}" for one in pkgutil.iter_modules(__path__))
+    *(f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__))
 )
 
 from duetime.testing.conformance.probe import Probe  # noqa: E402

@@ -1,4 +1,4 @@
-"""`add`: what is stored, and that it is stored once."""
+"""`add`: which values are stored, and that each action is stored once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAST_MICROSECOND = 253_402_300_799_999_999
 
 
 class Adding(Suite):
-    async def test_an_added_action_is_kept_as_it_was_given(self, probe: Probe) -> None:
+    async def test_an_added_action_is_stored_unchanged(self, probe: Probe) -> None:
         new = probe.new(
             kind="invoice",
             version=3,
@@ -37,7 +37,7 @@ class Adding(Suite):
         assert (added.record.queue, added.record.tenant) == ("billing", "acme")
         assert await probe.get(new.id) == added.record
 
-    async def test_an_instant_is_kept_as_it_is(self, probe: Probe) -> None:
+    async def test_an_instant_is_stored_unchanged(self, probe: Probe) -> None:
         assert (await probe.add(due_at=probe.now - 7)).due_at == probe.now - 7
         assert (await probe.add(due_at=probe.now + 7)).due_at == probe.now + 7
 
@@ -76,17 +76,19 @@ class Adding(Suite):
         new = [probe.new(due_at=probe.now + i % 7, queue=f"q{i % 3}") for i in range(60)]
         new.reverse()
         added = await probe.add_many(new)
-        assert [one.record.id for one in added] == [one.id for one in new]
-        assert [one.record.due_at for one in added] == [one.due_at for one in new]
-        assert all(one.created for one in added)
+        assert [action.record.id for action in added] == [new_action.id for new_action in new]
+        assert [action.record.due_at for action in added] == [
+            new_action.due_at for new_action in new
+        ]
+        assert all(action.created for action in added)
         assert len(await probe.all()) == 60
 
     async def test_many_may_mix_instants_delays_and_keys(self, probe: Probe) -> None:
         new = [probe.new(due_at=5), probe.new(delay=7, key="a"), probe.new(delay=9, key="b")]
         added = await probe.add_many(new)
-        assert [one.record.due_at for one in added] == [5, probe.now + 7, probe.now + 9]
+        assert [action.record.due_at for action in added] == [5, probe.now + 7, probe.now + 9]
 
-    async def test_many_that_differ_in_all_they_say(self, probe: Probe) -> None:
+    async def test_many_may_differ_in_every_field(self, probe: Probe) -> None:
         parent = await probe.add(tenant="acme")
         new = [
             probe.new(correlation_id="order:1", key="a", due_at=-(2**60)),
@@ -94,33 +96,43 @@ class Adding(Suite):
             probe.new(tenant="acme", priority=3, key="b", due_at=2**57),
             probe.new(tenant="acme", delay=7, after=parent.id, on="failed"),
         ]
-        for one, added in zip(new, await probe.add_many(new), strict=True):
-            kept = await probe.get(one.id)
-            assert kept == added.record
-            assert (kept.kind, kept.version, kept.payload) == (one.kind, one.version, one.payload)
-            assert (kept.queue, kept.priority, kept.tenant) == (one.queue, one.priority, one.tenant)
-            assert (kept.correlation_id, kept.key) == (one.correlation_id, one.key)
-            assert (kept.after, kept.due_at) == (one.after, one.due_at)
-            assert (kept.created_by, kept.state) == (one.by, State.scheduled)
+        for request, added in zip(new, await probe.add_many(new), strict=True):
+            stored = await probe.get(request.id)
+            assert stored == added.record
+            assert (stored.kind, stored.version, stored.payload) == (
+                request.kind,
+                request.version,
+                request.payload,
+            )
+            assert (stored.queue, stored.priority, stored.tenant) == (
+                request.queue,
+                request.priority,
+                request.tenant,
+            )
+            assert (stored.correlation_id, stored.key) == (request.correlation_id, request.key)
+            assert (stored.after, stored.due_at) == (request.after, request.due_at)
+            assert (stored.created_by, stored.state) == (request.by, State.scheduled)
 
-    async def test_adding_none_is_fine(self, probe: Probe) -> None:
+    async def test_adding_no_actions_is_allowed(self, probe: Probe) -> None:
         assert await probe.add_many([]) == []
 
-    async def test_all_are_stored_or_none(self, probe: Probe) -> None:
-        held = await probe.add(key="k")
+    async def test_a_batch_is_stored_completely_or_not_at_all(self, probe: Probe) -> None:
+        holder = await probe.add(key="k")
         with pytest.raises(DuplicateKey):
             await probe.add_many([probe.new(), probe.new(key="k"), probe.new()], "raise")
-        assert await probe.all() == [held]
-        assert [claim.id for claim in await probe.claim()] == [held.id]
+        assert await probe.all() == [holder]
+        assert [claim.id for claim in await probe.claim()] == [holder.id]
 
     async def test_any_text_survives(self, probe: Probe) -> None:
         text = 'it\'s "100%" :name $1 ? \\ \n\t ümlaut 🙂 \u2028 {} --'
         record = await probe.add(
             kind=text, payload=text, queue=text, correlation_id=text, key=text, tenant=text, by=text
         )
-        kept = await probe.get(record.id, text)
-        assert kept == record
-        assert {kept.kind, kept.payload, kept.queue, kept.tenant, kept.created_by} == {text}
+        stored = await probe.get(record.id, text)
+        assert stored == record
+        assert {stored.kind, stored.payload, stored.queue, stored.tenant, stored.created_by} == {
+            text
+        }
         claim = await probe.claim_one(lane_of(text, 1, text))
         assert (claim.payload, claim.tenant, claim.by) == (text, text, text)
 
@@ -131,7 +143,7 @@ class Adding(Suite):
 
     # -- sent again after a lost reply -----------------------------------------------
 
-    async def test_adding_again_returns_what_the_first_try_stored(self, probe: Probe) -> None:
+    async def test_adding_again_returns_what_the_first_attempt_stored(self, probe: Probe) -> None:
         new = probe.new(delay=SECOND, key="k")
         [first] = await probe.add_many([new])
         probe.pass_time(SECOND)
@@ -163,7 +175,7 @@ class Adding(Suite):
         old, fresh = probe.new(), probe.new()
         await probe.add_many([old])
         added = await probe.add_many([old, fresh])
-        assert [one.record.id for one in added] == [old.id, fresh.id]
+        assert [action.record.id for action in added] == [old.id, fresh.id]
         assert len(await probe.all()) == 2
 
     async def test_one_id_twice_in_a_call_is_stored_once(self, probe: Probe) -> None:
@@ -174,12 +186,12 @@ class Adding(Suite):
 
     async def test_ids_need_not_be_in_order(self, probe: Probe) -> None:
         ids = [uuid4() for _ in range(20)]
-        added = await probe.add_many([probe.new(id=one) for one in ids])
-        assert [one.record.id for one in added] == ids
+        added = await probe.add_many([probe.new(id=item) for item in ids])
+        assert [action.record.id for action in added] == ids
 
 
 def _untouched(new: NewAction, now: int) -> Record:
-    """The record of an action that nothing has happened to."""
+    """The record of a new action."""
     assert new.due_at is not None
     return Record(
         id=new.id,

@@ -1,4 +1,4 @@
-"""`audit`: every administrative act, in the transaction that did it."""
+"""`audit`: every administrative change, recorded in its own transaction."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from duetime.testing.conformance.probe import SECOND, Probe, finish
 from duetime.testing.conformance.suite import Suite
 
 ACTS: dict[str, Callable[[Probe, UUID], Awaitable[object]]] = {
-    "cancel": lambda probe, one: probe.cancel(one),
-    "ask to stop": lambda probe, one: probe.cancel(one, running=True),
-    "reschedule": lambda probe, one: probe.reschedule(one, delay=SECOND),
-    "retry": lambda probe, one: probe.retry(one),
+    "cancel": lambda probe, item: probe.cancel(item),
+    "ask to stop": lambda probe, item: probe.cancel(item, running=True),
+    "reschedule": lambda probe, item: probe.reschedule(item, delay=SECOND),
+    "retry": lambda probe, item: probe.retry(item),
 }
 
 
 class Auditing(Suite):
-    async def test_a_subject_without_acts_has_no_entries(self, probe: Probe) -> None:
+    async def test_a_subject_without_changes_has_no_entries(self, probe: Probe) -> None:
         claim = await probe.running()
         await probe.renew(claim)
         await probe.end(finish(claim))
@@ -44,7 +44,7 @@ class Auditing(Suite):
         assert entry.before["state"] == "scheduled"
         assert entry.after["state"] == "cancelled"
 
-    async def test_asking_a_running_action_to_stop_is_audited(self, probe: Probe) -> None:
+    async def test_a_stop_request_to_a_running_action_is_audited(self, probe: Probe) -> None:
         claim = await probe.running(tenant="a")
         await probe.cancel(claim.id, by="bob", running=True)
         [entry] = await probe.audit(claim.id)
@@ -123,7 +123,7 @@ class Auditing(Suite):
             await probe.retry(failed.id)
         assert await probe.audit(failed.id) == []
 
-    async def test_what_another_tenant_tried_leaves_no_entry(self, probe: Probe) -> None:
+    async def test_an_attempt_by_another_tenant_leaves_no_entry(self, probe: Probe) -> None:
         record = await probe.add(tenant="a")
         tries: list[Callable[[], Awaitable[object]]] = [
             lambda: probe.cancel(record.id, "b"),
@@ -136,8 +136,8 @@ class Auditing(Suite):
                 await attempt()
         assert await probe.audit(record.id) == []
 
-    async def test_an_act_taken_back_leaves_no_entry(self, probe: Probe) -> None:
-        """Whatever raises inside the transaction takes the entry with it."""
+    async def test_a_rolled_back_change_leaves_no_entry(self, probe: Probe) -> None:
+        """An error inside the transaction rolls back the entry too."""
         record = await probe.add()
         cancel = probe.store.cancel(record.id, None, "bob", running=False)
         with pytest.raises(Broken):

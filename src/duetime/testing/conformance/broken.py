@@ -1,4 +1,4 @@
-"""A flow that does its work and then breaks, so that its store must take the work back."""
+"""A flow that does its work and then raises, so that its store must roll the work back."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from duetime.store.flow import Flow, Steps
 
 
 class Broken(Exception):
-    """What a broken flow raises."""
+    """Raised by a broken flow."""
 
 
 def broken(*flows: Flow[Any]) -> Flow[Any]:
-    """Do all of these in one transaction, then raise."""
+    """Perform all flows in one transaction, then raise Broken."""
 
     def steps() -> Steps[Any]:
         for flow in flows:

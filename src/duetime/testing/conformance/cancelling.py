@@ -1,4 +1,4 @@
-"""`cancel` and `cancel_many`: what waits never runs, what runs is asked to stop."""
+"""`cancel` and `cancel_many`: scheduled actions never run, running ones are asked to stop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from duetime.errors import ActionNotFound, IllegalState
 from duetime.model.state import FINISHED, Outcome, State
 from duetime.model.tenant import Scope
-from duetime.testing.conformance.probe import PARKED, SECOND, Probe, again, finish
+from duetime.testing.conformance.probe import PARKED, SECOND, Probe, finish, reschedule
 from duetime.testing.conformance.suite import Suite
 
 
@@ -30,7 +30,7 @@ class Cancelling(Suite):
         )
         assert await probe.get(before.id) == after
 
-    async def test_what_is_cancelled_is_never_claimed(self, probe: Probe) -> None:
+    async def test_a_cancelled_action_is_never_claimed(self, probe: Probe) -> None:
         record = await probe.add(delay=SECOND)
         await probe.cancel(record.id)
         probe.pass_time(2 * SECOND)
@@ -39,13 +39,15 @@ class Cancelling(Suite):
 
     async def test_a_parked_action_can_be_cancelled(self, probe: Probe) -> None:
         claim = await probe.running()
-        await probe.end(again(claim, Outcome.released, lane=PARKED, refund=True))
+        await probe.end(reschedule(claim, Outcome.released, lane=PARKED, refund=True))
         assert (await probe.cancel(claim.id)).state is State.cancelled
         assert await probe.claim(PARKED) == []
 
-    async def test_an_action_waiting_for_its_next_try_can_be_cancelled(self, probe: Probe) -> None:
+    async def test_an_action_waiting_for_its_next_attempt_can_be_cancelled(
+        self, probe: Probe
+    ) -> None:
         claim = await probe.running()
-        await probe.end(again(claim, delay=SECOND, error="boom"))
+        await probe.end(reschedule(claim, delay=SECOND, error="boom"))
         after = await probe.cancel(claim.id)
         assert (after.state, after.attempt) == (State.cancelled, 1)
 
@@ -57,7 +59,7 @@ class Cancelling(Suite):
         error = caught.value
         assert (error.verb, error.action_id, error.state) == ("cancel", claim.id, "running")
         assert await probe.get(claim.id) == before
-        assert (await probe.renew(claim)).kept == {claim.id: None}
+        assert (await probe.renew(claim)).renewed == {claim.id: None}
 
     @pytest.mark.parametrize("running", [False, True])
     @pytest.mark.parametrize("state", sorted(FINISHED))
@@ -71,7 +73,7 @@ class Cancelling(Suite):
         assert await probe.get(record.id) == record
 
     @pytest.mark.parametrize("tenant", [None, "b"])
-    async def test_cancel_is_closed_to_other_tenants(self, probe: Probe, tenant: Scope) -> None:
+    async def test_other_tenants_cannot_cancel(self, probe: Probe, tenant: Scope) -> None:
         record = await probe.add(tenant="a")
         with pytest.raises(ActionNotFound):
             await probe.cancel(record.id, tenant)
@@ -84,51 +86,55 @@ class Cancelling(Suite):
 
     # -- asking a running action to stop ---------------------------------------------
 
-    async def test_the_holder_learns_who_asked_it_to_stop(self, probe: Probe) -> None:
+    async def test_the_holder_learns_who_requested_the_stop(self, probe: Probe) -> None:
         claim, other = await probe.running(), await probe.running()
         after = await probe.cancel(claim.id, by="bob", running=True)
         assert (after.state, after.token) == (State.running, claim.token)
-        assert (await probe.renew(claim, other)).kept == {claim.id: "bob", other.id: None}
+        assert (await probe.renew(claim, other)).renewed == {claim.id: "bob", other.id: None}
 
-    async def test_asking_to_stop_takes_nothing_from_the_holder(self, probe: Probe) -> None:
+    async def test_a_stop_request_leaves_the_claim_with_its_holder(self, probe: Probe) -> None:
         claim = await probe.running()
         await probe.cancel(claim.id, running=True)
         await probe.progress(claim, "[1]")
         assert await probe.end(finish(claim)) == {claim.id}
         assert (await probe.get(claim.id)).state is State.succeeded
 
-    async def test_one_may_ask_twice(self, probe: Probe) -> None:
+    async def test_a_stop_may_be_requested_twice(self, probe: Probe) -> None:
         claim = await probe.running()
         await probe.cancel(claim.id, by="bob", running=True)
         await probe.cancel(claim.id, by="eve", running=True)
-        assert (await probe.renew(claim)).kept[claim.id] in ("bob", "eve")
+        assert (await probe.renew(claim)).renewed[claim.id] in ("bob", "eve")
 
-    async def test_the_next_run_is_not_asked_to_stop(self, probe: Probe) -> None:
+    async def test_a_stop_request_does_not_reach_the_next_run(self, probe: Probe) -> None:
         claim = await probe.running()
         await probe.cancel(claim.id, running=True)
-        await probe.end(again(claim))
+        await probe.end(reschedule(claim))
         next_claim = await probe.claim_one()
-        assert (await probe.renew(next_claim)).kept == {claim.id: None}
+        assert (await probe.renew(next_claim)).renewed == {claim.id: None}
 
-    async def test_a_handlers_own_end_says_who_cancelled(self, probe: Probe) -> None:
+    async def test_a_run_that_ends_as_cancelled_records_who_cancelled_it(
+        self, probe: Probe
+    ) -> None:
         claim = await probe.running()
         await probe.cancel(claim.id, by="bob", running=True)
         await probe.end(finish(claim, State.cancelled, cancelled_by="bob"))
         after = await probe.get(claim.id)
         assert (after.state, after.cancelled_by) == (State.cancelled, "bob")
 
-    async def test_a_request_the_handler_did_not_follow_leaves_no_trace(self, probe: Probe) -> None:
+    async def test_a_stop_request_that_the_handler_ignored_leaves_no_trace(
+        self, probe: Probe
+    ) -> None:
         claim = await probe.running()
         await probe.cancel(claim.id, by="bob", running=True)
         await probe.end(finish(claim))
         assert (await probe.get(claim.id)).cancelled_by is None
 
     @pytest.mark.parametrize("tenant", [None, "b"])
-    async def test_asking_is_closed_to_other_tenants(self, probe: Probe, tenant: Scope) -> None:
+    async def test_other_tenants_cannot_request_a_stop(self, probe: Probe, tenant: Scope) -> None:
         claim = await probe.running(tenant="a")
         with pytest.raises(ActionNotFound):
             await probe.cancel(claim.id, tenant, running=True)
-        assert (await probe.renew(claim)).kept == {claim.id: None}
+        assert (await probe.renew(claim)).renewed == {claim.id: None}
 
     # -- many ------------------------------------------------------------------------
 
@@ -144,7 +150,9 @@ class Cancelling(Suite):
             assert (record.finished_at, record.modified_by) == (probe.now, "eve")
         assert await probe.get(other.id) == other
 
-    async def test_cancel_many_leaves_running_and_finished_ones_alone(self, probe: Probe) -> None:
+    async def test_cancel_many_leaves_running_and_finished_actions_alone(
+        self, probe: Probe
+    ) -> None:
         records = {state: await probe.in_state(state) for state in State}
         after = await probe.cancel_many()
         assert [record.id for record in after] == [records[State.scheduled].id]
@@ -152,7 +160,7 @@ class Cancelling(Suite):
             assert await probe.get(records[state].id) == records[state]
             assert await probe.cancel_many(state=state) == []
 
-    async def test_cancel_many_heeds_neither_limit_nor_before(self, probe: Probe) -> None:
+    async def test_cancel_many_ignores_limit_and_before(self, probe: Probe) -> None:
         records = [await probe.add() for _ in range(5)]
         after = await probe.cancel_many(limit=1, before=records[2].id)
         assert len(after) == 5

@@ -1,4 +1,4 @@
-"""Children: how they are added, wait for the end of their parent, and are changed meanwhile."""
+"""Children: how they are added, wait until their parent has finished, and are changed meanwhile."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class Chaining(Suite):
 
     async def test_a_child_of_an_unfinished_parent_is_not_settled(self, probe: Probe) -> None:
         scheduled, running = await probe.add(delay=LATER), await probe.running()
-        children = [await probe.child(one.id) for one in (scheduled, running)]
+        children = [await probe.child(item.id) for item in (scheduled, running)]
         assert await probe.settle(scheduled.id, running.id) == []
-        assert [await probe.get(one.id) for one in children] == children
+        assert [await probe.get(child.id) for child in children] == children
 
     @pytest.mark.parametrize("state", list(State))
     async def test_a_parent_may_be_in_any_state(self, probe: Probe, state: State) -> None:
@@ -77,7 +77,7 @@ class Chaining(Suite):
             await probe.add_many([parent, probe.new(after=parent.id, on="succeeded")])
         assert await probe.all() == []
 
-    async def test_a_child_sent_again_is_stored_once_though_its_parent_is_gone(
+    async def test_a_replayed_child_is_stored_once_even_if_its_parent_is_gone(
         self, probe: Probe
     ) -> None:
         parent = await probe.finished(State.succeeded)
@@ -87,14 +87,14 @@ class Chaining(Suite):
         assert await probe.prune() == 1
         assert await probe.add_many([new]) == [first]
 
-    async def test_a_parent_is_wanted_whoever_holds_the_key(self, probe: Probe) -> None:
+    async def test_a_missing_parent_is_refused_even_if_the_key_is_held(self, probe: Probe) -> None:
         holder = await probe.add(key="k")
         for mode in ("return", "raise", "replace"):
             with pytest.raises(ActionNotFound):
                 await probe.add_many([probe.new(key="k", after=uuid4(), on="failed")], mode)
         assert await probe.all() == [holder]
 
-    # -- changing what waits ---------------------------------------------------------
+    # -- changing waiting children ---------------------------------------------------
 
     async def test_a_waiting_child_can_be_cancelled(self, probe: Probe) -> None:
         parent = await probe.running()
@@ -105,7 +105,7 @@ class Chaining(Suite):
         assert await probe.settle(parent.id) == []
 
     @pytest.mark.parametrize("by_delay", [False, True])
-    async def test_a_rescheduled_child_goes_on_waiting(self, probe: Probe, by_delay: bool) -> None:
+    async def test_a_rescheduled_child_still_waits(self, probe: Probe, by_delay: bool) -> None:
         parent = await probe.running()
         child = await probe.child(parent.id, delay=3)
         earliest = probe.now + LATER
@@ -122,7 +122,7 @@ class Chaining(Suite):
         [entry] = await probe.audit(child.id)
         assert (entry.before["after_delay"], entry.after["after_at"]) == (3, earliest)
         await probe.end(finish(parent))
-        assert [one.due_at for one in await probe.settle(parent.id)] == [earliest]
+        assert [record.due_at for record in await probe.settle(parent.id)] == [earliest]
 
     async def test_a_released_child_is_rescheduled_like_any_other(self, probe: Probe) -> None:
         parent = await probe.finished(State.succeeded)
@@ -169,7 +169,7 @@ class Chaining(Suite):
         assert (await probe.complete(finish(parent))).parents == set()
         assert (await probe.claim_one()).id == child.id
 
-    async def test_no_circle_can_be_made_by_replacing(self, probe: Probe) -> None:
+    async def test_replacing_cannot_create_a_cycle(self, probe: Probe) -> None:
         first = await probe.add(key="k", delay=LATER)
         second = await probe.child(first.id)
         third = await probe.child(second.id)

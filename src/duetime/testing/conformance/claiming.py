@@ -1,4 +1,4 @@
-"""`claim`: what is due, in order, to exactly one worker, never early."""
+"""`claim`: due actions go to exactly one worker, in order and never early."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from duetime.model.actions.claim import Claim, Claimed, Span
+from duetime.model.actions.claim import Claim, Claimed, LaneSpan
 from duetime.model.lane import lane_of
 from duetime.model.state import FINISHED, State
 from duetime.store.flow import Flow
-from duetime.testing.conformance.probe import LANE, LEASE, SECOND, Probe, again, finish
+from duetime.testing.conformance.probe import LANE, LEASE, SECOND, Probe, finish, reschedule
 from duetime.testing.conformance.race import race
 from duetime.testing.conformance.suite import Suite
 
 
 class Claiming(Suite):
-    async def test_a_claim_tells_all_that_running_takes(self, probe: Probe) -> None:
+    async def test_a_claim_contains_everything_a_run_needs(self, probe: Probe) -> None:
         new = probe.new(
             kind="invoice",
             version=3,
@@ -49,11 +49,11 @@ class Claiming(Suite):
             triggered_by=None,
         )
 
-    async def test_a_claim_brings_payloads_of_any_length(self, probe: Probe) -> None:
+    async def test_a_claim_returns_payloads_of_any_length(self, probe: Probe) -> None:
         new = [probe.new(payload=f'"{"ü" * size}"') for size in (0, 9_997, 9_998, 100_000, 5)]
         await probe.add_many(new)
         claimed = {claim.id: claim.payload for claim in await probe.claim()}
-        assert claimed == {one.id: one.payload for one in new}
+        assert claimed == {new_action.id: new_action.payload for new_action in new}
 
     async def test_a_claimed_action_runs_under_token_worker_and_lease(self, probe: Probe) -> None:
         before = await probe.add()
@@ -71,7 +71,7 @@ class Claiming(Suite):
 
     async def test_a_claim_returns_the_stores_clock(self, probe: Probe) -> None:
         probe.pass_time(12_345)
-        claimed = await probe.do(probe.store.claim(probe.order()))
+        claimed = await probe.do(probe.store.claim(probe.claim_order()))
         assert (claimed.now, list(claimed.claims)) == (probe.now, [])
 
     # -- due -------------------------------------------------------------------------
@@ -83,20 +83,20 @@ class Claiming(Suite):
         probe.pass_time(1)
         assert (await probe.claim_one()).id == record.id
 
-    async def test_ahead_reaches_just_as_far_as_it_says(self, probe: Probe) -> None:
+    async def test_ahead_includes_exactly_the_given_time(self, probe: Probe) -> None:
         record = await probe.add(delay=SECOND)
         assert await probe.claim(ahead=SECOND - 1) == []
         assert (await probe.claim_one(ahead=SECOND)).id == record.id
 
-    async def test_what_is_claimed_ahead_starts_when_it_is_due(self, probe: Probe) -> None:
+    async def test_an_action_claimed_ahead_starts_when_it_is_due(self, probe: Probe) -> None:
         claim_due_at = probe.now + SECOND
         record = await probe.add(delay=SECOND)
         claim = await probe.claim_one(ahead=SECOND)
-        held = await probe.get(record.id)
-        assert (claim.due_at, held.started_at) == (claim_due_at, claim_due_at)
-        assert held.lease_until == probe.now + LEASE
+        claimed = await probe.get(record.id)
+        assert (claim.due_at, claimed.started_at) == (claim_due_at, claim_due_at)
+        assert claimed.lease_until == probe.now + LEASE
 
-    async def test_what_is_claimed_late_starts_now(self, probe: Probe) -> None:
+    async def test_an_action_claimed_late_starts_now(self, probe: Probe) -> None:
         record = await probe.add()
         probe.pass_time(SECOND)
         await probe.claim_one()
@@ -121,7 +121,7 @@ class Claiming(Suite):
 
     # -- spans and limits ------------------------------------------------------------
 
-    async def test_only_the_lanes_of_the_order_are_looked_at(self, probe: Probe) -> None:
+    async def test_only_the_lanes_of_the_order_are_claimed_from(self, probe: Probe) -> None:
         await probe.add(queue="billing")
         await probe.add(priority=2)
         await probe.add(tenant="a")
@@ -140,11 +140,11 @@ class Claiming(Suite):
             ("a", 4),
         ]
 
-    async def test_tenants_that_are_left_apart_are_passed_over(self, probe: Probe) -> None:
+    async def test_excluded_tenants_are_passed_over(self, probe: Probe) -> None:
         tenants = ["acme", "it's", "acme", None, "bolt", "acme", 'ev"il']
         for due_at, tenant in enumerate(tenants):
             await probe.add(lane="a", due_at=due_at, tenant=tenant)
-        claims = await probe.claim("a", apart={"acme", "it's", 'ev"il'}, limit=5)
+        claims = await probe.claim("a", excluded_tenants={"acme", "it's", 'ev"il'}, limit=5)
         assert [claim.tenant for claim in claims] == [None, "bolt"]
         rest = await probe.claim("a")
         assert [claim.due_at for claim in rest] == [0, 1, 2, 5, 6]
@@ -167,7 +167,7 @@ class Claiming(Suite):
         for lane in ("a", "b"):
             for due_at in (probe.now - 5, probe.now + 5):
                 await probe.add(lane=lane, due_at=due_at)
-        claims = await probe.claim(Span("a", 0, 0), Span("b", probe.now, 5))
+        claims = await probe.claim(LaneSpan("a", 0, 0), LaneSpan("b", probe.now, 5))
         assert [(claim.lane, claim.due_at) for claim in claims] == [
             ("a", probe.now - 5),
             ("b", probe.now + 5),
@@ -176,18 +176,18 @@ class Claiming(Suite):
     async def test_a_lane_named_twice_gives_each_action_once(self, probe: Probe) -> None:
         for due_at in (1, 2, 3):
             await probe.add(due_at=due_at)
-        claims = await probe.claim(Span(LANE, 2, 0), Span(LANE, 0, 0), Span(LANE, 0, 0))
+        claims = await probe.claim(LaneSpan(LANE, 2, 0), LaneSpan(LANE, 0, 0), LaneSpan(LANE, 0, 0))
         assert [claim.due_at for claim in claims] == [2, 3, 1]
         assert len({claim.token for claim in claims}) == 3
 
-    async def test_nothing_asked_for_is_nothing_claimed(self, probe: Probe) -> None:
+    async def test_an_empty_order_claims_nothing(self, probe: Probe) -> None:
         record = await probe.add()
         assert await probe.claim(limit=0) == []
-        order = replace(probe.order(), spans=[])
+        order = replace(probe.claim_order(), spans=[])
         assert list((await probe.do(probe.store.claim(order))).claims) == []
         assert await probe.get(record.id) == record
 
-    async def test_more_spans_than_a_handful(self, probe: Probe) -> None:
+    async def test_an_order_may_have_many_spans(self, probe: Probe) -> None:
         lanes = [lane_of(f"q{i % 5}", i % 4, f"t{i}") for i in range(120)]
         await probe.add_many([probe.new(lane=lane) for lane in lanes])
         claims = await probe.claim(*dict.fromkeys(lanes), limit=500)
@@ -195,35 +195,35 @@ class Claiming(Suite):
 
     # -- once ------------------------------------------------------------------------
 
-    async def test_what_runs_is_not_claimed_again(self, probe: Probe) -> None:
+    async def test_a_running_action_is_not_claimed_again(self, probe: Probe) -> None:
         await probe.running()
         assert await probe.claim() == []
 
     async def test_an_expired_lease_alone_frees_nothing(self, probe: Probe) -> None:
-        """Only a rescue does, because it also counts the loss."""
+        """Only a rescue frees the action, because it also counts the loss."""
         await probe.running()
         probe.pass_time(LEASE + 1)
         assert await probe.claim() == []
 
     @pytest.mark.parametrize("state", sorted(FINISHED))
-    async def test_what_is_finished_is_not_claimed(self, probe: Probe, state: State) -> None:
+    async def test_a_finished_action_is_not_claimed(self, probe: Probe, state: State) -> None:
         await probe.finished(state)
         probe.pass_time(60 * SECOND)
         assert await probe.claim(ahead=60 * SECOND) == []
 
-    async def test_every_claim_has_a_token_of_its_own(self, probe: Probe) -> None:
+    async def test_every_claim_has_its_own_token(self, probe: Probe) -> None:
         for _ in range(20):
             await probe.add()
         claims = await probe.claim()
         assert len({claim.token for claim in claims}) == 20
-        await probe.end(*(again(claim) for claim in claims))
+        await probe.end(*(reschedule(claim) for claim in claims))
         seconds = await probe.claim()
         assert len({claim.token for claim in (*claims, *seconds)}) == 40
 
     async def test_every_attempt_is_counted(self, probe: Probe) -> None:
         claim = await probe.running()
         for attempt in (2, 3):
-            await probe.end(again(claim))
+            await probe.end(reschedule(claim))
             claim = await probe.claim_one()
             assert (claim.attempt, claim.base_attempt, claim.tries) == (attempt, 0, attempt)
 
@@ -233,21 +233,23 @@ class Claiming(Suite):
         await probe.add_many(new)
         taken: list[Claim] = []
         for _ in range(30):
-            orders = [probe.order(*lanes, limit=9, worker=f"w{i}") for i in range(8)]
+            orders = [probe.claim_order(*lanes, limit=9, worker=f"w{i}") for i in range(8)]
             results = await race(probe.store, [probe.store.claim(order) for order in orders])
             found = [c for r in results if isinstance(r, Claimed) for c in r.claims]
             assert all(isinstance(result, Claimed) for result in results)
             taken += found
             if not found:
                 break
-        assert sorted(claim.id for claim in taken) == sorted(one.id for one in new)
+        assert sorted(claim.id for claim in taken) == sorted(new_action.id for new_action in new)
         assert {claim.attempt for claim in taken} == {1}
-        assert await probe.end(*(finish(claim) for claim in taken)) == {one.id for one in new}
+        assert await probe.end(*(finish(claim) for claim in taken)) == {
+            new_action.id for new_action in new
+        }
 
     async def test_a_cancel_and_a_claim_have_one_winner(self, probe: Probe) -> None:
         records = [await probe.add() for _ in range(12)]
         cancels = [probe.store.cancel(record.id, None, "bob", running=False) for record in records]
-        claims = [probe.store.claim(probe.order(limit=3)) for _ in range(4)]
+        claims = [probe.store.claim(probe.claim_order(limit=3)) for _ in range(4)]
         flows: list[Flow[Any]] = [*cancels, *claims]
         await race(probe.store, flows)
         for record in records:

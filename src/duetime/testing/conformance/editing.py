@@ -1,4 +1,4 @@
-"""Jobs: read in pages, changed under their locks, all or none."""
+"""Jobs: read in pages, and edited under their locks, all or none."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from dataclasses import replace
 import pytest
 
 from duetime.errors import IllegalState
-from duetime.model.actions.claim import Presence
-from duetime.model.jobs.change import Change, Found
+from duetime.model.actions.claim import WorkerInfo
+from duetime.model.jobs.change import FoundJob, JobChange
 from duetime.model.jobs.job import JobRecord, Overlap
-from duetime.model.jobs.selectors import Ahead, Due, Orphaned, Returned, Seeding, Which
+from duetime.model.jobs.selectors import (
+    ArmedTooFarAhead,
+    DueJobs,
+    JobSelector,
+    OrphanedJobs,
+    Reappeared,
+    ToSeed,
+)
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.testing.conformance.probe import LATER, SECOND, WORKER, Probe, finish
@@ -32,7 +39,7 @@ class Editing(Suite):
         view = await probe.one_job()
         assert (view.job, view.running, view.dead_letters, view.now) == (job, None, 0, probe.now)
 
-    async def test_jobs_come_by_name_in_pages(self, probe: Probe) -> None:
+    async def test_jobs_are_listed_by_name_in_pages(self, probe: Probe) -> None:
         names = ["b-two", "a-one", "a-one-more", "c-3"]
         await probe.put(*(probe.job(name) for name in names))
         first = await probe.jobs(limit=2)
@@ -40,7 +47,7 @@ class Editing(Suite):
         assert [view.job.name for view in [*first, *rest]] == sorted(names)
 
     @pytest.mark.parametrize(("tenant", "seen"), [(ANY, 3), (None, 1), ("a", 1), ("z", 0)])
-    async def test_jobs_of_other_tenants_are_not_seen(
+    async def test_jobs_of_other_tenants_are_hidden(
         self, probe: Probe, tenant: Scope, seen: int
     ) -> None:
         await probe.put(
@@ -48,14 +55,16 @@ class Editing(Suite):
         )
         assert len(await probe.jobs(tenant=tenant)) == seen
 
-    async def test_removed_ones_are_seen_if_asked_for(self, probe: Probe) -> None:
+    async def test_removed_jobs_are_listed_on_request(self, probe: Probe) -> None:
         await probe.put(probe.job("x-1"), probe.job("x-2", removed_at=5))
         assert [view.job.name for view in await probe.jobs()] == ["x-1"]
         assert [view.job.name for view in await probe.jobs(removed=True)] == ["x-1", "x-2"]
 
-    # -- deciding --------------------------------------------------------------------
+    # -- edits -----------------------------------------------------------------------
 
-    async def test_a_decision_is_given_what_is_there(self, probe: Probe) -> None:
+    async def test_an_edit_receives_the_job_and_its_unfinished_occurrences(
+        self, probe: Probe
+    ) -> None:
         job = probe.job()
         await probe.put(job)
         running, waiting = await probe.occur(
@@ -63,52 +72,58 @@ class Editing(Suite):
         )
         [claim] = await probe.claim(limit=1)
         assert claim.id == running.id
-        seen: list[Found] = []
+        seen: list[FoundJob] = []
         await probe.edit("shop-report", "shop-unknown", decide=lambda found: seen.append(found))
-        assert [(one.name, one.job, one.now) for one in seen] == [
+        assert [(job.name, job.job, job.now) for job in seen] == [
             ("shop-report", job, probe.now),
             ("shop-unknown", None, probe.now),
         ]
-        told = [(one.id, one.running, one.after, one.tick) for one in seen[0].unfinished]
-        assert told == [(running.id, True, None, 1), (waiting.id, False, None, 2)]
+        unfinished = [
+            (occurrence.id, occurrence.running, occurrence.after, occurrence.tick)
+            for occurrence in seen[0].unfinished
+        ]
+        assert unfinished == [(running.id, True, None, 1), (waiting.id, False, None, 2)]
         assert seen[1].unfinished == ()
 
-    async def test_what_is_decided_is_stored_and_told(self, probe: Probe) -> None:
+    async def test_the_change_of_an_edit_is_stored_and_returned(self, probe: Probe) -> None:
         before, new = probe.job("x-1"), probe.job("x-2")
         await probe.put(before)
         after = replace(before, version=2, next_due_at=None, removed_at=9, app="bank")
         edited = await probe.edit(
             "x-1", "x-2", "x-3", decide=lambda found: _chosen(found, {"x-1": after, "x-2": new})
         )
-        assert [(one.before, one.after) for one in edited.changes] == [(before, after), (None, new)]
+        assert [(change.before, change.after) for change in edited.changes] == [
+            (before, after),
+            (None, new),
+        ]
         assert [view.job for view in await probe.jobs(removed=True)] == [after, new]
 
-    async def test_what_it_raises_undoes_all(self, probe: Probe) -> None:
+    async def test_an_edit_that_raises_rolls_back_all_changes(self, probe: Probe) -> None:
         job = probe.job("x-1")
 
-        def decide(found: Found) -> Change:
+        def decide(found: FoundJob) -> JobChange:
             if found.name == "x-2":
                 raise IllegalState("edit", probe.ids(), "wrong", ["right"])
-            return Change(job=job, occurrences=(probe.occurrence(job, tick=1),), verb="put")
+            return JobChange(job=job, occurrences=(probe.occurrence(job, tick=1),), verb="put")
 
         with pytest.raises(IllegalState):
             await probe.edit("x-1", "x-2", decide=decide)
         assert (await probe.jobs(), await probe.all(), await probe.audit("x-1")) == ([], [], [])
 
-    async def test_an_act_is_audited_with_its_actor(self, probe: Probe) -> None:
+    async def test_an_edit_is_audited_with_its_actor(self, probe: Probe) -> None:
         job = probe.job(tenant="a")
         await probe.put(job)
         paused = replace(job, paused_at=probe.now, paused_by="bob", pause_note="why")
-        change = Change(job=paused, verb="pause", by="bob")
+        change = JobChange(job=paused, verb="pause", by="bob")
         await probe.edit(job.name, decide=lambda _: change)
         [entry] = await probe.audit(job.name)
         assert (entry.verb, entry.by, entry.subject, entry.tenant) == ("pause", "bob", "job", "a")
         assert (entry.before["paused"], entry.after["paused"]) == (False, True)
         assert entry.after["pause_note"] == "why"
 
-    # -- which -----------------------------------------------------------------------
+    # -- selectors -------------------------------------------------------------------
 
-    async def test_due_are_those_of_the_app_whose_tick_has_come(self, probe: Probe) -> None:
+    async def test_due_jobs_are_those_of_the_app_whose_tick_has_come(self, probe: Probe) -> None:
         await probe.put(
             probe.job("x-past", next_due_at=probe.now - 5),
             probe.job("x-now", next_due_at=probe.now),
@@ -121,28 +136,28 @@ class Editing(Suite):
         assert sorted(seen) == ["x-now", "x-past"]
         assert edited.next_tick == probe.now - 5
 
-    async def test_due_ones_come_oldest_first_up_to_a_limit(self, probe: Probe) -> None:
+    async def test_due_jobs_come_oldest_first_up_to_a_limit(self, probe: Probe) -> None:
         jobs = [probe.job(f"x-{n}", next_due_at=probe.now - n) for n in range(5)]
         await probe.put(*jobs)
 
-        def advance(found: Found) -> Change:
+        def advance(found: FoundJob) -> JobChange:
             assert found.job is not None
-            return Change(job=replace(found.job, next_due_at=found.now + LATER))
+            return JobChange(job=replace(found.job, next_due_at=found.now + LATER))
 
         edited = await probe.tick(advance, limit=2)
-        assert sorted(one.after.name for one in edited.changes) == ["x-3", "x-4"]
+        assert sorted(change.after.name for change in edited.changes) == ["x-3", "x-4"]
         assert edited.next_tick == probe.now - 2
 
-    async def test_due_but_for_some(self, probe: Probe) -> None:
+    async def test_due_jobs_can_be_excluded_by_name(self, probe: Probe) -> None:
         await probe.put(
             probe.job("x-1", next_due_at=probe.now - 2), probe.job("x-2", next_due_at=probe.now - 1)
         )
-        due = Due(WORKER.app, 1, frozenset({"x-1"}))
+        due = DueJobs(WORKER.app, 1, frozenset({"x-1"}))
         assert await _found(probe, due) == ["x-2"]
         edited = await probe.do(probe.store.edit_jobs(due, lambda _: None))
         assert edited.next_tick == probe.now - 1
 
-    async def test_orphaned_are_those_that_no_live_worker_declares(self, probe: Probe) -> None:
+    async def test_orphaned_jobs_are_those_that_no_live_worker_declares(self, probe: Probe) -> None:
         await probe.put(
             probe.job("mail"),
             probe.job("shop-mail"),
@@ -152,16 +167,16 @@ class Editing(Suite):
             probe.job("x-removed", removed_at=1),
             probe.job("x-other", app="bank"),
         )
-        # It declares the job `shop-mail`, and only runs what is named `mail`; somebody else, of
-        # another app, declares the others.
+        # The worker declares the job `shop-mail` and only runs the kind `mail`. A worker of
+        # another app declares the other jobs.
         await probe.sweep()
-        other = Presence("w2", "bank", "there", 2, ["x-lost"], [], 1, ["x-lost"])
+        other = WorkerInfo("w2", "bank", "there", 2, ["x-lost"], [], 1, ["x-lost"])
         await probe.do(probe.store.sweep(other, 0, 1))
         assert await _orphans(probe, alive=SECOND) == ["mail", "x-lost"]
         probe.pass_time(2 * SECOND)
         assert await _orphans(probe, alive=SECOND) == ["mail", "shop-mail", "x-lost"]
 
-    async def test_ahead_are_those_that_are_armed_for_long_after_now(self, probe: Probe) -> None:
+    async def test_jobs_armed_too_far_ahead_are_selected(self, probe: Probe) -> None:
         await probe.put(
             probe.job("x-1", next_due_at=probe.now + 9),
             probe.job("x-2", next_due_at=probe.now + 5),
@@ -169,11 +184,13 @@ class Editing(Suite):
             probe.job("x-4", next_due_at=probe.now + 9, app="bank"),
             probe.job("x-5", next_due_at=probe.now + 9),
         )
-        assert await _found(probe, Ahead(WORKER.app, 5, "", 9)) == ["x-1", "x-5"]
-        assert await _found(probe, Ahead(WORKER.app, 5, "", 1)) == ["x-1"]
-        assert await _found(probe, Ahead(WORKER.app, 5, "x-1", 9)) == ["x-5"]
+        assert await _found(probe, ArmedTooFarAhead(WORKER.app, 5, "", 9)) == ["x-1", "x-5"]
+        assert await _found(probe, ArmedTooFarAhead(WORKER.app, 5, "", 1)) == ["x-1"]
+        assert await _found(probe, ArmedTooFarAhead(WORKER.app, 5, "x-1", 9)) == ["x-5"]
 
-    async def test_returned_are_the_retired_ones_that_a_worker_declares(self, probe: Probe) -> None:
+    async def test_reappeared_jobs_are_retired_ones_that_a_worker_declares(
+        self, probe: Probe
+    ) -> None:
         await probe.put(
             probe.job("shop-mail", retired_at=1),
             probe.job("x-retired", retired_at=1),
@@ -186,15 +203,17 @@ class Editing(Suite):
         await probe.do(probe.store.sweep(replace(WORKER, jobs=names), 0, 1))
         assert await _found(probe, _returned()) == ["shop-mail"]
 
-    async def test_who_seeds_is_told_whether_it_is_the_youngest(self, probe: Probe) -> None:
+    async def test_seeding_reports_whether_the_worker_is_the_youngest(self, probe: Probe) -> None:
         await probe.put(probe.job("shop-mail", retired_at=1))
         seen: list[bool] = []
 
         async def ask() -> list[bool]:
             seen.clear()
             for which in (_seeding("shop-mail", "x-new"), _returned()):
-                flow = probe.store.edit_jobs(which, lambda found: seen.append(found.youngest))
-                assert not (await probe.do(flow)).busy
+                flow = probe.store.edit_jobs(
+                    which, lambda found: seen.append(found.by_newest_worker)
+                )
+                assert not (await probe.do(flow)).locked
             return seen
 
         await probe.sweep()
@@ -206,13 +225,13 @@ class Editing(Suite):
         await probe.sweep()
         assert await ask() == [True, True, True]
 
-    async def test_who_seeds_is_told_what_another_app_has_left(self, probe: Probe) -> None:
+    async def test_seeding_reports_jobs_that_another_app_left(self, probe: Probe) -> None:
         await probe.put(probe.job("x-1", app="bank"), probe.job("x-2"))
         seen: list[bool] = []
 
         async def ask() -> list[bool]:
             seen.clear()
-            flow = probe.store.edit_jobs(_seeding("x-1", "x-2"), lambda f: seen.append(f.left))
+            flow = probe.store.edit_jobs(_seeding("x-1", "x-2"), lambda f: seen.append(f.adoptable))
             await probe.do(flow)
             return seen
 
@@ -221,30 +240,30 @@ class Editing(Suite):
         probe.pass_time(2 * SECOND)
         assert await ask() == [True, False]
 
-    async def test_a_worker_that_is_known_need_not_say_what_it_declares(self, probe: Probe) -> None:
+    async def test_a_registered_worker_need_not_repeat_its_declarations(self, probe: Probe) -> None:
         await probe.put(probe.job("shop-mail"))
-        brief = replace(WORKER, kinds=[], jobs=[], introduced=True)
+        brief = replace(WORKER, kinds=[], jobs=[], registered=True)
         assert (await probe.sweep()).known
         assert (await probe.do(probe.store.sweep(brief, 0, 1))).known
         assert await _orphans(probe, alive=SECOND) == []
-        await probe.do(probe.store.leave(WORKER.id))
+        await probe.do(probe.store.unregister(WORKER.id))
         assert not (await probe.do(probe.store.sweep(brief, 0, 1))).known
         assert await _orphans(probe, alive=SECOND) == ["shop-mail"]
 
-    async def test_the_youngest_is_told_that_it_is(self, probe: Probe) -> None:
-        async def youngest(worker: Presence) -> bool:
+    async def test_only_the_youngest_worker_is_reported_as_youngest(self, probe: Probe) -> None:
+        async def youngest(worker: WorkerInfo) -> bool:
             return (await probe.do(probe.store.sweep(worker, 0, 1))).youngest
 
         old = replace(WORKER, alive=SECOND)
         young, idle = replace(old, id="w2"), replace(old, id="w3", jobs=[])
         other = replace(old, id="w4", app="bank")
         assert await youngest(old)
-        for one in (young, idle, other):
+        for item in (young, idle, other):
             probe.pass_time(1)
-            assert await youngest(one)
+            assert await youngest(item)
         assert not await youngest(old)
         assert await youngest(young)
-        await probe.do(probe.store.leave(young.id))
+        await probe.do(probe.store.unregister(young.id))
         assert await youngest(old)
         probe.pass_time(1)
         assert await youngest(young)
@@ -253,7 +272,7 @@ class Editing(Suite):
 
     # -- waking ----------------------------------------------------------------------
 
-    async def test_the_next_tick_of_an_app_is_told(self, probe: Probe) -> None:
+    async def test_the_next_tick_of_an_app_is_reported(self, probe: Probe) -> None:
         assert (await probe.sweep()).next_tick is None
         await probe.put(
             probe.job("x-1", next_due_at=probe.now + 7),
@@ -261,12 +280,12 @@ class Editing(Suite):
             probe.job("x-3", next_due_at=probe.now + 1, app="bank"),
         )
         assert (await probe.sweep()).next_tick == probe.now + 3
-        assert (await probe.do(probe.store.look(WORKER.app))).next_tick == probe.now + 3
-        assert (await probe.do(probe.store.look())).next_tick is None
+        assert (await probe.do(probe.store.look_ahead(WORKER.app))).next_tick == probe.now + 3
+        assert (await probe.do(probe.store.look_ahead())).next_tick is None
 
-    # -- ends ------------------------------------------------------------------------
+    # -- completions -----------------------------------------------------------------
 
-    async def test_the_end_of_an_occurrence_is_the_jobs_too(self, probe: Probe) -> None:
+    async def test_the_completion_of_an_occurrence_updates_its_job(self, probe: Probe) -> None:
         job = probe.job()
         await probe.put(job)
         await probe.occur(probe.occurrence(job, tick=1), job=job)
@@ -276,14 +295,14 @@ class Editing(Suite):
         ending = finish(claim, job=job.name, started_at=probe.now)
         done = await probe.complete(ending)
         after = (await probe.one_job()).job
-        assert [(one.before, one.after) for one in done.jobs] == [(job, after)]
+        assert [(update.before, update.after) for update in done.jobs] == [(job, after)]
         assert (after.last_outcome, after.last_finished_at) == ("succeeded", probe.now)
-        # Sent again after a lost reply, it changes nothing.
+        # A replay after a lost reply changes nothing.
         again = await probe.complete(ending)
-        assert (again.ended, list(again.jobs)) == ({claim.id}, [])
+        assert (again.applied, list(again.jobs)) == ({claim.id}, [])
         assert (await probe.one_job()).job == after
 
-    async def test_ends_that_come_together_are_told_one_by_one(self, probe: Probe) -> None:
+    async def test_completions_of_one_batch_update_the_job_one_by_one(self, probe: Probe) -> None:
         job = probe.job(alert_after=1)
         await probe.put(job)
         await probe.occur(*(probe.occurrence(job, tick=n) for n in range(3)), job=job)
@@ -291,33 +310,33 @@ class Editing(Suite):
         claims = await probe.claim(limit=3)
         endings = [finish(c, s, job=job.name) for c, s in zip(claims, states, strict=True)]
         done = await probe.complete(*endings)
-        failing = [one.after.failing_since is not None for one in done.jobs]
+        failing = [update.after.failing_since is not None for update in done.jobs]
         assert failing == [True, False, True]
         assert done.jobs[-1].after == (await probe.one_job()).job
-        # Sent again after a lost reply, what the last one told is told again.
+        # A replay after a lost reply returns the last alert again.
         again = await probe.complete(*endings)
-        assert (list(again.jobs), again.earlier) == ([], {claim.id for claim in claims})
-        [told] = again.retold
-        assert (told.before.failing_since, told.after) == (None, done.jobs[-1].after)
+        assert (list(again.jobs), again.applied_earlier) == ([], {claim.id for claim in claims})
+        [update] = again.replayed_jobs
+        assert (update.before.failing_since, update.after) == (None, done.jobs[-1].after)
 
 
 async def _orphans(probe: Probe, alive: int) -> list[str]:
-    return await _found(probe, Orphaned(WORKER.app, alive, 100))
+    return await _found(probe, OrphanedJobs(WORKER.app, alive, 100))
 
 
-def _seeding(*names: str) -> Seeding:
-    return Seeding(names, WORKER.app, WORKER.id, SECOND)
+def _seeding(*names: str) -> ToSeed:
+    return ToSeed(names, WORKER.app, WORKER.id, SECOND)
 
 
-def _returned() -> Returned:
-    return Returned(WORKER.app, WORKER.id, SECOND, 100)
+def _returned() -> Reappeared:
+    return Reappeared(WORKER.app, WORKER.id, SECOND, 100)
 
 
-async def _found(probe: Probe, which: Which) -> list[str]:
+async def _found(probe: Probe, which: JobSelector) -> list[str]:
     seen: list[str] = []
     await probe.do(probe.store.edit_jobs(which, lambda found: seen.append(found.name)))
     return seen
 
 
-def _chosen(found: Found, jobs: dict[str, JobRecord]) -> Change | None:
-    return Change(job=jobs[found.name]) if found.name in jobs else None
+def _chosen(found: FoundJob, jobs: dict[str, JobRecord]) -> JobChange | None:
+    return JobChange(job=jobs[found.name]) if found.name in jobs else None

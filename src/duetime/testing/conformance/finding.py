@@ -1,4 +1,4 @@
-"""`find`: every filter, and pages that miss nothing."""
+"""`find`: every filter, and pages that skip no action."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Finding(Suite):
         assert await probe.find(**{field: "here"}) == [here]
         assert await probe.find(**{field: "nowhere"}) == []
 
-    async def test_find_shows_one_tenant_or_the_untenanted_or_all(self, probe: Probe) -> None:
+    async def test_find_returns_one_tenant_or_the_untenanted_or_all(self, probe: Probe) -> None:
         untenanted, ours = await probe.add(), await probe.add(tenant="a")
         assert await probe.find(tenant=None) == [untenanted]
         assert await probe.find(tenant="a") == [ours]
@@ -40,7 +40,7 @@ class Finding(Suite):
 
     @pytest.mark.parametrize("state", [State.scheduled, State.succeeded])
     async def test_find_by_due_time(self, probe: Probe, state: State) -> None:
-        """From inclusive, before exclusive: neighbouring stretches share nothing."""
+        """`due_from` is inclusive and `due_before` exclusive: adjacent ranges do not overlap."""
         start = probe.now - 3
         for i in range(4):
             await probe.in_state(state, due_at=start + i)
@@ -70,7 +70,7 @@ class Finding(Suite):
 
     async def test_the_newest_id_comes_first(self, probe: Probe) -> None:
         ids = [uuid4() for _ in range(12)]
-        await probe.add_many([probe.new(id=one) for one in ids])
+        await probe.add_many([probe.new(id=item) for item in ids])
         claims = await probe.claim(limit=6)
         await probe.end(*(finish(claim) for claim in claims))
         assert [record.id for record in await probe.find()] == sorted(ids, reverse=True)

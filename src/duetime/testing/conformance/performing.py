@@ -1,4 +1,4 @@
-"""`perform` and `perform_blocking`: one transaction each, wherever they are called from."""
+"""`perform` and `perform_blocking`: one transaction each, wherever they are called."""
 
 from __future__ import annotations
 
@@ -12,13 +12,21 @@ import pytest
 
 from duetime.errors import ActionNotFound, DuetimeError, DuplicateKey
 from duetime.model.actions.action import Record
-from duetime.model.actions.claim import Lease
+from duetime.model.actions.claim import Fence
 from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Steps
 from duetime.testing.conformance.broken import Broken, broken
-from duetime.testing.conformance.probe import PARKED, SECOND, WORKER, Probe, again, as_found, finish
+from duetime.testing.conformance.probe import (
+    PARKED,
+    SECOND,
+    WORKER,
+    Probe,
+    as_added_record,
+    finish,
+    reschedule,
+)
 from duetime.testing.conformance.race import race
 from duetime.testing.conformance.suite import Suite
 
@@ -27,10 +35,10 @@ UUIDS = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Performing(Suite):
-    async def test_blocking_and_async_give_the_same(self, probe: Probe) -> None:
-        """One life with every verb, lived once in each way."""
-        first = await _life(probe, probe.store.perform)
-        second = await _life(probe, _blocking(probe))
+    async def test_blocking_and_async_give_the_same_results(self, probe: Probe) -> None:
+        """Call every verb in a fixed sequence, once awaited and once blocking."""
+        first = await _results_of_all_verbs(probe, probe.store.perform)
+        second = await _results_of_all_verbs(probe, _blocking(probe))
         assert first == second
 
     async def test_blocking_works_in_a_thread(self, probe: Probe) -> None:
@@ -49,7 +57,7 @@ class Performing(Suite):
         with pytest.raises(ActionNotFound):
             probe.store.perform_blocking(flow)
 
-    async def test_a_store_goes_on_after_an_error(self, probe: Probe) -> None:
+    async def test_a_store_works_after_an_error(self, probe: Probe) -> None:
         for _ in range(30):
             with pytest.raises(ActionNotFound):
                 await probe.get(probe.ids())
@@ -60,24 +68,22 @@ class Performing(Suite):
         assert await probe.all() == []
 
     @pytest.mark.parametrize("blocking", [False, True])
-    async def test_a_flow_that_raises_takes_everything_back(
-        self, probe: Probe, blocking: bool
-    ) -> None:
+    async def test_a_flow_that_raises_is_rolled_back(self, probe: Probe, blocking: bool) -> None:
         waiting, failed = await probe.add(), await probe.finished(State.failed, queue="q")
         claim = await probe.running(queue="r")
-        held, runs = await probe.get(claim.id), await probe.runs(claim.id)
+        running, runs = await probe.get(claim.id), await probe.runs(claim.id)
         store = probe.store
         flows: list[Flow[Any]] = [
             store.add([probe.new(key="k")], "return"),
             store.reschedule(waiting.id, ANY, "bob", due_at=None, delay=SECOND),
             store.cancel(waiting.id, ANY, "bob", running=False),
             store.retry(failed.id, ANY, "bob"),
-            store.progress(Lease(claim.id, claim.token), "[1]"),
-            store.complete([again(claim, delay=9)]),
+            store.progress(Fence(claim.id, claim.token), "[1]"),
+            store.complete([reschedule(claim, delay=9)]),
         ]
         with pytest.raises(Broken):
             await (_blocking(probe) if blocking else probe.do)(broken(*flows))
-        assert await probe.all() == [held, failed, waiting]
+        assert await probe.all() == [running, failed, waiting]
         assert await probe.runs(claim.id) == runs
         assert await probe.audit(waiting.id) == await probe.audit(failed.id) == []
         assert (await probe.add_many([probe.new(key="k", queue="s")], "raise"))[0].created
@@ -97,10 +103,10 @@ class Performing(Suite):
     async def test_a_flow_performed_twice_is_sent_twice(self, probe: Probe) -> None:
         flow = probe.store.add([probe.new(key="k")], "raise")
         [first], [second] = await probe.do(flow), await probe.do(flow)
-        assert as_found(first) == as_found(second)
+        assert as_added_record(first) == as_added_record(second)
         assert len(await probe.all()) == 1
 
-    async def test_performing_after_a_close_opens_anew(self, probe: Probe) -> None:
+    async def test_performing_after_a_close_reopens_the_store(self, probe: Probe) -> None:
         record = await probe.add()
         await probe.store.aclose()
         assert await probe.get(record.id) == record
@@ -108,7 +114,7 @@ class Performing(Suite):
         assert probe.store.perform_blocking(probe.store.get(record.id, ANY)) == record
         await probe.store.aclose()
 
-    async def test_closing_twice_is_fine(self, probe: Probe) -> None:
+    async def test_closing_twice_is_allowed(self, probe: Probe) -> None:
         await probe.store.aclose()
         await probe.store.aclose()
         await asyncio.to_thread(probe.store.close)
@@ -123,7 +129,9 @@ class Performing(Suite):
 
     async def test_many_threads_with_one_key_store_one_action(self, probe: Probe) -> None:
         new = [probe.new(key="k") for _ in range(10)]
-        results = await race(probe.store, [probe.store.add([one], "return") for one in new])
+        results = await race(
+            probe.store, [probe.store.add([new_action], "return") for new_action in new]
+        )
         [record] = await probe.all()
         for result in results:
             assert isinstance(result, Sequence)
@@ -132,7 +140,9 @@ class Performing(Suite):
 
     async def test_many_threads_raise_over_one_key(self, probe: Probe) -> None:
         new = [probe.new(key="k") for _ in range(10)]
-        results = await race(probe.store, [probe.store.add([one], "raise") for one in new])
+        results = await race(
+            probe.store, [probe.store.add([new_action], "raise") for new_action in new]
+        )
         [record] = await probe.all()
         errors = [result for result in results if isinstance(result, DuplicateKey)]
         assert {error.action_id for error in errors} == {record.id}
@@ -142,14 +152,16 @@ class Performing(Suite):
         await probe.add_many([probe.new() for _ in range(60)])
 
         async def work() -> list[UUID]:
-            ended: list[UUID] = []
+            completed: list[UUID] = []
             for _ in range(10):
                 claims = await probe.claim(limit=3)
-                ended += await probe.end(*(finish(claim) for claim in claims))
-            return ended
+                completed += await probe.end(*(finish(claim) for claim in claims))
+            return completed
 
-        ended = [one for part in await asyncio.gather(*(work() for _ in range(8))) for one in part]
-        assert len(ended) == len(set(ended)) == 60
+        completed = [
+            item for part in await asyncio.gather(*(work() for _ in range(8))) for item in part
+        ]
+        assert len(completed) == len(set(completed)) == 60
 
 
 def _blocking(probe: Probe) -> Do:
@@ -159,17 +171,17 @@ def _blocking(probe: Probe) -> Do:
     return do
 
 
-async def _life(probe: Probe, do: Do) -> str:
-    """All that the verbs tell in the life of a few actions, with ids and tokens by number.
+async def _results_of_all_verbs(probe: Probe, do: Do) -> str:
+    """The results of a fixed sequence of verbs, with ids and tokens replaced by numbers.
 
-    The clock stands still, so that two lives tell the same times; the last step wipes the
-    store, so that they meet the same emptiness.
+    The clock stands still, so that two sequences return the same times. The last step empties
+    the store, so that the next sequence starts from the same state.
     """
-    told: list[object] = []
+    results: list[object] = []
     async for result in _steps(probe, do):
-        told.append(result)
+        results.append(result)
     numbers: dict[str, str] = {}
-    return UUIDS.sub(lambda m: numbers.setdefault(m[0], f"#{len(numbers)}"), repr(told))
+    return UUIDS.sub(lambda m: numbers.setdefault(m[0], f"#{len(numbers)}"), repr(results))
 
 
 async def _steps(probe: Probe, do: Do) -> AsyncIterator[object]:
@@ -179,28 +191,28 @@ async def _steps(probe: Probe, do: Do) -> AsyncIterator[object]:
     yield await _error(do, store.add([probe.new(key="k", queue="q")], "raise"))
     yield await do(store.reschedule(waiting.id, ANY, "bob", due_at=5, delay=None))
     yield await do(store.sweep(WORKER, 0, 10))
-    for ending in (again, lambda claim: finish(claim, State.failed)):
-        claimed = await do(store.claim(probe.order(lease=0)))
+    for ending in (reschedule, lambda claim: finish(claim, State.failed)):
+        claimed = await do(store.claim(probe.claim_order(lease=0)))
         [claim] = claimed.claims
         yield claimed
-        yield await do(store.progress(Lease(claim.id, claim.token), "[1]"))
+        yield await do(store.progress(Fence(claim.id, claim.token), "[1]"))
         yield await do(store.cancel(claim.id, ANY, "bob", running=True))
         yield await _error(do, store.cancel(claim.id, ANY, "bob", running=False))
-        yield await do(store.renew([Lease(claim.id, claim.token)], 0))
+        yield await do(store.renew([Fence(claim.id, claim.token)], 0))
         yield await do(store.complete([ending(claim)], rescuing=True))
-        yield await _error(do, store.progress(Lease(claim.id, claim.token), "[2]"))
+        yield await _error(do, store.progress(Fence(claim.id, claim.token), "[2]"))
     yield await do(store.retry(failing.id, ANY, "bob"))
-    claim = (await do(store.claim(probe.order(lease=0)))).claims[0]
-    yield await do(store.complete([again(claim, Outcome.released, lane=PARKED)]))
-    yield await do(store.look())
+    claim = (await do(store.claim(probe.claim_order(lease=0)))).claims[0]
+    yield await do(store.complete([reschedule(claim, Outcome.released, lane=PARKED)]))
+    yield await do(store.look_ahead())
     yield await do(store.runs(failing.id, ANY))
     yield await do(store.cancel_many(Filter(queue="q"), "bob"))
     yield await do(store.retry_many(Filter(), "bob"))
-    claim = (await do(store.claim(probe.order(PARKED)))).claims[0]
+    claim = (await do(store.claim(probe.claim_order(PARKED)))).claims[0]
     yield await do(store.complete([finish(claim)]))
     yield await do(store.find(Filter(limit=10)))
     yield await do(store.audit(str(failing.id), 10))
-    yield await do(store.leave(WORKER.id))
+    yield await do(store.unregister(WORKER.id))
     yield await do(store.prune(keep=-1, keep_failed=-1, limit=10))
     yield await _error(do, store.get(failing.id, ANY))
 

@@ -1,4 +1,4 @@
-"""A probe: acts on a store as clients and workers do, with defaults for all that a test
+"""A probe: calls a store as clients and workers do, with defaults for the arguments that a test
 does not care about."""
 
 from __future__ import annotations
@@ -8,18 +8,26 @@ from dataclasses import fields
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from duetime.model.actions.action import Added, Found, NewAction, Record, StoredRun
-from duetime.model.actions.claim import Claim, ClaimOrder, Lease, Presence, Renewed, Span, Swept
-from duetime.model.actions.completion import Again, Completed, Ending, Finish
+from duetime.model.actions.action import Added, AddedRecord, NewAction, Record, StoredRun
+from duetime.model.actions.claim import (
+    Claim,
+    ClaimOrder,
+    Fence,
+    LaneSpan,
+    RenewResult,
+    SweepResult,
+    WorkerInfo,
+)
+from duetime.model.actions.completion import Completion, CompletionResult, Finish, Reschedule
 from duetime.model.actions.new_actions import IfExists
 from duetime.model.audit import AuditEntry
 from duetime.model.clock import to_micros
 from duetime.model.filter import Filter
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.jobs.change import Change, Decide, Edited, NewOccurrence
-from duetime.model.jobs.job import Definition, JobRecord, Overlap
-from duetime.model.jobs.occurrence import happened, occurrence
-from duetime.model.jobs.selectors import Due, JobFilter, Named
+from duetime.model.jobs.change import JobChange, JobEdit, JobEditResult, NewOccurrence
+from duetime.model.jobs.job import JobDefinition, JobRecord, Overlap
+from duetime.model.jobs.occurrence import new_occurrence, to_record
+from duetime.model.jobs.selectors import ByName, DueJobs, JobFilter
 from duetime.model.jobs.view import JobView
 from duetime.model.lane import lane_of, parking_lane
 from duetime.model.state import Outcome, State
@@ -48,8 +56,8 @@ HOURLY: dict[str, Any] = {
     "retry": None,
     "tenant": None,
 }
-DEFINED = {field.name for field in fields(Definition)}
-WORKER = Presence(
+DEFINITION_FIELDS = {field.name for field in fields(JobDefinition)}
+WORKER = WorkerInfo(
     id="worker-1",
     app="shop",
     host="here",
@@ -61,12 +69,12 @@ WORKER = Presence(
 )
 
 
-def as_found(added: Added) -> Found:
-    return Found(added.record, added.created)
+def as_added_record(added: Added) -> AddedRecord:
+    return AddedRecord(added.record, added.created)
 
 
 class Probe:
-    """Every verb, awaited, with everyday arguments."""
+    """The verbs of a store as coroutines with default arguments."""
 
     def __init__(self, store: Store, clock: FakeClock) -> None:
         self.store = store
@@ -109,15 +117,15 @@ class Probe:
         return added.record
 
     async def child(self, parent: UUID, on: str = "succeeded", **given: Any) -> Record:
-        """One that waits for this parent, and is due at its end."""
+        """Add an action that waits for this parent and is due when the parent has finished."""
         when = {} if "due_at" in given else {"delay": 0}
         return await self.add(**({"after": parent, "on": on} | when | given))
 
     async def add_many(
         self, new: Sequence[NewAction], if_exists: IfExists = "return"
-    ) -> list[Found]:
-        """With records, whichever way the store tells what became of them."""
-        return [as_found(one) for one in await self.do(self.store.add(new, if_exists))]
+    ) -> list[AddedRecord]:
+        """Add actions; returns records, however the store returns what it inserted."""
+        return [as_added_record(item) for item in await self.do(self.store.add(new, if_exists))]
 
     async def get(self, action_id: UUID, tenant: Scope = ANY) -> Record:
         return await self.do(self.store.get(action_id, tenant))
@@ -163,27 +171,35 @@ class Probe:
     # -- jobs ------------------------------------------------------------------------
 
     def job(self, name: str = "shop-report", **given: Any) -> JobRecord:
-        """A job of the app of `WORKER` that is due every hour, and so far was never run."""
-        said = {field: given.pop(field) for field in [*given] if field in DEFINED}
-        definition = Definition(**({"name": name, "kind": name, "payload": "null"} | HOURLY | said))
-        told: dict[str, Any] = {"app": WORKER.app, "declared": True, "version": 1}
-        told |= {"created_at": self.now, "created_by": "ann", "next_due_at": self.now + LATER}
-        return JobRecord(definition=definition, **(told | given))
+        """A job of the app of `WORKER` that is due every hour and has never run."""
+        definition_fields = {
+            field: given.pop(field) for field in [*given] if field in DEFINITION_FIELDS
+        }
+        definition = JobDefinition(
+            **({"name": name, "kind": name, "payload": "null"} | HOURLY | definition_fields)
+        )
+        record_fields: dict[str, Any] = {"app": WORKER.app, "declared": True, "version": 1}
+        record_fields |= {
+            "created_at": self.now,
+            "created_by": "ann",
+            "next_due_at": self.now + LATER,
+        }
+        return JobRecord(definition=definition, **(record_fields | given))
 
     async def put(self, *jobs: JobRecord) -> None:
-        """Store them as they are, whatever was there."""
+        """Store jobs as they are, replacing jobs of the same names."""
         by_name = {job.name: job for job in jobs}
-        await self.edit(*by_name, decide=lambda found: Change(job=by_name[found.name]))
+        await self.edit(*by_name, decide=lambda found: JobChange(job=by_name[found.name]))
 
-    async def edit(self, *names: str, decide: Decide) -> Edited:
-        return await self.do(self.store.edit_jobs(Named(names), decide))
+    async def edit(self, *names: str, decide: JobEdit) -> JobEditResult:
+        return await self.do(self.store.edit_jobs(ByName(names), decide))
 
-    async def tick(self, decide: Decide, limit: int = 100) -> Edited:
-        return await self.do(self.store.edit_jobs(Due(WORKER.app, limit), decide))
+    async def tick(self, decide: JobEdit, limit: int = 100) -> JobEditResult:
+        return await self.do(self.store.edit_jobs(DueJobs(WORKER.app, limit), decide))
 
     async def jobs(self, **wanted: Any) -> list[JobView]:
-        asked: dict[str, Any] = {"tenant": ANY, "limit": 100} | wanted
-        return await self.do(self.store.jobs(JobFilter(**asked)))
+        criteria: dict[str, Any] = {"tenant": ANY, "limit": 100} | wanted
+        return await self.do(self.store.jobs(JobFilter(**criteria)))
 
     async def one_job(self, name: str = "shop-report") -> JobView:
         [view] = await self.jobs(name=name, removed=True)
@@ -197,39 +213,41 @@ class Probe:
 
     def occurrence(self, job: JobRecord, **given: Any) -> NewOccurrence:
         when = {} if given.get("after") else {"due_at": self.now}
-        return occurrence(job, self.ids(), **(when | given))
+        return new_occurrence(job, self.ids(), **(when | given))
 
     async def occur(self, *new: NewOccurrence, job: JobRecord) -> list[Record]:
-        edited = await self.edit(job.name, decide=lambda _: Change(job=job, occurrences=tuple(new)))
-        return [happened(new, self.now) for one in edited.changes for new in one.occurrences]
+        edited = await self.edit(
+            job.name, decide=lambda _: JobChange(job=job, occurrences=tuple(new))
+        )
+        return [to_record(new, self.now) for change in edited.changes for new in change.occurrences]
 
     # -- as a worker -----------------------------------------------------------------
 
-    def order(
+    def claim_order(
         self,
-        *lanes: str | Span,
+        *lanes: str | LaneSpan,
         limit: int = 100,
         since: int = 0,
         ahead: int = 0,
         lease: int = LEASE,
         worker: str = WORKER.id,
-        apart: Iterable[str] = (),
+        excluded_tenants: Iterable[str] = (),
     ) -> ClaimOrder:
         spans = [
-            lane if isinstance(lane, Span) else Span(lane, since, ahead)
+            lane if isinstance(lane, LaneSpan) else LaneSpan(lane, since, ahead)
             for lane in lanes or (LANE,)
         ]
-        return ClaimOrder(worker, spans, limit, lease, frozenset(apart))
+        return ClaimOrder(worker, spans, limit, lease, frozenset(excluded_tenants))
 
-    async def claim(self, *lanes: str | Span, **order: Any) -> list[Claim]:
-        return list((await self.do(self.store.claim(self.order(*lanes, **order)))).claims)
+    async def claim(self, *lanes: str | LaneSpan, **order: Any) -> list[Claim]:
+        return list((await self.do(self.store.claim(self.claim_order(*lanes, **order)))).claims)
 
-    async def claim_one(self, *lanes: str | Span, **order: Any) -> Claim:
+    async def claim_one(self, *lanes: str | LaneSpan, **order: Any) -> Claim:
         [claim] = await self.claim(*lanes, **order)
         return claim
 
     async def running(self, lease: int = LEASE, **given: Any) -> Claim:
-        """A new action, claimed."""
+        """Add an action and claim it."""
         new = self.new(**given)
         await self.add_many([new])
         claim = await self.claim_one(new.lane, lease=lease)
@@ -237,7 +255,7 @@ class Probe:
         return claim
 
     async def finished(self, state: State, **given: Any) -> Record:
-        """A new action that came to this end."""
+        """Add an action and bring it into this finished state."""
         if state is State.cancelled:
             return await self.cancel((await self.add(**given)).id)
         claim = await self.running(**given)
@@ -245,45 +263,46 @@ class Probe:
         return await self.get(claim.id)
 
     async def in_state(self, state: State, **given: Any) -> Record:
-        """A new action in any state, brought there by lawful moves; due later, if scheduled."""
+        """Add an action and bring it into any state by legal moves; a scheduled one is due
+        later."""
         if state is State.scheduled:
             return await self.add(**(given if "due_at" in given else {"delay": LATER} | given))
         if state is State.running:
             return await self.get((await self.running(**given)).id)
         return await self.finished(state, **given)
 
-    async def end(self, *endings: Ending, rescuing: bool = False) -> set[UUID]:
-        return (await self.complete(*endings, rescuing=rescuing)).ended
+    async def end(self, *completions: Completion, rescuing: bool = False) -> set[UUID]:
+        return (await self.complete(*completions, rescuing=rescuing)).applied
 
-    async def complete(self, *endings: Ending, rescuing: bool = False) -> Completed:
-        return await self.do(self.store.complete(endings, rescuing=rescuing))
+    async def complete(self, *completions: Completion, rescuing: bool = False) -> CompletionResult:
+        return await self.do(self.store.complete(completions, rescuing=rescuing))
 
     async def settle(self, *parents: UUID, limit: int = 100) -> list[Record]:
         return await self.do(self.store.settle(parents, limit))
 
-    async def renew(self, *claims: Claim, lease: int = LEASE) -> Renewed:
-        return await self.do(self.store.renew([lease_of(claim) for claim in claims], lease))
+    async def renew(self, *claims: Claim, lease: int = LEASE) -> RenewResult:
+        return await self.do(self.store.renew([fence_of(claim) for claim in claims], lease))
 
     async def progress(self, claim: Claim, progress: str) -> None:
-        await self.do(self.store.progress(lease_of(claim), progress))
+        await self.do(self.store.progress(fence_of(claim), progress))
 
-    async def sweep(self, ahead: int = SECOND, limit: int = 100) -> Swept:
+    async def sweep(self, ahead: int = SECOND, limit: int = 100) -> SweepResult:
         return await self.do(self.store.sweep(WORKER, ahead, limit))
 
     async def heads(self) -> dict[str, int | None]:
-        return {head.lane: head.next_due for head in (await self.do(self.store.look())).lanes}
+        return {head.lane: head.next_due for head in (await self.do(self.store.look_ahead())).lanes}
 
     async def prune(self, keep: int = 0, keep_failed: int = 0, limit: int = 100) -> int:
         flow = self.store.prune(keep=keep, keep_failed=keep_failed, limit=limit)
         return await self.do(flow)
 
 
-def lease_of(claim: Claim) -> Lease:
-    return Lease(claim.id, claim.token)
+def fence_of(claim: Claim) -> Fence:
+    return Fence(claim.id, claim.token)
 
 
 def stale(claim: Claim) -> UUID:
-    """A token that is not the one of this claim."""
+    """A token that differs from the claim's."""
     token = uuid4()
     assert token != claim.token
     return token
@@ -300,6 +319,6 @@ def finish(claim: Claim, state: State = State.succeeded, **given: Any) -> Finish
     return Finish(**(fields | given))
 
 
-def again(claim: Claim, outcome: Outcome = Outcome.retried, **given: Any) -> Again:
+def reschedule(claim: Claim, outcome: Outcome = Outcome.retried, **given: Any) -> Reschedule:
     fields: dict[str, Any] = {"id": claim.id, "token": claim.token, "outcome": outcome}
-    return Again(**(fields | given))
+    return Reschedule(**(fields | given))

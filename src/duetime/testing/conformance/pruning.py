@@ -1,4 +1,4 @@
-"""`prune`: old history goes, in small batches, oldest first."""
+"""`prune`: deletes old history in small batches, oldest first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from duetime.errors import ActionNotFound
 from duetime.model.state import FINISHED, State
-from duetime.testing.conformance.probe import SECOND, Probe, again, finish
+from duetime.testing.conformance.probe import SECOND, Probe, finish, reschedule
 from duetime.testing.conformance.suite import Suite
 
 
@@ -15,7 +15,9 @@ class Pruning(Suite):
         assert await probe.prune() == 0
 
     @pytest.mark.parametrize("state", sorted(FINISHED))
-    async def test_what_finished_long_enough_ago_goes(self, probe: Probe, state: State) -> None:
+    async def test_actions_past_their_retention_are_pruned(
+        self, probe: Probe, state: State
+    ) -> None:
         record = await probe.finished(state)
         probe.pass_time(SECOND + 1)
         assert await probe.prune(keep=SECOND, keep_failed=SECOND) == 1
@@ -24,9 +26,7 @@ class Pruning(Suite):
         assert await probe.all() == []
 
     @pytest.mark.parametrize("state", sorted(FINISHED))
-    async def test_what_is_kept_is_kept_to_the_microsecond(
-        self, probe: Probe, state: State
-    ) -> None:
+    async def test_retention_is_exact_to_the_microsecond(self, probe: Probe, state: State) -> None:
         await probe.finished(state)
         probe.pass_time(SECOND)
         assert await probe.prune(keep=SECOND, keep_failed=SECOND) == 0
@@ -39,7 +39,7 @@ class Pruning(Suite):
         probe.pass_time(3 * SECOND + 1)
         assert await probe.prune(keep=60 * SECOND, keep_failed=5 * SECOND) == 1
 
-    async def test_failed_actions_may_go_first(self, probe: Probe) -> None:
+    async def test_failed_actions_may_be_pruned_first(self, probe: Probe) -> None:
         records = {state: await probe.finished(state) for state in sorted(FINISHED)}
         probe.pass_time(2 * SECOND)
         assert await probe.prune(keep=5 * SECOND, keep_failed=SECOND) == 1
@@ -53,8 +53,8 @@ class Pruning(Suite):
         assert await probe.get(waiting.id) == waiting
         assert await probe.end(finish(claim)) == {claim.id}
 
-    async def test_the_oldest_go_first_and_no_more_than_asked_for(self, probe: Probe) -> None:
-        """By the end, not by the beginning: the last ones added finish first."""
+    async def test_the_oldest_are_pruned_first_up_to_the_limit(self, probe: Probe) -> None:
+        """Ordered by the finish, not by the insert: the last actions added finish first."""
         claims = [await probe.running() for _ in range(6)]
         for claim in reversed(claims):
             probe.pass_time(1)
@@ -66,7 +66,7 @@ class Pruning(Suite):
         assert await probe.prune(limit=100) == 4
 
     async def test_age_counts_by_the_clock_not_by_the_order_of_arrival(self, probe: Probe) -> None:
-        """A clock that was set back makes the one that finished last the oldest."""
+        """After a clock was set back, the action that finished last may be the oldest."""
         young = await probe.finished(State.succeeded)
         probe.pass_time(-60 * SECOND)
         old = await probe.finished(State.succeeded)
@@ -75,9 +75,9 @@ class Pruning(Suite):
         assert await probe.all() == [young]
         assert old.id != young.id
 
-    async def test_runs_go_with_their_action(self, probe: Probe) -> None:
+    async def test_runs_are_pruned_with_their_action(self, probe: Probe) -> None:
         claim = await probe.running()
-        await probe.end(again(claim))
+        await probe.end(reschedule(claim))
         await probe.end(finish(await probe.claim_one()))
         probe.pass_time(1)
         assert await probe.prune() == 1
@@ -86,9 +86,9 @@ class Pruning(Suite):
         await probe.add(id=claim.id)
         assert await probe.runs(claim.id) == []
 
-    async def test_runs_of_others_stay(self, probe: Probe) -> None:
+    async def test_runs_of_other_actions_stay(self, probe: Probe) -> None:
         old, young = await probe.running(), await probe.running()
-        await probe.end(again(old), again(young))
+        await probe.end(reschedule(old), reschedule(young))
         claims = {claim.id: claim for claim in await probe.claim()}
         await probe.end(finish(claims[old.id]))
         probe.pass_time(SECOND)

@@ -1,4 +1,4 @@
-"""A race: one store performs many flows from many threads at once."""
+"""A race: one store performs many flows in many threads at once."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ T = TypeVar("T")
 
 
 async def race(store: Store, flows: Sequence[Flow[T]]) -> list[T | DuetimeError]:
-    """Perform each flow in a thread of its own, started together; results or errors."""
-    line = threading.Barrier(len(flows))
+    """Perform each flow in its own thread, all started together; returns results or errors."""
+    barrier = threading.Barrier(len(flows))
 
     def run(flow: Flow[T]) -> T | DuetimeError:
-        line.wait(10)
+        barrier.wait(10)
         try:
             return store.perform_blocking(flow)
         except DuetimeError as error:

@@ -1,4 +1,4 @@
-"""`get` and `runs`: one action and its tries."""
+"""`get` and `runs`: an action and its runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from duetime.errors import ActionNotFound
 from duetime.model.actions.action import StoredRun
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY, Scope
-from duetime.testing.conformance.probe import LEASE, SECOND, Probe, again, finish
+from duetime.testing.conformance.probe import LEASE, SECOND, Probe, finish, reschedule
 from duetime.testing.conformance.suite import Suite
 
 
@@ -49,7 +49,7 @@ class Reading(Suite):
     async def test_before_its_first_claim_an_action_has_no_runs(self, probe: Probe) -> None:
         assert await probe.runs((await probe.add()).id) == []
 
-    async def test_a_run_that_goes_on_is_told(self, probe: Probe) -> None:
+    async def test_an_unfinished_run_is_listed(self, probe: Probe) -> None:
         due_at = probe.now
         record = await probe.add(due_at=due_at)
         probe.pass_time(3)
@@ -70,7 +70,7 @@ class Reading(Suite):
             )
         ]
 
-    async def test_the_run_that_ended_the_action_is_told(self, probe: Probe) -> None:
+    async def test_the_run_that_finished_the_action_is_listed(self, probe: Probe) -> None:
         claim = await probe.running()
         lease_until = (await probe.get(claim.id)).lease_until
         started_at = probe.now
@@ -86,7 +86,7 @@ class Reading(Suite):
         claim = await probe.running()
         tokens = [claim.token]
         for attempt in range(1, 5):
-            await probe.end(again(claim, error=f"error {attempt}", delay=SECOND))
+            await probe.end(reschedule(claim, error=f"error {attempt}", delay=SECOND))
             probe.pass_time(SECOND)
             claim = await probe.claim_one()
             tokens.append(claim.token)
@@ -101,32 +101,34 @@ class Reading(Suite):
         claim = await probe.running()
         tokens = [claim.token]
         for _ in range(9):
-            await probe.end(again(claim, Outcome.released, refund=True))
+            await probe.end(reschedule(claim, Outcome.released, refund=True))
             claim = await probe.claim_one()
             tokens.append(claim.token)
         assert [run.id for run in await probe.runs(claim.id)] == tokens
 
-    async def test_an_earlier_error_is_not_told_of_the_run_that_goes_on(self, probe: Probe) -> None:
-        claim = await probe.running()
-        await probe.end(again(claim, error="boom"))
-        await probe.claim_one()
-        assert [run.error for run in await probe.runs(claim.id)] == ["boom", None]
-
-    async def test_an_action_cancelled_before_its_next_try_keeps_its_runs(
+    async def test_an_earlier_error_is_not_attributed_to_the_unfinished_run(
         self, probe: Probe
     ) -> None:
         claim = await probe.running()
-        await probe.end(again(claim, error="boom"))
+        await probe.end(reschedule(claim, error="boom"))
+        await probe.claim_one()
+        assert [run.error for run in await probe.runs(claim.id)] == ["boom", None]
+
+    async def test_an_action_cancelled_before_its_next_attempt_keeps_its_runs(
+        self, probe: Probe
+    ) -> None:
+        claim = await probe.running()
+        await probe.end(reschedule(claim, error="boom"))
         await probe.cancel(claim.id)
         assert [run.id for run in await probe.runs(claim.id)] == [claim.token]
 
     async def test_runs_are_of_one_action_only(self, probe: Probe) -> None:
         first, second = await probe.running(), await probe.running()
-        await probe.end(again(first), again(second))
+        await probe.end(reschedule(first), reschedule(second))
         assert [run.action_id for run in await probe.runs(first.id)] == [first.id]
 
     @pytest.mark.parametrize("tenant", [None, "b"])
-    async def test_runs_are_closed_to_other_tenants(self, probe: Probe, tenant: Scope) -> None:
+    async def test_other_tenants_cannot_read_runs(self, probe: Probe, tenant: Scope) -> None:
         claim = await probe.running(tenant="a")
         with pytest.raises(ActionNotFound):
             await probe.runs(claim.id, tenant)

@@ -1,4 +1,4 @@
-"""`reschedule`: another time, and only that time."""
+"""`reschedule`: moves a scheduled action to another time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from duetime.errors import ActionNotFound, IllegalState
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import Scope
-from duetime.testing.conformance.probe import PARKED, SECOND, Probe, again
+from duetime.testing.conformance.probe import PARKED, SECOND, Probe, reschedule
 from duetime.testing.conformance.suite import Suite
 
 
 class Rescheduling(Suite):
-    async def test_only_the_time_changes(self, probe: Probe) -> None:
+    async def test_rescheduling_changes_only_the_time(self, probe: Probe) -> None:
         before = await probe.add(delay=SECOND)
         probe.pass_time(7)
         after = await probe.reschedule(before.id, probe.now + 5 * SECOND, by="bob")
@@ -31,7 +31,7 @@ class Rescheduling(Suite):
         assert (await probe.reschedule(record.id, delay=3)).due_at == probe.now + 3
         assert (await probe.reschedule(record.id, delay=0)).due_at == probe.now
 
-    async def test_later_means_that_the_old_time_never_fires(self, probe: Probe) -> None:
+    async def test_an_action_moved_later_does_not_run_at_the_old_time(self, probe: Probe) -> None:
         record = await probe.add(delay=SECOND)
         await probe.reschedule(record.id, delay=3 * SECOND)
         probe.pass_time(3 * SECOND - 1)
@@ -39,7 +39,7 @@ class Rescheduling(Suite):
         probe.pass_time(1)
         assert (await probe.claim_one()).id == record.id
 
-    async def test_earlier_means_that_it_is_due_earlier(self, probe: Probe) -> None:
+    async def test_an_action_moved_earlier_is_due_earlier(self, probe: Probe) -> None:
         record = await probe.add(delay=60 * SECOND)
         await probe.reschedule(record.id, delay=SECOND)
         assert await probe.heads() == {"1.0.default": probe.now + SECOND}
@@ -48,18 +48,20 @@ class Rescheduling(Suite):
         probe.pass_time(60 * SECOND)
         assert await probe.claim() == []
 
-    async def test_to_the_same_time_is_fine(self, probe: Probe) -> None:
+    async def test_rescheduling_to_the_same_time_is_allowed(self, probe: Probe) -> None:
         record = await probe.add(delay=SECOND)
         assert (await probe.reschedule(record.id, record.due_at)).due_at == record.due_at
 
-    async def test_into_the_past_is_due_at_once(self, probe: Probe) -> None:
+    async def test_rescheduling_into_the_past_makes_it_due_at_once(self, probe: Probe) -> None:
         record = await probe.add(delay=SECOND)
         await probe.reschedule(record.id, probe.now - SECOND)
         assert (await probe.claim_one()).due_at == probe.now - SECOND
 
     async def test_a_parked_action_stays_parked(self, probe: Probe) -> None:
         claim = await probe.running()
-        await probe.end(again(claim, Outcome.released, lane=PARKED, refund=True, error="unknown"))
+        await probe.end(
+            reschedule(claim, Outcome.released, lane=PARKED, refund=True, error="unknown")
+        )
         after = await probe.reschedule(claim.id, delay=SECOND)
         assert (after.error, after.due_at) == ("unknown", probe.now + SECOND)
         probe.pass_time(SECOND)
@@ -69,16 +71,16 @@ class Rescheduling(Suite):
     async def test_a_suspect_stays_in_its_lane(self, probe: Probe) -> None:
         claim = await probe.running()
         lane = lane_of("default", 1, None, suspect=True)
-        await probe.end(again(claim, Outcome.lost, lane=lane, refund=True, lost=2))
+        await probe.end(reschedule(claim, Outcome.lost, lane=lane, refund=True, lost=2))
         await probe.reschedule(claim.id, delay=0)
         assert await probe.claim() == []
         assert (await probe.claim_one(lane)).losses == 2
 
-    async def test_an_action_waiting_for_its_next_try_keeps_attempt_and_error(
+    async def test_an_action_waiting_for_its_next_attempt_keeps_attempt_and_error(
         self, probe: Probe
     ) -> None:
         claim = await probe.running()
-        await probe.end(again(claim, delay=60 * SECOND, error="boom"))
+        await probe.end(reschedule(claim, delay=60 * SECOND, error="boom"))
         after = await probe.reschedule(claim.id, delay=0)
         assert (after.attempt, after.error) == (1, "boom")
         assert (await probe.claim_one()).attempt == 2
@@ -93,7 +95,7 @@ class Rescheduling(Suite):
         assert await probe.get(record.id) == record
 
     @pytest.mark.parametrize("tenant", [None, "b"])
-    async def test_reschedule_is_closed_to_other_tenants(self, probe: Probe, tenant: Scope) -> None:
+    async def test_other_tenants_cannot_reschedule(self, probe: Probe, tenant: Scope) -> None:
         record = await probe.add(tenant="a")
         with pytest.raises(ActionNotFound):
             await probe.reschedule(record.id, delay=SECOND, tenant=tenant)

@@ -1,4 +1,4 @@
-"""`complete` with `rescuing`: work of vanished workers is freed, and nobody else's."""
+"""`complete` with `rescuing`: releases actions of vanished workers, and no others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from duetime.errors import DuetimeError
 from duetime.model.actions.claim import FATAL_LOSSES, SUSPECT_LOSSES, Claim, Expired
-from duetime.model.actions.completion import Completed, Ending, decide_loss
+from duetime.model.actions.completion import Completion, CompletionResult, decide_loss
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.testing.conformance.probe import LEASE, SECOND, Probe, finish, stale
@@ -15,14 +15,14 @@ from duetime.testing.conformance.suite import Suite
 
 
 class Rescuing(Suite):
-    async def test_a_lease_that_holds_is_not_rescued(self, probe: Probe) -> None:
+    async def test_a_valid_lease_is_not_rescued(self, probe: Probe) -> None:
         claim = await probe.running()
         before = await probe.get(claim.id)
         probe.pass_time(LEASE - 1)
         assert await probe.end(_lost(claim), rescuing=True) == set()
         assert await probe.get(claim.id) == before
 
-    async def test_a_lease_that_ran_out_is_rescued(self, probe: Probe) -> None:
+    async def test_an_expired_lease_is_rescued(self, probe: Probe) -> None:
         claim = await probe.running()
         probe.pass_time(LEASE + 1)
         assert await probe.end(_lost(claim), rescuing=True) == {claim.id}
@@ -32,8 +32,8 @@ class Rescuing(Suite):
         [run] = await probe.runs(claim.id)
         assert (run.id, run.outcome, run.attempt) == (claim.token, Outcome.lost, 1)
 
-    async def test_a_lease_has_run_out_at_its_very_end(self, probe: Probe) -> None:
-        """Sweep and rescue agree on it, so that no sweep names what no rescue takes."""
+    async def test_a_lease_expires_exactly_at_its_end(self, probe: Probe) -> None:
+        """Sweep and rescue agree, so that a sweep never returns a lease that cannot be rescued."""
         claim = await probe.running()
         probe.pass_time(LEASE)
         [expired] = (await probe.sweep()).expired
@@ -54,7 +54,7 @@ class Rescuing(Suite):
         assert await probe.end(_lost(claim, token=stale(claim)), rescuing=True) == set()
         assert await probe.get(claim.id) == before
 
-    async def test_some_are_rescued_and_others_left(self, probe: Probe) -> None:
+    async def test_only_expired_leases_of_a_batch_are_rescued(self, probe: Probe) -> None:
         short, long = await probe.running(lease=SECOND), await probe.running(lease=9 * SECOND)
         probe.pass_time(2 * SECOND)
         assert await probe.end(_lost(short), _lost(long), rescuing=True) == {short.id}
@@ -68,7 +68,7 @@ class Rescuing(Suite):
         assert (await probe.renew(claim)).lost == {claim.id}
         assert (await probe.get(claim.id)).state is State.scheduled
 
-    async def test_a_rescue_that_comes_after_the_end_changes_nothing(self, probe: Probe) -> None:
+    async def test_a_rescue_after_completion_changes_nothing(self, probe: Probe) -> None:
         claim = await probe.running()
         probe.pass_time(LEASE + 1)
         [expired] = (await probe.sweep()).expired
@@ -81,8 +81,8 @@ class Rescuing(Suite):
         claim = await probe.running()
         probe.pass_time(LEASE + 1)
         [expired] = (await probe.sweep()).expired
-        told = [await probe.end(decide_loss(expired), rescuing=True) for _ in range(2)]
-        assert told == [{claim.id}, set()]
+        completed = [await probe.end(decide_loss(expired), rescuing=True) for _ in range(2)]
+        assert completed == [{claim.id}, set()]
         assert (await probe.get(claim.id)).losses == 1
         assert len(await probe.runs(claim.id)) == 1
 
@@ -103,10 +103,10 @@ class Rescuing(Suite):
         endings = [decide_loss(expired) for expired in (await probe.sweep()).expired]
         flows = [probe.store.complete(endings, rescuing=True) for _ in range(6)]
         results = await race(probe.store, flows)
-        told = [result for result in results if isinstance(result, Completed)]
-        rescued = [one for result in told for one in result.ended]
+        completed = [result for result in results if isinstance(result, CompletionResult)]
+        rescued = [item for result in completed for item in result.applied]
         assert sorted(rescued) == sorted(claim.id for claim in claims)
-        assert len(told) == len(results)
+        assert len(completed) == len(results)
         for claim in claims:
             assert (await probe.get(claim.id)).losses == 1
             assert len(await probe.runs(claim.id)) == 1
@@ -118,10 +118,13 @@ class Rescuing(Suite):
         rescuers = [probe.store.complete([_lost(claim)], rescuing=True) for claim in claims]
         results = await race(probe.store, [*holders, *rescuers])
         for i, claim in enumerate(claims):
-            held, rescued = _told(results[i], claim), _told(results[i + 6], claim)
-            assert held != rescued
+            completed_by_holder, rescued = (
+                _was_applied(results[i], claim),
+                _was_applied(results[i + 6], claim),
+            )
+            assert completed_by_holder != rescued
             state = (await probe.get(claim.id)).state
-            assert state is (State.succeeded if held else State.scheduled)
+            assert state is (State.succeeded if completed_by_holder else State.scheduled)
 
     async def test_losses_lead_to_the_suspects_lane_and_then_to_failure(self, probe: Probe) -> None:
         home, suspects = (lane_of("q", 2, "t", suspect=suspect) for suspect in (False, True))
@@ -136,7 +139,9 @@ class Rescuing(Suite):
         assert (after.state, after.outcome, after.losses) == (State.failed, Outcome.lost, 5)
         assert [run.outcome for run in await probe.runs(record.id)] == [Outcome.lost] * 5
 
-    async def test_the_holder_of_a_fatal_loss_cannot_end_it_otherwise(self, probe: Probe) -> None:
+    async def test_the_holder_cannot_complete_an_action_after_a_fatal_loss(
+        self, probe: Probe
+    ) -> None:
         claim = await probe.running()
         fatal = finish(claim, State.failed, outcome=Outcome.lost, lost=1)
         probe.pass_time(LEASE + 1)
@@ -147,11 +152,11 @@ class Rescuing(Suite):
         assert await probe.get(claim.id) == before
 
 
-def _lost(claim: Claim, token: UUID | None = None) -> Ending:
-    """The ending that a rescuer sends for the first loss."""
+def _lost(claim: Claim, token: UUID | None = None) -> Completion:
+    """The completion that a rescuer sends for a loss."""
     holder = token or claim.token
     return decide_loss(Expired(claim.id, holder, "default", 1, claim.tenant, claim.losses))
 
 
-def _told(result: Completed | DuetimeError, claim: Claim) -> bool:
-    return isinstance(result, Completed) and result.ended == {claim.id}
+def _was_applied(result: CompletionResult | DuetimeError, claim: Claim) -> bool:
+    return isinstance(result, CompletionResult) and result.applied == {claim.id}

@@ -11,7 +11,7 @@ from duetime.errors import ActionNotFound, DuplicateKey, IllegalState
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import Scope
-from duetime.testing.conformance.probe import SECOND, Probe, again, finish
+from duetime.testing.conformance.probe import SECOND, Probe, finish, reschedule
 from duetime.testing.conformance.race import race
 from duetime.testing.conformance.suite import Suite
 
@@ -46,7 +46,7 @@ class Retrying(Suite):
 
     async def test_the_budget_starts_again_and_attempt_numbers_go_on(self, probe: Probe) -> None:
         claim = await probe.running()
-        await probe.end(again(claim))
+        await probe.end(reschedule(claim))
         claim = await probe.claim_one()
         assert (claim.attempt, claim.tries) == (2, 2)
         await probe.end(finish(claim, State.failed))
@@ -57,7 +57,7 @@ class Retrying(Suite):
     async def test_losses_start_again_in_the_ordinary_lane(self, probe: Probe) -> None:
         claim = await probe.running(tenant="a")
         suspect = lane_of("default", 1, "a", suspect=True)
-        await probe.end(again(claim, Outcome.lost, lane=suspect, lost=4, refund=True))
+        await probe.end(reschedule(claim, Outcome.lost, lane=suspect, lost=4, refund=True))
         claim = await probe.claim_one(suspect)
         await probe.end(finish(claim, State.failed, outcome=Outcome.lost, lost=1))
         assert (await probe.get(claim.id)).losses == 5
@@ -66,7 +66,7 @@ class Retrying(Suite):
 
     async def test_the_run_that_failed_joins_the_earlier_runs(self, probe: Probe) -> None:
         claim = await probe.running()
-        await probe.end(again(claim, error="first"))
+        await probe.end(reschedule(claim, error="first"))
         await probe.end(finish(await probe.claim_one(), State.failed, error="second"))
         before = await probe.runs(claim.id)
         await probe.retry(claim.id)
@@ -96,7 +96,7 @@ class Retrying(Suite):
         assert (error.verb, error.action_id, error.state) == ("retry", record.id, state)
         assert await probe.get(record.id) == record
 
-    async def test_a_key_that_another_holds_by_now_is_refused(self, probe: Probe) -> None:
+    async def test_retry_is_refused_if_another_action_holds_the_key(self, probe: Probe) -> None:
         failed = await probe.finished(State.failed, key="k")
         holder = await probe.add(key="k", delay=SECOND)
         runs = await probe.runs(failed.id)
@@ -115,7 +115,7 @@ class Retrying(Suite):
         assert caught.value.action_id == failed.id
 
     @pytest.mark.parametrize("tenant", [None, "b"])
-    async def test_retry_is_closed_to_other_tenants(self, probe: Probe, tenant: Scope) -> None:
+    async def test_other_tenants_cannot_retry(self, probe: Probe, tenant: Scope) -> None:
         failed = await probe.finished(State.failed, tenant="a")
         with pytest.raises(ActionNotFound):
             await probe.retry(failed.id, tenant)
@@ -152,7 +152,7 @@ class Retrying(Suite):
             assert len(await probe.runs(record.id)) == 1
         assert await probe.get(other.id) == other
 
-    async def test_retry_many_touches_nothing_but_failed_ones(self, probe: Probe) -> None:
+    async def test_retry_many_changes_only_failed_actions(self, probe: Probe) -> None:
         records = {state: await probe.in_state(state) for state in State}
         after = await probe.retry_many()
         assert [record.id for record in after] == [records[State.failed].id]
@@ -160,7 +160,7 @@ class Retrying(Suite):
             assert await probe.get(records[state].id) == records[state]
             assert await probe.retry_many(state=state) == []
 
-    async def test_retry_many_passes_over_keys_that_are_held(self, probe: Probe) -> None:
+    async def test_retry_many_skips_actions_whose_key_is_taken(self, probe: Probe) -> None:
         blocked = await probe.finished(State.failed, key="k")
         free = await probe.finished(State.failed, key="l")
         await probe.add(key="k", delay=SECOND)

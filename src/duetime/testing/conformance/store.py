@@ -50,4 +50,4 @@ class StoreConformance(
     Editing,
     Ticking,
 ):
-    """Every sentence of the contract in `duetime.store.base`, family by family."""
+    """Tests of the contract in `duetime.store.base`, family by family."""

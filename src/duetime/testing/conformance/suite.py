@@ -1,4 +1,4 @@
-"""What the test families share: the fixtures."""
+"""The fixtures that the test families share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from duetime.testing.conformance.probe import Probe
 
 
 class Suite:
-    """Base of every family. Who subclasses it adds a fixture `store`."""
+    """Base class of every test family. Subclasses add a fixture `store`."""
 
     pytestmark = pytest.mark.asyncio
 

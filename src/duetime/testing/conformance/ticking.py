@@ -1,4 +1,4 @@
-"""Occurrences: the actions of a job, one for each tick, however often it is asked for."""
+"""Occurrences: the actions of a job, one for each tick, however often the tick is inserted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from duetime.model.jobs.change import Change
+from duetime.model.jobs.change import JobChange
 from duetime.model.jobs.job import Overlap
 from duetime.model.state import Outcome, State
 from duetime.testing.conformance.probe import LANE, LATER, SECOND, Probe, finish
@@ -32,15 +32,17 @@ class Ticking(Suite):
         assert (made.tick, made.triggered_by, made.created_by) == (None, "ann", "ann")
         assert (await probe.claim_one()).triggered_by == "ann"
 
-    async def test_a_tick_is_dealt_with_once(self, probe: Probe) -> None:
+    async def test_a_tick_has_one_occurrence(self, probe: Probe) -> None:
         job = probe.job()
         await probe.put(job)
         [made] = await probe.occur(probe.occurrence(job, tick=7), job=job)
         both = [probe.occurrence(job, tick=7), probe.occurrence(job, tick=8)]
-        assert [one.tick for one in await probe.occur(*both, job=job)] == [8]
-        assert [one.id for one in await probe.all() if one.tick == 7] == [made.id]
+        assert [record.tick for record in await probe.occur(*both, job=job)] == [8]
+        assert [record.id for record in await probe.all() if record.tick == 7] == [made.id]
 
-    async def test_also_when_its_action_is_long_gone(self, probe: Probe) -> None:
+    async def test_a_tick_has_one_occurrence_even_after_its_action_was_pruned(
+        self, probe: Probe
+    ) -> None:
         job = probe.job()
         await probe.put(job)
         tick = probe.now
@@ -65,30 +67,30 @@ class Ticking(Suite):
         assert await probe.ticks(0, young + 1) == [young]
 
     @pytest.mark.parametrize("last", [State.succeeded, State.failed])
-    async def test_ends_of_one_job_count_in_the_order_given(
+    async def test_completions_of_one_job_count_in_the_order_given(
         self, probe: Probe, last: State
     ) -> None:
-        """Whichever of them has the smaller id or token."""
+        """The order of their ids and tokens does not matter."""
         job = probe.job()
         await probe.put(job)
         await probe.occur(*(probe.occurrence(job, tick=tick) for tick in (7, 8)), job=job)
-        one, two = await probe.claim()
+        first_claim, second_claim = await probe.claim()
         first = State.failed if last is State.succeeded else State.succeeded
         done = await probe.complete(
-            finish(one, first, job=job.name), finish(two, last, job=job.name)
+            finish(first_claim, first, job=job.name), finish(second_claim, last, job=job.name)
         )
         assert [end.after.last_outcome for end in done.jobs] == [first.value, last.value]
         [view] = await probe.jobs()
         assert view.job.consecutive_failures == (last is State.failed)
 
-    async def test_the_same_tick_of_two_jobs_is_two_ticks(self, probe: Probe) -> None:
+    async def test_two_jobs_may_have_the_same_tick(self, probe: Probe) -> None:
         jobs = [probe.job("x-1"), probe.job("x-2")]
         await probe.put(*jobs)
         for job in jobs:
             assert len(await probe.occur(probe.occurrence(job, tick=7), job=job)) == 1
         assert await probe.ticks(0, 100, "x-1") == [7]
 
-    async def test_what_is_skipped_is_born_cancelled(self, probe: Probe) -> None:
+    async def test_a_skipped_occurrence_is_inserted_as_cancelled(self, probe: Probe) -> None:
         job = probe.job()
         await probe.put(job)
         new = probe.occurrence(job, tick=7, skipped="another one runs")
@@ -98,7 +100,7 @@ class Ticking(Suite):
         assert await probe.get(made.id) == made
         assert await probe.heads() == {}
 
-    async def test_a_queued_one_waits_for_the_end_of_another(self, probe: Probe) -> None:
+    async def test_a_queued_occurrence_waits_until_another_has_finished(self, probe: Probe) -> None:
         job = probe.job()
         await probe.put(job)
         first = probe.occurrence(job, tick=7)
@@ -115,9 +117,7 @@ class Ticking(Suite):
         [due] = await probe.settle(claim.id)
         assert (due.id, due.due_at) == (waiting.id, probe.now)
 
-    async def test_one_that_never_had_its_turn_leaves_its_place_to_the_next(
-        self, probe: Probe
-    ) -> None:
+    async def test_a_cancelled_occurrence_leaves_its_place_to_the_next(self, probe: Probe) -> None:
         job = probe.job()
         await probe.put(job)
         first = probe.occurrence(job, tick=7)
@@ -132,7 +132,9 @@ class Ticking(Suite):
         [due] = await probe.settle(first.action.id)
         assert (due.id, due.due_at) == (third.action.id, probe.now)
 
-    async def test_what_a_user_chained_to_it_waits_for_nobody_else(self, probe: Probe) -> None:
+    async def test_a_users_child_does_not_inherit_the_wait_of_its_parent(
+        self, probe: Probe
+    ) -> None:
         first = await probe.add()
         second = await probe.child(first.id)
         third = await probe.child(second.id, on="finished")
@@ -141,7 +143,7 @@ class Ticking(Suite):
         assert (due.id, due.due_at) == (third.id, probe.now)
 
     @pytest.mark.parametrize("overlap", Overlap)
-    async def test_one_that_is_retried_waits_for_its_turn(
+    async def test_a_retried_occurrence_waits_for_its_turn(
         self, probe: Probe, overlap: Overlap
     ) -> None:
         job = probe.job(overlap=overlap)
@@ -149,24 +151,29 @@ class Ticking(Suite):
         new = [probe.occurrence(job, tick=n) for n in range(2)]
         await probe.occur(*new, job=job)
         failed = await probe.claim(limit=2)
-        await probe.end(*(finish(one, State.failed, job=job.name) for one in failed))
+        await probe.end(*(finish(claim, State.failed, job=job.name) for claim in failed))
         [runs] = await probe.occur(probe.occurrence(job, tick=3), job=job)
         retried = await probe.retry_many(kind=job.name)
-        assert [await probe.get(one.id) for one in retried] == retried
-        waits_for = [one.after if one.waits else None for one in retried]
+        assert [await probe.get(record.id) for record in retried] == retried
+        waits_for = [record.after if record.waits else None for record in retried]
         in_turn = [runs.id, retried[0].id]
         assert waits_for == ([None, None] if overlap is Overlap.allow else in_turn)
 
-    async def test_only_what_waits_is_cancelled(self, probe: Probe) -> None:
+    async def test_an_edit_cancels_only_waiting_occurrences(self, probe: Probe) -> None:
         job = probe.job()
         await probe.put(job)
         new = [probe.occurrence(job, tick=n) for n in range(2)]
         await probe.occur(*new, job=job)
         claim = await probe.claim_one(limit=1)
-        change = Change(job=job, cancel=tuple(one.action.id for one in new), verb="pause", by="bob")
+        change = JobChange(
+            job=job,
+            cancel=tuple(occurrence.action.id for occurrence in new),
+            verb="pause",
+            by="bob",
+        )
         edited = await probe.edit(job.name, decide=lambda _: change)
         [gone] = edited.changes[0].cancelled
-        assert gone.id in {one.action.id for one in new} - {claim.id}
+        assert gone.id in {occurrence.action.id for occurrence in new} - {claim.id}
         assert (gone.state, gone.cancelled_by) == (State.cancelled, "bob")
         assert await probe.get(gone.id) == gone
         assert (await probe.get(claim.id)).state is State.running
@@ -182,17 +189,17 @@ class Ticking(Suite):
         await probe.occur(*new, job=job)
         await probe.add(kind=job.name)
         probe.pass_time(1)
-        # Its id was made long ago, by a machine whose clock is slow.
+        # Its id is old: the clock of the machine that generated it is slow.
         late = new[0].action._replace(id=UUID(int=1))
         last = replace(new[0], action=late, tick=3)
         await probe.occur(last, job=job)
-        ids = [one.action.id for one in (last, *reversed(new))]
-        assert [one.id for one in await probe.occurrences()] == ids
-        assert [one.id for one in await probe.occurrences(limit=1)] == ids[:1]
+        ids = [occurrence.action.id for occurrence in (last, *reversed(new))]
+        assert [occurrence.id for occurrence in await probe.occurrences()] == ids
+        assert [occurrence.id for occurrence in await probe.occurrences(limit=1)] == ids[:1]
         assert await probe.occurrences("shop-other") == []
 
     @pytest.mark.parametrize(("state", "dead"), [(State.failed, 1), (State.succeeded, 0)])
-    async def test_failed_ones_are_dead_letters_until_they_are_retried(
+    async def test_failed_occurrences_are_dead_letters_until_they_are_retried(
         self, probe: Probe, state: State, dead: int
     ) -> None:
         job = probe.job()
@@ -204,7 +211,7 @@ class Ticking(Suite):
             await probe.retry(made.id)
             assert (await probe.one_job()).dead_letters == 0
 
-    async def test_a_due_one_is_claimed_like_any_other(self, probe: Probe) -> None:
+    async def test_a_due_occurrence_is_claimed_like_any_action(self, probe: Probe) -> None:
         job = probe.job()
         await probe.put(job)
         await probe.occur(probe.occurrence(job, tick=5, due_at=probe.now + SECOND), job=job)

@@ -1,286 +1,303 @@
-"""Claims what is due, and shortly before: lane by lane, as much as there is room for."""
+"""Claims actions that are due or soon will be: lane by lane, as many as there are slots for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from duetime.model.actions.claim import Claim, Claimed, ClaimOrder, LaneHead, Span
+from duetime.model.actions.claim import Claim, Claimed, ClaimOrder, LaneHead, LaneSpan
 from duetime.model.clock import SECOND, micros_of
 from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
-from duetime.worker.backoff import Withheld
+from duetime.worker.backoff import LaneBackoff
 from duetime.worker.claiming.cursors import Cursors
-from duetime.worker.claiming.fairness import Aside, few, shared
+from duetime.worker.claiming.fairness import Fairness, fair_batch, shared_lanes
 from duetime.worker.claiming.slots import Pool
-from duetime.worker.leases.in_flight import Held, Holdings
-from duetime.worker.leases.store_clock import StoreTime
-from duetime.worker.service import NO_HURRY, Service
-from duetime.worker.settings import (
-    WorkerSettings,
-)
+from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
+from duetime.worker.leases.store_clock import StoreClock
+from duetime.worker.service import UNTIL_WOKEN, Service
+from duetime.worker.settings import WorkerSettings
 
 
-class Opening(NamedTuple):
-    """A lane from which to claim: when its next action is due, and from when on to take it."""
+class ClaimableLane(NamedTuple):
+    """A lane to claim from: when its next action is due, and the earliest time to claim it."""
 
     lane: Lane
-    due: int
-    since: int
+    due_at: int
+    claim_from: int
 
 
 class Claimer:
-    """Knows, for each lane, when its next free action is due, and claims in time.
+    """Knows when the next free action of each lane is due, and claims it in time.
 
-    `heads` is what is known: from looks at the store, from wakes, from claims that came
-    back full. A claim that came back short leaves its lanes unknown and asks for a look.
-    `cursors` keep claims off rows that are done with.
+    `heads` holds what is known from look-aheads, wakes and claims that came back full. A claim that
+    came back short leaves its lanes unknown and requests a look-ahead. `cursors` keep claims from
+    scanning rows that are finished.
     """
 
     def __init__(
         self,
         worker: str,
         store: Store,
-        time: StoreTime,
+        clock: StoreClock,
         pools: Sequence[Pool],
-        holdings: Holdings,
+        runs: RunsInFlight,
         settings: WorkerSettings,
         *,
-        start: Callable[[Pool, Sequence[Held]], None],
-        spare: Callable[[Pool, int], None],
-        give_back: Callable[[Pool, int], None],
-        runs: Callable[[str, int], bool],
-        look: Callable[[bool], None],
+        start: Callable[[Pool, Sequence[InFlightRun]], None],
+        release_early: Callable[[Pool, int], None],
+        release_waiting: Callable[[Pool, int], None],
+        can_run: Callable[[str, int], bool],
+        request_look: Callable[[bool], None],
         busy: Callable[[], bool],
         caught_up: Callable[[Sequence[Claim]], None],
     ) -> None:
         self._worker = worker
         self._store = store
-        self._time = time
+        self._clock = clock
         self._pools = pools
-        self._holdings = holdings
+        self._runs = runs
         self._lease = settings.lease
         self._preclaim = settings.preclaim
-        self._ahead = micros_of(settings.preclaim)
+        self._preclaim_micros = micros_of(settings.preclaim)
         self._batch = settings.batch
         self._start = start
-        self._spare = spare
-        self._give_back = give_back
-        self._runs = runs
-        self._look = look
+        self._release_early = release_early
+        self._release_waiting = release_waiting
+        self._can_run = can_run
+        self._request_look = request_look
         self._busy = busy
         self._caught_up = caught_up
         self._heads: dict[str, int] = {}
         self._cursors = Cursors()
         self._wakes: dict[str, int] = {}
-        self._unseen: dict[str, int] = {}
-        self._overlooked: set[str] = set()
-        self._worked_off: set[str] = set()
-        self._withheld = Withheld()
-        self._asides = {pool: Aside() for pool in pools}
+        self._wakes_since_look: dict[str, int] = {}
+        self._missed_lanes: set[str] = set()
+        self._drained_lanes: set[str] = set()
+        self._lane_backoff = LaneBackoff()
+        self._fairness = {pool: Fairness() for pool in pools}
         self._turn = 0
         self.stopping = False
         self.service = Service("claim", self._step)
 
-    # -- what it is told -------------------------------------------------------------
+    # -- input -----------------------------------------------------------------------
 
     def woken(self, wakes: Sequence[Wake]) -> None:
-        """Work became due somewhere; without particulars, look."""
+        """Note lanes in which actions became due; without any wakes, request a look-ahead."""
         for wake in wakes:
             self._wakes[wake.lane] = min(wake.due_at, self._wakes.get(wake.lane, wake.due_at))
         if wakes:
             self.service.wake()
         else:
-            self._look(True)
+            self._request_look(True)
 
-    def looking(self) -> None:
-        """A look is on its way: what we are told from here on it may not have seen."""
-        self._unseen = {}
-        self._worked_off = set()
+    def look_started(self) -> None:
+        """A look-ahead was sent; it may miss wakes that arrive from now on."""
+        self._wakes_since_look = {}
+        self._drained_lanes = set()
 
-    def looked(self, heads: Sequence[LaneHead], now: int) -> None:
-        """A look at the store found these lanes. What was overdue unknown to us was
-        overlooked: its wake was lost."""
+    def look_finished(self, heads: Sequence[LaneHead], now: int) -> None:
+        """Take over the heads that a look-ahead returned.
+
+        Lanes that were overdue without our knowing had lost their wake; their claims are counted as
+        catch-up.
+        """
         for head in heads:
             if head.next_due is None:
                 self._heads.pop(head.lane, None)
-                self._withheld.forget(head.lane)
+                self._lane_backoff.reset(head.lane)
                 continue
             known = self._heads.get(head.lane)
             if known is None and head.next_due < now - SECOND:
-                self._overlooked.add(head.lane)
-            self._heads[head.lane] = self._withheld.due(head.lane, head.next_due)
+                self._missed_lanes.add(head.lane)
+            self._heads[head.lane] = self._lane_backoff.retry_at(head.lane, head.next_due)
             self._cursors.lower(head.lane, head.next_due)
-        for lane, due_at in self._unseen.items():
-            self._know(lane, due_at)
+        for lane, due_at in self._wakes_since_look.items():
+            self._note_head(lane, due_at)
         self.service.wake()
 
     def slot_freed(self) -> None:
         self.service.wake()
 
-    # -- what it is asked ------------------------------------------------------------
+    # -- for the sweeper -------------------------------------------------------------
 
-    def worked_off(self) -> dict[str, int]:
-        """The lanes in which claims found nothing more since the last look, and from where on
-        there may be something that nobody told us of."""
-        return {lane: self._cursors.of(lane) for lane in self._worked_off}
+    def drained_lanes(self) -> dict[str, int]:
+        """Return the lanes that claims emptied since the last look-ahead, each with the cursor from
+        which unannounced actions may lie."""
+        return {lane: self._cursors.position(lane) for lane in self._drained_lanes}
 
     # -- claiming --------------------------------------------------------------------
 
     async def _step(self) -> float:
-        """Claim until there is no room or nothing due; then say how long to sleep."""
+        """Claim until there is no capacity or nothing is due; return how long to sleep."""
         more = True
         while more:
             self._take_wakes()
             if self.stopping or self._busy():
-                return NO_HURRY
-            more = any([await self._fill(pool) for pool in self._pools])
+                return UNTIL_WOKEN
+            more = any([await self._claim_for(pool) for pool in self._pools])
         return self._pause()
 
     def _take_wakes(self) -> None:
         wakes, self._wakes = self._wakes, {}
         for lane, due_at in wakes.items():
-            self._unseen[lane] = min(due_at, self._unseen.get(lane, due_at))
-            self._withheld.forget(lane)
-            self._know(lane, due_at)
+            self._wakes_since_look[lane] = min(due_at, self._wakes_since_look.get(lane, due_at))
+            self._lane_backoff.reset(lane)
+            self._note_head(lane, due_at)
 
-    def _know(self, lane: str, due_at: int) -> None:
+    def _note_head(self, lane: str, due_at: int) -> None:
         self._heads[lane] = min(due_at, self._heads.get(lane, due_at))
         self._cursors.lower(lane, due_at)
 
-    async def _fill(self, pool: Pool) -> bool:
-        """One claim for one pool; true if there may be more at once. What is due comes before
-        anything that is due soon."""
-        pool.measure(self._time.monotonic())
-        self._give_back(pool, pool.bearable(self._preclaim))
-        if pool.free > 0 and self._lacks_slot(pool):
-            self._spare(pool, pool.early - pool.free + 1)
-        now = self._time.now()
-        openings = [one for one in self._openings(pool) if one.since <= now]
-        due = [one.lane for one in openings if one.due <= now]
-        lone = next((lane for lane in due if lane.suspect), None)
-        if lone is not None:
-            return await self._claim_alone(pool, lone)
+    async def _claim_for(self, pool: Pool) -> bool:
+        """Send one claim for a pool; return whether more may be claimable at once. Due actions come
+        before those that are due soon."""
+        pool.measure(self._clock.monotonic())
+        self._release_waiting(pool, pool.max_ready(self._preclaim))
+        if pool.free > 0 and self._suspect_needs_slot(pool):
+            self._release_early(pool, pool.early - pool.free + 1)
+        now = self._clock.now()
+        claimable_lanes = [
+            claimable for claimable in self._claimable_lanes(pool) if claimable.claim_from <= now
+        ]
+        due = [claimable.lane for claimable in claimable_lanes if claimable.due_at <= now]
+        suspect_lane = next((lane for lane in due if lane.suspect), None)
+        if suspect_lane is not None:
+            return await self._claim_suspect(pool, suspect_lane)
         if due:
-            room = pool.room_now(self._preclaim, self._batch)
-            room -= await self._claim_aside(pool, due, room)
-            return not room or await self._claim(pool, due, 0, room)
-        soon = [one.lane for one in openings]
-        return bool(soon) and await self._claim(pool, soon, self._ahead, self._room(pool))
+            capacity = pool.capacity_for_due(self._preclaim, self._batch)
+            capacity -= await self._claim_fairly(pool, due, capacity)
+            return not capacity or await self._claim(pool, due, 0, capacity)
+        soon = [claimable.lane for claimable in claimable_lanes]
+        return bool(soon) and await self._claim(
+            pool, soon, self._preclaim_micros, self._preclaim_capacity(pool)
+        )
 
-    def _openings(self, pool: Pool) -> list[Opening]:
-        """The lanes this pool could take from: before its time what there is room for, due
-        what finds a slot. An action that was lost twice is taken alone, into a slot that stays
-        free until it is there. If it is due and only that slot is missing, the pool takes
-        nothing else: the next free slot is its own."""
-        if self._lacks_slot(pool):
+    def _claimable_lanes(self, pool: Pool) -> list[ClaimableLane]:
+        """Return the lanes this pool may claim from: pre-claims while there is capacity for them,
+        due actions while a slot is free.
+
+        A suspect (an action that was lost twice) is claimed alone, into a slot that stays free
+        until the claim returns. While a suspect is due and only that slot is missing, the pool
+        claims nothing else: the next free slot is for the suspect.
+        """
+        if self._suspect_needs_slot(pool):
             return []
-        reached, own_slot = self._reached(pool), pool.free > pool.early
-        room, slot = self._room(pool) > 0, pool.free > 0
-        alone = [Opening(x, due, due) for x, due in reached if x.suspect and own_slot]
-        others = [(x, due) for x, due in reached if not x.suspect and (room or slot)]
-        return alone + [Opening(x, due, due - self._ahead if room else due) for x, due in others]
+        lanes, own_slot = self._servable_lanes(pool), pool.free > pool.early
+        has_capacity, has_slot = self._preclaim_capacity(pool) > 0, pool.free > 0
+        suspects = [ClaimableLane(x, due, due) for x, due in lanes if x.suspect and own_slot]
+        others = [(x, due) for x, due in lanes if not x.suspect and (has_capacity or has_slot)]
+        return suspects + [
+            ClaimableLane(x, due, due - self._preclaim_micros if has_capacity else due)
+            for x, due in others
+        ]
 
-    def _lacks_slot(self, pool: Pool) -> bool:
-        """Whether an action that is taken alone is due, and no slot stays free for it."""
-        now = self._time.now()
-        due = any(lane.suspect and due <= now for lane, due in self._reached(pool))
+    def _suspect_needs_slot(self, pool: Pool) -> bool:
+        """Return whether a suspect is due and no slot stays free for it."""
+        now = self._clock.now()
+        due = any(lane.suspect and due <= now for lane, due in self._servable_lanes(pool))
         return due and pool.free <= pool.early
 
-    def _reached(self, pool: Pool) -> list[tuple[Lane, int]]:
+    def _servable_lanes(self, pool: Pool) -> list[tuple[Lane, int]]:
         known = [(readable_lane(text), due) for text, due in self._heads.items()]
-        return [(lane, due) for lane, due in known if lane and self._reaches(pool, lane)]
+        return [(lane, due) for lane, due in known if lane and self._may_claim(pool, lane)]
 
-    def _reaches(self, pool: Pool, lane: Lane) -> bool:
-        """What is parked is taken by workers that know its kind; of those that were lost
-        twice, one at a time."""
+    def _may_claim(self, pool: Pool, lane: Lane) -> bool:
+        """Return whether the pool serves the lane. Parked actions are claimed only by workers that
+        know their kind; suspects only one at a time."""
         if not pool.serves(lane.queue):
             return False
-        if lane.parked is not None and not self._runs(*lane.parked):
+        if lane.parked is not None and not self._can_run(*lane.parked):
             return False
-        return not lane.suspect or self._holdings.suspects() == 0
+        return not lane.suspect or self._runs.suspect_count() == 0
 
-    def _room(self, pool: Pool) -> int:
-        return pool.room(self._preclaim, self._batch)
+    def _preclaim_capacity(self, pool: Pool) -> int:
+        return pool.capacity_for_preclaim(self._preclaim, self._batch)
 
-    async def _claim_alone(self, pool: Pool, lane: Lane) -> bool:
-        """If it does not come the others come first, whoever keeps it and for how long."""
-        if await self._ask(pool, [lane], 0, 1):
-            self._withheld.forget(lane.text)
+    async def _claim_suspect(self, pool: Pool, lane: Lane) -> bool:
+        """Claim one suspect. If the claim comes back empty, the lane backs off and other lanes come
+        first."""
+        if await self._send_claim(pool, [lane], 0, 1):
+            self._lane_backoff.reset(lane.text)
         else:
-            self._withheld.note(lane.text, self._time.now())
-            self._exhausted([lane], fruitful=True)
+            self._lane_backoff.back_off(lane.text, self._clock.now())
+            self._mark_drained([lane], found_any=True)
         return True
 
-    async def _claim_aside(self, pool: Pool, lanes: Sequence[Lane], room: int) -> int:
-        """Some of those that wait behind what others have crowded in; how many came."""
-        lanes, aside, began = shared(lanes), self._asides[pool], self._time.monotonic()
-        apart = aside.crowding(pool, self._holdings, began) if lanes else frozenset()
-        if not apart:
+    async def _claim_fairly(self, pool: Pool, lanes: Sequence[Lane], capacity: int) -> int:
+        """Claim a few actions of tenants that wait behind a crowd; return how many were claimed."""
+        lanes, fairness, began = shared_lanes(lanes), self._fairness[pool], self._clock.monotonic()
+        excluded = fairness.crowding(pool, self._runs, began) if lanes else frozenset()
+        if not excluded:
             return 0
         try:
-            return await self._ask(pool, lanes, 0, few(pool, room), apart)
+            return await self._send_claim(pool, lanes, 0, fair_batch(pool, capacity), excluded)
         finally:
-            # Also if it took too long for an answer: the next one would too.
-            now = self._time.monotonic()
-            aside.took(now - began, now)
+            # Also after a timeout: the next such claim would be as slow.
+            now = self._clock.monotonic()
+            fairness.record_cost(now - began, now)
 
     async def _claim(self, pool: Pool, lanes: Sequence[Lane], ahead: int, limit: int) -> bool:
-        taken = await self._ask(pool, lanes, ahead, limit)
+        taken = await self._send_claim(pool, lanes, ahead, limit)
         if taken >= limit:
             return True
-        self._exhausted(lanes, fruitful=taken > 0)
+        self._mark_drained(lanes, found_any=taken > 0)
         return False
 
-    async def _ask(
+    async def _send_claim(
         self,
         pool: Pool,
         lanes: Sequence[Lane],
         ahead: int,
         limit: int,
-        apart: frozenset[str] = frozenset(),
+        excluded: frozenset[str] = frozenset(),
     ) -> int:
-        """How many came."""
+        """Send one claim and start what it returned; return the number of claims."""
         self._turn += 1
         visited = [lane.text for lane in visit_order(lanes, self._turn)]
-        spans = [Span(lane, self._cursors.of(lane), ahead) for lane in visited]
-        order = ClaimOrder(self._worker, spans, limit, micros_of(self._lease), apart)
-        sent = self._time.monotonic()
-        self._cursors.sent()
+        spans = [LaneSpan(lane, self._cursors.position(lane), ahead) for lane in visited]
+        order = ClaimOrder(self._worker, spans, limit, micros_of(self._lease), excluded)
+        sent = self._clock.monotonic()
+        self._cursors.claim_sent()
         claimed = await self._store.perform(self._store.claim(order))
-        self._time.heard(claimed.now, sent)
-        if not apart:
-            self._cursors.advance(claimed)  # else those that were left out stand before these
-        self._take(pool, claimed, sent)
+        self._clock.observe(claimed.now, sent)
+        if not excluded:
+            self._cursors.advance(claimed)  # else excluded tenants may have earlier rows
+        self._accept(pool, claimed, sent)
         return len(claimed.claims)
 
-    def _take(self, pool: Pool, claimed: Claimed, sent: float) -> None:
-        """From here on the claims are ours: held, renewed, and started in their time."""
-        self._count_overlooked(claimed.claims)
-        lease_ends = sent + self._lease
-        taken = [Held(claim, pool, lease_ends) for claim in claimed.claims]
-        for held in taken:
-            self._holdings.add(held)
+    def _accept(self, pool: Pool, claimed: Claimed, sent: float) -> None:
+        """Register the claims as in flight, so that they are renewed, and start them when due."""
+        self._count_caught_up(claimed.claims)
+        lease_expires = sent + self._lease
+        taken = [InFlightRun(claim, pool, lease_expires) for claim in claimed.claims]
+        for run in taken:
+            self._runs.add(run)
         self._start(pool, taken)
 
-    def _count_overlooked(self, claims: Sequence[Claim]) -> None:
-        if self._overlooked:
-            self._caught_up([c for c in claims if c.lane in self._overlooked])
-            self._overlooked -= {c.lane for c in claims}
+    def _count_caught_up(self, claims: Sequence[Claim]) -> None:
+        if self._missed_lanes:
+            self._caught_up([c for c in claims if c.lane in self._missed_lanes])
+            self._missed_lanes -= {c.lane for c in claims}
 
-    def _exhausted(self, lanes: Sequence[Lane], *, fruitful: bool) -> None:
-        """Nothing more is due in these lanes as far as the claim saw: when next, a look
-        tells."""
+    def _mark_drained(self, lanes: Sequence[Lane], *, found_any: bool) -> None:
+        """Forget the heads of these lanes: the claim found nothing more, and a look-ahead will tell
+        when their next action is due."""
         for lane in lanes:
             self._heads.pop(lane.text, None)
-            self._overlooked.discard(lane.text)
-            self._worked_off.add(lane.text)
-        self._look(fruitful)
+            self._missed_lanes.discard(lane.text)
+            self._drained_lanes.add(lane.text)
+        self._request_look(found_any)
 
     def _pause(self) -> float:
-        """Until the next opening. What a pool without room waits for is a freed slot."""
-        wanted = [one.since for pool in self._pools for one in self._openings(pool)]
-        if not wanted:
-            return NO_HURRY
-        return max(self._time.until(min(wanted)), 0.001)
+        """Return the seconds until the next lane is claimable. A pool without capacity is woken by
+        a freed slot."""
+        claim_times = [
+            claimable.claim_from
+            for pool in self._pools
+            for claimable in self._claimable_lanes(pool)
+        ]
+        if not claim_times:
+            return UNTIL_WOKEN
+        return max(self._clock.until(min(claim_times)), 0.001)

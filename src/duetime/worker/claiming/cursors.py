@@ -1,7 +1,7 @@
-"""Cursors: from where on to look for work in each lane, past rows that are done with.
+"""Lane cursors: the due time before which a lane holds nothing to claim.
 
-A cursor may cost time, never work: it is a lower bound, never nearer to the store's now than LAG,
-and lowered by every look and wake.
+A wrong cursor may cost time but never an action: it is a lower bound, stays at least LAG_MICROS
+behind the store's clock, and is lowered by every look-ahead and wake.
 """
 
 from __future__ import annotations
@@ -9,37 +9,38 @@ from __future__ import annotations
 from duetime.model.actions.claim import Claimed
 from duetime.model.clock import SECOND
 
-FIRST = -(2**62)
-# A row may become visible after a later one: a cursor stays this far behind the store.
-LAG = SECOND
+LANE_START = -(2**62)
+# A row may become visible after a row with a later due time: cursors stay this far behind.
+LAG_MICROS = SECOND
 
 
 class Cursors:
-    """Those of one worker, which has one claim on its way at a time."""
+    """The cursors of one worker, which has at most one claim in transit."""
 
     def __init__(self) -> None:
-        self._reached: dict[str, int] = {}
-        # Since the claim was sent: it may not have seen what we were told of meanwhile.
-        self._lowered: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
+        # Lowered since the claim was sent: the claim may not have seen these rows.
+        self._lowered_since_sent: dict[str, int] = {}
 
-    def of(self, lane: str) -> int:
-        return self._reached.get(lane, FIRST)
+    def position(self, lane: str) -> int:
+        return self._positions.get(lane, LANE_START)
 
-    def sent(self) -> None:
-        """A claim is on its way."""
-        self._lowered = {}
+    def claim_sent(self) -> None:
+        """A claim is in transit from now on."""
+        self._lowered_since_sent = {}
 
     def lower(self, lane: str, due_at: int) -> None:
-        """Something is there, due at that time."""
-        self._lowered[lane] = min(due_at, self._lowered.get(lane, due_at))
-        if lane in self._reached:
-            self._reached[lane] = min(self._reached[lane], due_at)
+        """Note that the lane holds an action due at `due_at`."""
+        self._lowered_since_sent[lane] = min(due_at, self._lowered_since_sent.get(lane, due_at))
+        if lane in self._positions:
+            self._positions[lane] = min(self._positions[lane], due_at)
 
     def advance(self, claimed: Claimed) -> None:
-        """The claim is back, and has taken all that it saw before these."""
-        newest = claimed.now - LAG
-        # Claims come by due time, lane by lane: so this keeps the last of each lane.
+        """Move the cursors to the last claimed row of each lane: the claim took every earlier row
+        that it saw."""
+        newest = claimed.now - LAG_MICROS
+        # Claims are sorted by due time within each lane, so this keeps the last of each lane.
         last = {claim.lane: claim.due_at for claim in claimed.claims}
         for lane, due_at in last.items():
-            reached = max(min(due_at, newest), self.of(lane))
-            self._reached[lane] = min(reached, self._lowered.get(lane, reached))
+            reached = max(min(due_at, newest), self.position(lane))
+            self._positions[lane] = min(reached, self._lowered_since_sent.get(lane, reached))

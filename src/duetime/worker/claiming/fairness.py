@@ -1,8 +1,8 @@
-"""Tenants that crowd others out of the lane they share.
+"""Fairness between tenants that share a lane.
 
-A lane holds the actions of many tenants, oldest first. Behind a hundred thousand of one tenant's
-another's only one would wait for all of them. So from time to time a claim leaves out those who
-hold much of a worker already, and finds the others wherever they stand.
+A lane holds the actions of many tenants, oldest first. An action behind a hundred thousand actions
+of another tenant would wait for all of them. So from time to time a claim excludes the tenants that
+already occupy a large part of a worker, and finds the actions of others wherever they stand.
 """
 
 from __future__ import annotations
@@ -12,40 +12,42 @@ from collections.abc import Iterable
 
 from duetime.model.lane import Lane
 from duetime.worker.claiming.slots import Pool
-from duetime.worker.leases.in_flight import Held
+from duetime.worker.leases.in_flight import InFlightRun
 
-# Whoever holds this part of the slots leaves some to others.
-MUCH = 4
-# How many are taken in one go, as a part of the slots.
-FEW = 10
-AT_LEAST_EVERY = 0.5
-# To pass over a long queue takes the store time: so much longer we wait until the next.
-SHARE = 20
+# A tenant with this part of the slots (one in so many) counts as crowding.
+CROWDING_DIVISOR = 4
+# The part of the slots (one in so many) that a fair claim may take.
+BATCH_DIVISOR = 10
+MIN_INTERVAL_SECONDS = 0.5
+# Skipping a long queue costs the store time: the next fair claim waits this many times as long.
+COST_FACTOR = 20
 
 
-class Aside:
-    """When to look aside, and past whom."""
+class Fairness:
+    """Decides when to claim past tenants that crowd a pool, and which tenants those are."""
 
     def __init__(self) -> None:
         self._next = 0.0
 
-    def crowding(self, pool: Pool, held: Iterable[Held], now: float) -> frozenset[str]:
-        """The tenants that hold much of a pool, if it is time to look past them."""
+    def crowding(self, pool: Pool, runs: Iterable[InFlightRun], now: float) -> frozenset[str]:
+        """Return the tenants that crowd the pool; empty if it is not yet time for a fair claim."""
         if now < self._next:
             return frozenset()
-        self._next = now + AT_LEAST_EVERY
-        counts = Counter(one.claim.tenant for one in held if one.pool is pool)
-        much = max(pool.slots // MUCH, 1)
-        return frozenset(t for t, count in counts.items() if t is not None and count >= much)
+        self._next = now + MIN_INTERVAL_SECONDS
+        counts = Counter(run.claim.tenant for run in runs if run.pool is pool)
+        crowd = max(pool.slots // CROWDING_DIVISOR, 1)
+        return frozenset(t for t, count in counts.items() if t is not None and count >= crowd)
 
-    def took(self, seconds: float, now: float) -> None:
-        self._next = now + max(AT_LEAST_EVERY, SHARE * seconds)
-
-
-def few(pool: Pool, room: int) -> int:
-    return min(max(pool.slots // FEW, 1), room)
+    def record_cost(self, seconds: float, now: float) -> None:
+        """Schedule the next fair claim after this one took `seconds`."""
+        self._next = now + max(MIN_INTERVAL_SECONDS, COST_FACTOR * seconds)
 
 
-def shared(lanes: Iterable[Lane]) -> list[Lane]:
-    """Lanes in which tenants meet. What belongs to none has lanes of its own."""
+def fair_batch(pool: Pool, room: int) -> int:
+    return min(max(pool.slots // BATCH_DIVISOR, 1), room)
+
+
+def shared_lanes(lanes: Iterable[Lane]) -> list[Lane]:
+    """Return the lanes that several tenants share. Actions without a tenant have lanes of their
+    own."""
     return [lane for lane in lanes if lane.shard and not lane.suspect]

@@ -1,4 +1,4 @@
-"""Starts claims: at their time, when a slot is free, while the lease is still ours."""
+"""Starts claimed actions: when due, when a slot is free, while the lease is valid."""
 
 from __future__ import annotations
 
@@ -9,152 +9,153 @@ import itertools
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from duetime.worker.claiming.precise_timer import Alarm
+from duetime.worker.claiming.precise_timer import PreciseTimer
 from duetime.worker.claiming.slots import Pool
-from duetime.worker.leases.in_flight import Held, Holdings
-from duetime.worker.leases.store_clock import StoreTime
+from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
+from duetime.worker.leases.store_clock import StoreClock
 
-# Timers may fire a little early and sleep a little long; look again at least this often.
-LONGEST_WAIT = 60.0
+# Timers may fire early or late: check again at least this often.
+MAX_TIMER_SECONDS = 60.0
 
 
-class Starter:
-    """Keeps what was claimed before its time, and starts each at its time.
+class Launcher:
+    """Keeps pre-claimed actions and starts each at its due time.
 
-    Between `open` and `close`.
+    Usable between `open` and `close`.
     """
 
     def __init__(
         self,
-        time: StoreTime,
-        alarm: Callable[[Callable[[], None]], Alarm],
-        holdings: Holdings,
-        run: Callable[[Held], Coroutine[Any, Any, None]],
-        freed: Callable[[], None],
-        ahead: Callable[[Pool], int],
-        give_back: Callable[[Held], None],
+        clock: StoreClock,
+        timer: Callable[[Callable[[], None]], PreciseTimer],
+        runs: RunsInFlight,
+        run: Callable[[InFlightRun], Coroutine[Any, Any, None]],
+        slot_freed: Callable[[], None],
+        prefetch: Callable[[Pool], int],
+        release: Callable[[InFlightRun], None],
     ) -> None:
-        self._time = time
-        self._make_alarm = alarm
-        self._holdings = holdings
+        self._clock = clock
+        self._make_timer = timer
+        self._runs = runs
         self._run = run
-        self._freed = freed
-        self._ahead = ahead
-        self._give_back = give_back
-        self._early: list[tuple[int, int, Held]] = []
-        self._doubtful: list[Held] = []
+        self._slot_freed = slot_freed
+        self._prefetch = prefetch
+        self._release = release
+        self._early: list[tuple[int, int, InFlightRun]] = []
+        self._lease_unsure: list[InFlightRun] = []
         self._order = itertools.count()
 
     def open(self) -> None:
-        self._alarm = self._make_alarm(self.due)
+        self._timer = self._make_timer(self.launch_due)
 
     def close(self, pools: Sequence[Pool]) -> None:
         """Start nothing more."""
-        self.unstarted(pools)
-        self._alarm.close()
+        self.take_unstarted(pools)
+        self._timer.close()
 
-    def take(self, pool: Pool, claimed: Sequence[Held]) -> None:
-        """Start fresh claims of one pool now, or each when it is due."""
-        now = self._time.now()
-        for held in claimed:
-            if held.claim.due_at <= now:
-                pool.ready.append(held)
+    def accept(self, pool: Pool, claimed: Sequence[InFlightRun]) -> None:
+        """Start fresh claims of one pool, each as soon as it is due."""
+        now = self._clock.now()
+        for run in claimed:
+            if run.claim.due_at <= now:
+                pool.ready.append(run)
             else:
                 pool.early += 1
-                heapq.heappush(self._early, (held.claim.due_at, next(self._order), held))
-        self._fill(pool)
+                heapq.heappush(self._early, (run.claim.due_at, next(self._order), run))
+        self._fill_slots(pool)
         self._arm()
-        # What was in doubt may be among the claims, and so be lost.
-        self._decide_doubts()
+        # A run whose lease was unsure may be among these claims, and therefore lost.
+        self._retry_unsure()
 
-    def spare(self, pool: Pool, count: int) -> None:
-        """Give back so many of what a pool took before its time, the last to come due first."""
-        ours = sorted(one for one in self._early if one[2].pool is pool)[-count:]
-        self._early = [one for one in self._early if one not in ours]
+    def release_early(self, pool: Pool, count: int) -> None:
+        """Release `count` pre-claims of a pool, latest due time first."""
+        ours = sorted(entry for entry in self._early if entry[2].pool is pool)[-count:]
+        self._early = [entry for entry in self._early if entry not in ours]
         heapq.heapify(self._early)
         pool.early -= len(ours)
-        for _, _, held in ours:
-            self._give_back(held)
+        for _, _, run in ours:
+            self._release(run)
         self._arm()
 
-    def due(self) -> None:
-        """Move what is due from waiting to running; called by the alarm or a moved clock."""
-        now = self._time.now()
+    def launch_due(self) -> None:
+        """Move due actions from waiting to running; called by the timer, or when a test moves its
+        clock."""
+        now = self._clock.now()
         while self._early and self._early[0][0] <= now:
-            held = heapq.heappop(self._early)[2]
-            held.pool.early -= 1
-            self._ready(held)
-            # Its slot may be taken by what came meanwhile.
-            self.give_back(held.pool, self._ahead(held.pool))
+            run = heapq.heappop(self._early)[2]
+            run.pool.early -= 1
+            self._make_ready(run)
+            # A newer claim may have taken its slot.
+            self.release_waiting(run.pool, self._prefetch(run.pool))
         self._arm()
 
-    def renewed(self) -> None:
-        """The store has answered for the leases: what waited for it starts, or is forgotten. And
-        where runs go on for so long, nobody else may have asked what waits for them."""
-        self._decide_doubts()
-        self._freed()
+    def leases_renewed(self) -> None:
+        """Handle the store's answer to a renewal: unsure runs start or are dropped. While long runs
+        occupy all slots, this is also what makes the claimer check waiting runs again."""
+        self._retry_unsure()
+        self._slot_freed()
 
-    def give_back(self, pool: Pool, most: int) -> None:
-        """All but so many of what waits for a slot, the last first: another worker may have one,
-        or something more urgent is to come before them."""
-        while len(pool.ready) > most:
-            self._give_back(pool.ready.pop())
+    def release_waiting(self, pool: Pool, max_waiting: int) -> None:
+        """Release all but `max_waiting` of the runs that wait for a slot, newest first: another
+        worker may have a free slot, or something more urgent needs theirs."""
+        while len(pool.ready) > max_waiting:
+            self._release(pool.ready.pop())
 
-    def _decide_doubts(self) -> None:
-        doubtful, self._doubtful = self._doubtful, []
-        for held in doubtful:
-            held.pool.doubtful -= 1
-            self._ready(held)
+    def _retry_unsure(self) -> None:
+        unsure, self._lease_unsure = self._lease_unsure, []
+        for run in unsure:
+            run.pool.lease_unsure -= 1
+            self._make_ready(run)
 
-    def ended(self, held: Held) -> None:
-        """A handler came to its end: its slot goes to the next one."""
-        held.pool.ended()
-        if held.pool.ready:
-            self._fill(held.pool)
-        self._freed()
+    def run_finished(self, run: InFlightRun) -> None:
+        """Give the slot of a finished handler to the next run."""
+        run.pool.run_finished()
+        if run.pool.ready:
+            self._fill_slots(run.pool)
+        self._slot_freed()
 
-    def unstarted(self, pools: Sequence[Pool]) -> list[Held]:
-        """Take away all that was claimed and not started."""
-        waiting = [held for _, _, held in self._early] + self._doubtful
+    def take_unstarted(self, pools: Sequence[Pool]) -> list[InFlightRun]:
+        """Remove and return all runs that were claimed but not started."""
+        waiting = [run for _, _, run in self._early] + self._lease_unsure
         self._early.clear()
-        self._doubtful.clear()
+        self._lease_unsure.clear()
         for pool in pools:
             waiting += pool.ready
             pool.ready.clear()
-            pool.early = pool.doubtful = 0
+            pool.early = pool.lease_unsure = 0
         return waiting
 
-    def _ready(self, held: Held) -> None:
-        held.pool.ready.append(held)
-        self._fill(held.pool)
+    def _make_ready(self, run: InFlightRun) -> None:
+        run.pool.ready.append(run)
+        self._fill_slots(run.pool)
 
-    def _fill(self, pool: Pool) -> None:
-        now = self._time.monotonic()
+    def _fill_slots(self, pool: Pool) -> None:
+        now = self._clock.monotonic()
         while pool.ready and pool.running < pool.slots:
-            held = pool.ready.popleft()
-            if now < held.lease_ends and not held.lost:
-                self._start(held)
+            run = pool.ready.popleft()
+            if now < run.lease_expires and not run.lost:
+                self._start(run)
             else:
-                self._set_aside(held)
+                self._defer(run)
 
-    def _set_aside(self, held: Held) -> None:
-        """What was lost is not ours; and if its lease may be over, it must not start before a
-        renewal says that nobody else has taken it."""
-        if held.lost:
-            self._holdings.drop(held)
+    def _defer(self, run: InFlightRun) -> None:
+        """Drop a run that was lost. A run whose lease may have expired must not start until a
+        renewal confirms that no other worker claimed it."""
+        if run.lost:
+            self._runs.drop(run)
         else:
-            self._doubtful.append(held)
-            held.pool.doubtful += 1
-        self._freed()
+            self._lease_unsure.append(run)
+            run.pool.lease_unsure += 1
+        self._slot_freed()
 
-    def _start(self, held: Held) -> None:
-        held.pool.started()
-        # A context of its own: nothing that one run sets is seen by the next.
-        held.task = asyncio.get_running_loop().create_task(
-            self._run(held), context=contextvars.Context()
+    def _start(self, run: InFlightRun) -> None:
+        run.pool.run_started()
+        # Each run gets a fresh context, so that context variables do not leak into the next run.
+        run.task = asyncio.get_running_loop().create_task(
+            self._run(run), context=contextvars.Context()
         )
 
     def _arm(self) -> None:
-        """Without anything to start it may ring in vain."""
+        """Set the timer for the next pre-claim. With none, the timer may fire once for nothing."""
         if self._early:
-            self._alarm.set(min(max(self._time.until(self._early[0][0]), 0.0), LONGEST_WAIT))
+            self._timer.set(min(max(self._clock.until(self._early[0][0]), 0.0), MAX_TIMER_SECONDS))

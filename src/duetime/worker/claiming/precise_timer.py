@@ -1,7 +1,7 @@
-"""An alarm for the next instant at which something is to start.
+"""A timer with sub-millisecond precision for the next start of an action.
 
-Event loops count whole milliseconds, several times as long as it takes to start an action. Linux
-lends timers that count finer and that a loop waits for as it does for a socket.
+Event loops count whole milliseconds, several times as long as starting an action takes. Linux
+offers finer timers (timerfd), which a loop can wait for like a socket.
 """
 
 from __future__ import annotations
@@ -15,67 +15,67 @@ from io import FileIO
 from struct import calcsize, pack
 from typing import Any, Protocol
 
-NANOS = 1_000_000_000
+NANOS_PER_SECOND = 1_000_000_000
 
 
-class Alarm(Protocol):
-    """Rings once, so many seconds after it was last set. Set anew in the moment in which it rings,
-    it may ring in vain."""
+class PreciseTimer(Protocol):
+    """Calls its callback once, `seconds` after the last `set`. If it is set again just as it fires,
+    the callback may be called once for nothing."""
 
     def set(self, seconds: float) -> None: ...
 
     def close(self) -> None: ...
 
 
-def alarm(ring: Callable[[], None]) -> Alarm:
-    """The finest that can be had, for the loop that runs."""
+def precise_timer(ring: Callable[[], None]) -> PreciseTimer:
+    """Return the most precise timer available for the running loop."""
     try:
-        return FineAlarm(ring)
+        return TimerfdTimer(ring)
     except (ImportError, AttributeError, OSError, NotImplementedError):
-        # Python was built without ctypes, its library has no timers, the system has none left, or
-        # the loop waits for nothing but its own.
-        return LoopAlarm(ring)
+        # Python was built without ctypes, libc has no timerfd, the system has no timers left, or
+        # the loop cannot watch file descriptors.
+        return LoopTimer(ring)
 
 
-class LoopAlarm:
-    """By the loop's own time."""
+class LoopTimer:
+    """A timer of the event loop."""
 
     def __init__(self, ring: Callable[[], None]) -> None:
-        self._ring = ring
+        self._callback = ring
         self._timer: asyncio.TimerHandle | None = None
 
     def set(self, seconds: float) -> None:
         self.close()
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._ring)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._callback)
 
     def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
 
 
-class FineAlarm:
-    """By a timer of the system."""
+class TimerfdTimer:
+    """A Linux timerfd."""
 
     def __init__(self, ring: Callable[[], None]) -> None:
-        self._ring = ring
+        self._callback = ring
         self._libc = _libc()
-        self._timer = _timer(self._libc)
+        self._timer = _open_timerfd(self._libc)
         self._loop = asyncio.get_running_loop()
         try:
-            self._loop.add_reader(self._timer, self._rang)
+            self._loop.add_reader(self._timer, self._on_readable)
         except BaseException:
             self._timer.close()
             raise
 
     def set(self, seconds: float) -> None:
         if not self._timer.closed:
-            # No time at all would stop it.
-            after = divmod(max(int(seconds * NANOS), 1), NANOS)
+            # Zero would disarm the timer.
+            after = divmod(max(int(seconds * NANOS_PER_SECOND), 1), NANOS_PER_SECOND)
             self._libc.timerfd_settime(self._timer.fileno(), 0, pack("4l", 0, 0, *after), None)
 
-    def _rang(self) -> None:
-        self._timer.read(8)  # so that the loop is told once
-        self._ring()
+    def _on_readable(self) -> None:
+        self._timer.read(8)  # else the descriptor stays readable
+        self._callback()
 
     def close(self) -> None:
         if not self._timer.closed:
@@ -84,16 +84,16 @@ class FineAlarm:
 
 
 def _libc() -> Any:
-    """Python has functions of its own for these timers, but only since 3.13."""
+    """Return the C library. Python has functions for timerfd only since 3.13."""
     if sys.platform != "linux" or calcsize("l") != 8:
-        raise NotImplementedError("a timer's times are four numbers of 8 bytes, on Linux")
+        raise NotImplementedError("timerfd needs Linux with 8-byte longs")
     import ctypes
 
     return ctypes.CDLL(None)
 
 
-def _timer(libc: Any) -> FileIO:
+def _open_timerfd(libc: Any) -> FileIO:
     descriptor = libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
     if descriptor < 0:
-        raise OSError("the system has no timer for us")
+        raise OSError("timerfd_create failed")
     return FileIO(descriptor)

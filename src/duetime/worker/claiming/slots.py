@@ -1,4 +1,4 @@
-"""Slots: how much runs at once, by queue."""
+"""Slots: how many actions run at once, per queue."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from duetime.errors import ConfigError
 from duetime.model.validation import check_name
 
 if TYPE_CHECKING:
-    from duetime.worker.leases.in_flight import Held
+    from duetime.worker.leases.in_flight import InFlightRun
 
-# Seconds between two measures of the rate at least; what was known before counts half after them.
-SHORTEST = 0.1
+# Minimum time between two measurements of the completion rate; also the half-life of the old rate.
+MIN_MEASURE_SECONDS = 0.1
 
-# What waits for so many windows was claimed in vain.
-PATIENCE = 4
+# Runs that would wait longer than this many pre-claim windows are released.
+MAX_READY_WINDOWS = 4
 
 Queues = Mapping[str, int] | Sequence[str] | None
 
 
 class Pool:
-    """Slots of one queue, or those that all other queues share.
+    """The slots of one queue, or those that all other queues share.
 
-    `ready` holds claims that are due and wait for a slot, oldest first. `early` counts those
-    whose time has not come: they hold no slot. `doubtful` counts those whose lease may be over:
-    they start as soon as the store answers, so their slots are kept.
+    `ready` holds claims that are due and wait for a slot, oldest first. `early` counts pre-claims,
+    which hold no slot yet. `lease_unsure` counts runs whose lease may have expired: they start as
+    soon as the store answers, so their slots stay reserved.
     """
 
     def __init__(self, slots: int, serves: Callable[[str], bool]) -> None:
@@ -34,65 +34,70 @@ class Pool:
         self.serves = serves
         self.running = 0
         self.early = 0
-        self.doubtful = 0
-        self.ready: deque[Held] = deque()
-        self._ends = 0
+        self.lease_unsure = 0
+        self.ready: deque[InFlightRun] = deque()
+        self._finished = 0
         self._since = 0.0
         self._rate = 0.0
 
     @property
     def free(self) -> int:
-        return self.slots - self.running - len(self.ready) - self.doubtful
+        return self.slots - self.running - len(self.ready) - self.lease_unsure
 
-    def room(self, window: float, most: int) -> int:
-        """How many to claim before their time: free slots, and as many as become free in one
-        window at the last rate. Slow work has a low rate, so it is never hoarded while another
-        worker is free; what has only started says nothing of when its slot is free again.
+    def capacity_for_preclaim(self, window: float, limit: int) -> int:
+        """Return how many actions to pre-claim: the free slots, plus as many as become free in one
+        window at the current rate. Slow handlers have a low rate, so their actions are never
+        hoarded while another worker is idle. Runs that have just started say nothing about when
+        their slots become free.
 
-        Nothing while half of that still waits for a slot: a claim for many takes hardly longer
-        than one for few, and its answer comes while there is enough to do."""
-        ahead = self.ahead(window, most)
-        room = self.free + ahead - self.early
-        return 0 if self.ready and room < ahead // 2 else min(room, most)
+        Returns 0 while half of that number still waits for a slot: a claim for many actions takes
+        hardly longer than one for few, and its answer arrives while there is enough to do.
+        """
+        prefetch = self.prefetch(window, limit)
+        capacity = self.free + prefetch - self.early
+        return 0 if self.ready and capacity < prefetch // 2 else min(capacity, limit)
 
-    def room_now(self, window: float, most: int) -> int:
-        """How many to claim of what is due: a free slot waits for nothing."""
-        return min(max(self.free, self.room(window, most)), most)
+    def capacity_for_due(self, window: float, limit: int) -> int:
+        """Return how many due actions to claim: a free slot is always filled."""
+        return min(max(self.free, self.capacity_for_preclaim(window, limit)), limit)
 
-    def bearable(self, window: float) -> int:
-        """How many may wait for a slot, at the rate of now, before some are given back. More than
-        are claimed ahead, lest what is claimed is given back again and again; and what may begin
-        next stays, lest younger ones overtake it."""
-        return max(int(self._rate * window * PATIENCE), self.slots)
+    def max_ready(self, window: float) -> int:
+        """Return how many runs may wait for a slot, at the current rate, before some are released.
+        This is more than `prefetch`, so that claims are not released again and again, and at least
+        the number of slots, so that newer actions do not overtake those that start next."""
+        return max(int(self._rate * window * MAX_READY_WINDOWS), self.slots)
 
-    def ahead(self, window: float, most: int) -> int:
-        """How many may wait for a slot when they are claimed. None where a slot is not freed twice
-        in a window: slow runs that began together end together, and what waits for that long
-        another worker might have run. And two batches at most: one to work on while the other is
-        on its way."""
-        ends = int(self._rate * window)
-        return 0 if ends < 2 * self.slots else min(ends, 2 * most)
+    def prefetch(self, window: float, limit: int) -> int:
+        """Return how many runs may wait for a slot when they are claimed. 0 unless each slot
+        becomes free twice in a window: slow runs that started together finish together, and another
+        worker could have run what waits that long. At most two batches: one to run while the other
+        is in transit."""
+        finished = int(self._rate * window)
+        return 0 if finished < 2 * self.slots else min(finished, 2 * limit)
 
-    def started(self) -> None:
+    def run_started(self) -> None:
         self.running += 1
 
-    def ended(self) -> None:
+    def run_finished(self) -> None:
         self.running -= 1
-        self._ends += 1
+        self._finished += 1
 
     def measure(self, now: float) -> None:
-        """Take the rate of ends since the last measure, at most ten a second, smoothed: the longer
-        ago the last was, the less it says of what is run now."""
+        """Update the completion rate, at most ten times a second. The rate is smoothed: the longer
+        ago the last measurement was, the less it counts."""
         elapsed = now - self._since
-        if elapsed >= SHORTEST:
-            rate = self._ends / elapsed
-            self._rate = rate + (self._rate - rate) * 0.5 ** (elapsed / SHORTEST)
-            self._ends, self._since = 0, now
+        if elapsed >= MIN_MEASURE_SECONDS:
+            rate = self._finished / elapsed
+            self._rate = rate + (self._rate - rate) * 0.5 ** (elapsed / MIN_MEASURE_SECONDS)
+            self._finished, self._since = 0, now
 
 
 def pools_of(concurrency: int, queues: Queues) -> list[Pool]:
-    """`queues={"billing": 5}` gives billing slots of its own and all others `concurrency`;
-    `queues=["billing"]` serves billing only, with `concurrency` slots."""
+    """Return the pools for the settings `concurrency` and `queues`.
+
+    `queues={"billing": 5}` gives billing its own slots and all other queues `concurrency`;
+    `queues=["billing"]` serves only billing, with `concurrency` slots.
+    """
     if queues is None:
         return [Pool(concurrency, lambda queue: True)]
     if isinstance(queues, str):

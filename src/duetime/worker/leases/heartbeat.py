@@ -1,4 +1,4 @@
-"""Renews the leases of all that is held, apart from the loop that runs handlers."""
+"""Renews the leases of all runs in flight, independently of the loop that runs handlers."""
 
 from __future__ import annotations
 
@@ -10,91 +10,95 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from duetime.errors import DuetimeError
-from duetime.model.actions.claim import Claim, Lease, Renewed
+from duetime.model.actions.claim import Claim, Fence, RenewResult
 from duetime.model.clock import micros_of, monotonic
 from duetime.store.base import Store
 from duetime.store.flow import Flow
-from duetime.store.outage_log import Outage
-from duetime.worker.leases.in_flight import Held, Holdings, lease_of
-from duetime.worker.leases.loop_monitor import INTERVAL, LoopGone, LoopWatch
-from duetime.worker.leases.store_clock import StoreTime
+from duetime.store.outage_log import OutageLog
+from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight, fence_of
+from duetime.worker.leases.loop_monitor import CHECK_INTERVAL_SECONDS, LoopClosed, LoopMonitor
+from duetime.worker.leases.store_clock import StoreClock
 
 log = logging.getLogger("duetime.worker")
 
 
-BEATS_IN_A_LEASE = 3
-TRIES_IN_A_LEASE = 5
+BEATS_PER_LEASE = 3
+TRIES_PER_LEASE = 5
 
 
 class Heartbeat(Protocol):
-    """Beats between start and stop."""
+    """Renews leases between `start` and `stop`."""
 
     def start(self) -> None: ...
 
     def halt(self) -> None:
-        """Beat no more, without waiting for a beat on its way."""
+        """Stop renewing, without waiting for a renewal in transit."""
         ...
 
     async def stop(self) -> None: ...
 
 
 class Renewal:
-    """One beat in two halves, so that a thread or a task may do the asking between them."""
+    """One heartbeat in two halves; a thread or a task sends the request between them."""
 
     def __init__(
-        self, holdings: Holdings, time: StoreTime, lease: float, renewed: Callable[[], None]
+        self, runs: RunsInFlight, clock: StoreClock, lease: float, renewed: Callable[[], None]
     ) -> None:
-        """`renewed` is told of every answer; LoopGone if nobody is there for whom to renew."""
-        self._holdings = holdings
-        self._time = time
+        """`renewed` is called after every answer; it raises LoopClosed if the worker's event loop
+        is gone."""
+        self._runs = runs
+        self._clock = clock
         self.renewed = renewed
         self.lease = lease
-        self.outage = Outage(log, "heartbeat")
+        self.outage = OutageLog(log, "heartbeat")
 
     def pause(self, *, answered: bool = True) -> float:
-        """Until the next beat: a third of the lease, or soon if the last one failed."""
-        return self.lease / BEATS_IN_A_LEASE if answered else self.lease / 30
+        """Return the seconds until the next heartbeat: a third of the lease, or less if the last
+        one failed."""
+        return self.lease / BEATS_PER_LEASE if answered else self.lease / 30
 
-    def due(self) -> tuple[list[Held], float]:
-        """What to renew, and the moment it was asked: the new lease counts from there. What
-        runs on a lease that may be over is asked to stop; what waits, waits for the answer."""
-        now = self._time.monotonic()
-        for held in self._holdings:
-            if now >= held.lease_ends and held.task is not None:
-                held.stop.asked = True
-        return self._holdings.renewable(now), now
+    def due(self) -> tuple[list[InFlightRun], float]:
+        """Return the runs to renew and the current time, from which their new leases count. Running
+        handlers whose lease may have expired are asked to stop; runs that wait for a slot wait for
+        the answer."""
+        now = self._clock.monotonic()
+        for run in self._runs:
+            if now >= run.lease_expires and run.task is not None:
+                run.stop.requested = True
+        return self._runs.renewable(now), now
 
-    def flow(self, store: Store, asked: list[Held]) -> Flow[Renewed]:
-        """What is not answered soon is given up: another try must come in time, over another
-        connection."""
-        renewing = store.renew(leases_of(asked), micros_of(self.lease))
-        return replace(renewing, within=max(self.lease / TRIES_IN_A_LEASE, 1.0))
+    def flow(self, store: Store, runs: list[InFlightRun]) -> Flow[RenewResult]:
+        """Return the renewal with a deadline: an unanswered request is given up early enough to
+        retry over another connection before the leases expire."""
+        renewing = store.renew(fences_of(runs), micros_of(self.lease))
+        return replace(renewing, deadline=max(self.lease / TRIES_PER_LEASE, 1.0))
 
-    def heard(self, asked: list[Held], sent: float, renewed: Renewed) -> None:
-        self.outage.over()
-        for held in asked:
-            if held.claim.id in renewed.kept:
-                held.lease_ends = sent + self.lease
-                self._ask(held, renewed.kept[held.claim.id])
-            elif held.claim.id in renewed.lost:
-                held.give_up()
+    def apply(self, runs: list[InFlightRun], sent: float, renewed: RenewResult) -> None:
+        """Record the store's answer: new expiry times, requested stops and lost leases."""
+        self.outage.recovered()
+        for run in runs:
+            if run.claim.id in renewed.renewed:
+                run.lease_expires = sent + self.lease
+                self._request_stop(run, renewed.renewed[run.claim.id])
+            elif run.claim.id in renewed.lost:
+                run.mark_lost()
         self.renewed()
 
-    def run_by(self, task: asyncio.Task[Any]) -> Claim | None:
-        return next((held.claim for held in self._holdings if held.task is task), None)
+    def claim_of(self, task: asyncio.Task[Any]) -> Claim | None:
+        return next((run.claim for run in self._runs if run.task is task), None)
 
-    def _ask(self, held: Held, by: str | None) -> None:
+    def _request_stop(self, run: InFlightRun, by: str | None) -> None:
         if by is not None:
-            held.stop.asked, held.stop.by = True, by
+            run.stop.requested, run.stop.by = True, by
 
 
-def leases_of(asked: list[Held]) -> list[Lease]:
-    return [lease_of(held) for held in asked]
+def fences_of(runs: list[InFlightRun]) -> list[Fence]:
+    return [fence_of(run) for run in runs]
 
 
-class ThreadBeat:
-    """Beats in a thread of its own: a handler that blocks the loop keeps its lease. Between two
-    beats it looks whether one does."""
+class ThreadHeartbeat:
+    """A heartbeat in its own thread, so that a handler that blocks the loop keeps its lease.
+    Between heartbeats the thread checks for such handlers."""
 
     def __init__(self, store: Store, renewal: Renewal) -> None:
         self._store = store
@@ -103,7 +107,7 @@ class ThreadBeat:
         self._thread = threading.Thread(target=self._run, name="duetime-heartbeat", daemon=True)
 
     def start(self) -> None:
-        self._watch = LoopWatch(self._renewal.run_by)
+        self._loop_monitor = LoopMonitor(self._renewal.claim_of)
         self._thread.start()
 
     def halt(self) -> None:
@@ -115,32 +119,34 @@ class ThreadBeat:
 
     def _run(self) -> None:
         next_beat = monotonic() + self._renewal.pause()
-        while not self._stopping.wait(min(max(next_beat - monotonic(), 0.0), INTERVAL)):
-            self._try(self._watch.look)
+        while not self._stopping.wait(
+            min(max(next_beat - monotonic(), 0.0), CHECK_INTERVAL_SECONDS)
+        ):
+            self._guarded(self._loop_monitor.check)
             if monotonic() >= next_beat:
-                next_beat = monotonic() + self._renewal.pause(answered=self._try(self.beat))
+                next_beat = monotonic() + self._renewal.pause(answered=self._guarded(self.beat))
 
-    def _try(self, step: Callable[[], None]) -> bool:
+    def _guarded(self, step: Callable[[], None]) -> bool:
         try:
             step()
-        except LoopGone:
+        except LoopClosed:
             self.halt()
         except DuetimeError as error:
             self._renewal.outage.failed(error)
             return False
         except Exception:
-            log.exception("heartbeat failed and goes on")
+            log.exception("heartbeat failed and will be retried")
         return True
 
     def beat(self) -> None:
-        asked, sent = self._renewal.due()
-        if asked:
-            flow = self._renewal.flow(self._store, asked)
-            self._renewal.heard(asked, sent, self._store.perform_blocking(flow))
+        runs, sent = self._renewal.due()
+        if runs:
+            flow = self._renewal.flow(self._store, runs)
+            self._renewal.apply(runs, sent, self._store.perform_blocking(flow))
 
 
-class TaskBeat:
-    """Beats on the event loop: for virtual time, where there are no threads."""
+class TaskHeartbeat:
+    """A heartbeat on the event loop, for virtual time without threads."""
 
     def __init__(self, store: Store, renewal: Renewal) -> None:
         self._store = store
@@ -163,9 +169,9 @@ class TaskBeat:
         pause = self._renewal.pause()
         while True:
             await asyncio.sleep(pause)
-            pause = self._renewal.pause(answered=await self._try())
+            pause = self._renewal.pause(answered=await self._guarded())
 
-    async def _try(self) -> bool:
+    async def _guarded(self) -> bool:
         try:
             await self.beat()
         except DuetimeError as error:
@@ -174,7 +180,7 @@ class TaskBeat:
         return True
 
     async def beat(self) -> None:
-        asked, sent = self._renewal.due()
-        if asked:
-            flow = self._renewal.flow(self._store, asked)
-            self._renewal.heard(asked, sent, await self._store.perform(flow))
+        runs, sent = self._renewal.due()
+        if runs:
+            flow = self._renewal.flow(self._store, runs)
+            self._renewal.apply(runs, sent, await self._store.perform(flow))

@@ -1,4 +1,4 @@
-"""What a worker holds: claims whose end is not recorded yet."""
+"""Runs in flight: claims whose completion is not stored yet."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from duetime.model.actions.claim import SUSPECT_LOSSES, Claim, Lease
+from duetime.model.actions.claim import SUSPECT_LOSSES, Claim, Fence
 from duetime.registry.context import Stop
 
 if TYPE_CHECKING:
     from duetime.worker.claiming.slots import Pool
 
 
-class Held:
+class InFlightRun:
     """One claim on its way through this worker."""
 
     __slots__ = (
         "claim",
-        "ended_at",
-        "lease_ends",
+        "finished_at",
+        "lease_expires",
         "lost",
         "pool",
         "renew_until",
@@ -29,66 +29,67 @@ class Held:
         "task",
     )
 
-    def __init__(self, claim: Claim, pool: Pool, lease_ends: float) -> None:
+    def __init__(self, claim: Claim, pool: Pool, lease_expires: float) -> None:
         self.claim = claim
         self.pool = pool
-        self.lease_ends = lease_ends
+        self.lease_expires = lease_expires
         self.renew_until: float | None = None
         self.lost = False
         self.started_at: int | None = None
-        self.ended_at: int | None = None
+        self.finished_at: int | None = None
         self.stop = Stop()
         self.task: Task[None] | None = None
 
-    def give_up(self) -> None:
-        """It is no longer ours: never started from here on, and asked to stop if it runs."""
-        self.lost = self.stop.asked = True
+    def mark_lost(self) -> None:
+        """Another worker may own the action: never start this run, and ask it to stop if it is
+        running."""
+        self.lost = self.stop.requested = True
 
 
-class Holdings:
-    """All that is held. The heartbeat's thread reads it: iterating copies in one step.
+class RunsInFlight:
+    """All runs in flight. The heartbeat's thread reads them: iterating copies in one step.
 
-    By the number of its id: a UUID's own hash is a call of its own, and this is asked four
-    times for each run.
+    Keyed by the integer of the action's id: hashing a UUID is a Python call, and each run is looked
+    up four times.
     """
 
     def __init__(self) -> None:
-        self._held: dict[int, Held] = {}
+        self._runs: dict[int, InFlightRun] = {}
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._runs)
 
-    def __iter__(self) -> Iterator[Held]:
-        return iter(list(self._held.values()))
+    def __iter__(self) -> Iterator[InFlightRun]:
+        return iter(list(self._runs.values()))
 
-    def add(self, held: Held) -> None:
-        """An older run of the same action has lost its lease."""
-        number = held.claim.id.int
-        older = self._held.get(number)
+    def add(self, run: InFlightRun) -> None:
+        """Add a run. An older run of the same action has lost its lease."""
+        number = run.claim.id.int
+        older = self._runs.get(number)
         if older is not None:
-            older.give_up()
-        self._held[number] = held
+            older.mark_lost()
+        self._runs[number] = run
 
-    def holds(self, action_id: UUID, token: UUID, now: float) -> bool:
-        """Whether this run is ours and may still be renewed."""
-        held = self._held.get(action_id.int)
-        if held is None or held.claim.token != token:
+    def owns(self, action_id: UUID, token: UUID, now: float) -> bool:
+        """Return whether this run is ours and may still be renewed."""
+        run = self._runs.get(action_id.int)
+        if run is None or run.claim.token != token:
             return False
-        return held.renew_until is None or now < held.renew_until
+        return run.renew_until is None or now < run.renew_until
 
-    def drop(self, held: Held) -> None:
-        """Forget it, unless the same action was claimed anew meanwhile."""
-        number = held.claim.id.int
-        if self._held.get(number) is held:
-            del self._held[number]
+    def drop(self, run: InFlightRun) -> None:
+        """Forget the run, unless its action was claimed again in the meantime."""
+        number = run.claim.id.int
+        if self._runs.get(number) is run:
+            del self._runs[number]
 
-    def renewable(self, now: float) -> list[Held]:
-        """Those that may be renewed: not past their deadline and its grace."""
+    def renewable(self, now: float) -> list[InFlightRun]:
+        """Return the runs that may be renewed: those not past their deadline and its grace."""
         return [h for h in self if h.renew_until is None or now < h.renew_until]
 
-    def suspects(self) -> int:
+    def suspect_count(self) -> int:
         return sum(h.claim.losses >= SUSPECT_LOSSES for h in self)
 
 
-def lease_of(held: Held) -> Lease:
-    return Lease(held.claim.id, held.claim.token)
+def fence_of(run: InFlightRun) -> Fence:
+    return Fence(run.claim.id, run.claim.token)

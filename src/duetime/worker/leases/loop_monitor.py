@@ -1,4 +1,4 @@
-"""Notices a handler that keeps the event loop, and says which."""
+"""Detects handlers that block the event loop, and names them."""
 
 from __future__ import annotations
 
@@ -12,55 +12,55 @@ from duetime.model.clock import monotonic
 
 log = logging.getLogger("duetime.worker")
 
-# Seconds between two looks; a loop that does not answer for so long is told of.
-INTERVAL = 1.0
+# Seconds between two checks; a loop that does not answer for this long is reported.
+CHECK_INTERVAL_SECONDS = 1.0
 
 Task = asyncio.Task[Any]
 
 
-class LoopGone(Exception):
+class LoopClosed(Exception):
     """The event loop of the handlers was closed."""
 
 
-class LoopWatch:
-    """Looked through by a thread: whoever keeps the loop keeps it from everything else, and most
-    of all from noticing. Each kind is told of once; that is how its handler is written."""
+class LoopMonitor:
+    """Checks the event loop from another thread, since a blocked loop cannot notice that it is
+    blocked. Each kind is reported once: blocking is a property of its handler."""
 
-    def __init__(self, run_by: Callable[[Task], Claim | None]) -> None:
-        """`run_by` tells which claim a task runs, if any."""
-        self._run_by = run_by
+    def __init__(self, claim_of: Callable[[Task], Claim | None]) -> None:
+        """`claim_of` returns the claim that a task runs, if any."""
+        self._claim_of = claim_of
         self._loop = asyncio.get_running_loop()
         self._answered = True
-        self._asked = 0.0
-        self._told: set[str] = set()
+        self._pinged_at = 0.0
+        self._reported: set[str] = set()
 
-    def look(self) -> None:
-        """LoopGone if there is nothing to look at any more."""
-        since = monotonic() - self._asked
-        if since < INTERVAL:
+    def check(self) -> None:
+        """Ping the loop, or report an unanswered ping. Raises LoopClosed if the loop was closed."""
+        since = monotonic() - self._pinged_at
+        if since < CHECK_INTERVAL_SECONDS:
             return
         if self._answered:
-            self._ask()
+            self._ping()
         else:
-            self._tell(since)
+            self._report(since)
 
-    def _ask(self) -> None:
-        self._answered, self._asked = False, monotonic()
+    def _ping(self) -> None:
+        self._answered, self._pinged_at = False, monotonic()
         try:
-            self._loop.call_soon_threadsafe(self._answer)
+            self._loop.call_soon_threadsafe(self._pong)
         except RuntimeError as error:
-            raise LoopGone from error
+            raise LoopClosed from error
 
-    def _answer(self) -> None:
+    def _pong(self) -> None:
         self._answered = True
 
-    def _tell(self, seconds: float) -> None:
+    def _report(self, seconds: float) -> None:
         task = asyncio.current_task(self._loop)
-        claim = None if task is None else self._run_by(task)
-        # A loop that nobody keeps has been waiting for the processor itself.
-        if claim is None or claim.kind in self._told:
+        claim = None if task is None else self._claim_of(task)
+        # Without a handler on it, the loop was waiting for a processor.
+        if claim is None or claim.kind in self._reported:
             return
-        self._told.add(claim.kind)
+        self._reported.add(claim.kind)
         log.warning(
             "action %s of kind %s has kept the event loop for %.1f s, and nothing else of this "
             "worker can run meanwhile: write its handler with def instead of async def, so that "

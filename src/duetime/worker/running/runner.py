@@ -1,4 +1,4 @@
-"""Runs one claim: resolve, decode, inject, call, decide, hand over."""
+"""Runs one claim: find the handler, decode, inject, call, decide, hand over the completion."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 from duetime.errors import InvalidArgument, InvalidPayload
 from duetime.model.actions.action import Action, Record
 from duetime.model.actions.claim import Claim
-from duetime.model.actions.completion import Again, Ending
+from duetime.model.actions.completion import Completion, Reschedule
 from duetime.model.actions.outcome import (
-    End,
-    Parked,
+    HandlerResult,
     Raised,
     Released,
     Returned,
     TimedOut,
     Undecodable,
+    Unhandled,
     decide,
 )
 from duetime.model.actions.retry import Retry
@@ -32,23 +32,24 @@ from duetime.model.payloads.codec import to_json
 from duetime.model.tenant import enter
 from duetime.registry.context import Context
 from duetime.registry.handlers import Handler
-from duetime.registry.injection import Injection, drive, here
-from duetime.registry.runtime import (
-    Parts,
-)
+from duetime.registry.injection import Injection, drive, run_inline
+from duetime.registry.runtime import AppRuntime
 from duetime.store.base import Store
-from duetime.store.current_transaction import current_joined
+from duetime.store.current_transaction import current_joined_store
 from duetime.store.flow import Flow
 from duetime.store.settlement import parent_of
-from duetime.store.transaction import Hop, Joined, Opener
-from duetime.worker.leases.in_flight import Held, lease_of
-from duetime.worker.leases.store_clock import StoreTime
+from duetime.store.transaction import JoinedStore, RunBlocking, TransactionFactory
+from duetime.worker.leases.in_flight import InFlightRun, fence_of
+from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.running.threads import Threads
-from duetime.worker.running.timeouts import Deadline, Deadlines, Watch
-from duetime.worker.running.transactional import Late, Recorded, Timed, Transacting
-from duetime.worker.settings import (
-    WorkerSettings,
+from duetime.worker.running.timeouts import RunDeadline, RunDeadlines, ThreadTimeout
+from duetime.worker.running.transactional import (
+    HandlerTimeout,
+    RecordedRun,
+    TransactionalRun,
+    WithTimeout,
 )
+from duetime.worker.settings import WorkerSettings
 
 log = logging.getLogger("duetime.worker")
 
@@ -56,182 +57,205 @@ RELEASED = Released("released: its worker stopped before it came to an end")
 
 
 class Runner:
-    """The life of one claim, from the slot to its ending."""
+    """The life of one claim, from its slot to its completion."""
 
     def __init__(
         self,
-        parts: Parts,
+        runtime: AppRuntime,
         settings: WorkerSettings,
         threads: Threads,
-        time: StoreTime,
+        clock: StoreClock,
         *,
         dice: Callable[[], float],
-        ended: Callable[[Held, Ending], None],
-        recorded: Callable[[Held, Recorded], None],
+        finished: Callable[[InFlightRun, Completion], None],
+        committed: Callable[[InFlightRun, RecordedRun], None],
     ) -> None:
-        """`ended` is told of endings to be recorded, `recorded` of those that are."""
-        self._parts = parts
+        """`finished` gets completions to be stored, `committed` those that a transaction has
+        stored."""
+        self._runtime = runtime
         self._settings = settings
         self._threads = threads
-        self._time = time
+        self._clock = clock
         self._dice = dice
-        self._ended = ended
-        self._recorded = recorded
-        self._deadlines = Deadlines()
-        self._turn = asyncio.Lock()
-        # What goes on although nobody waits for it any more.
-        self._left: set[asyncio.Task[End | Recorded]] = set()
+        self._finished = finished
+        self._committed = committed
+        self._deadlines = RunDeadlines()
+        self._transaction_lock = asyncio.Lock()
+        # Runs that continue in a thread after their awaiting task was cancelled.
+        self._detached: set[asyncio.Task[HandlerResult | RecordedRun]] = set()
 
-    async def run(self, held: Held) -> None:
-        # Its time has come: a reply that was slow may since have made us know less of the time.
-        claim = held.claim
-        held.started_at = max(self._time.now(), claim.due_at)
-        handler = self._parts.handlers.find(claim.kind, claim.version)
-        end = _parked(claim) if handler is None else await self._attempt(held, handler)
-        if isinstance(end, Recorded):
-            self._recorded(held, end)
-        elif end is not None:
-            self._ended(held, self._decide(held, handler, end))
+    async def run(self, run: InFlightRun) -> None:
+        # The run is due, although a slow reply may have moved our view of the store's clock back.
+        claim = run.claim
+        run.started_at = max(self._clock.now(), claim.due_at)
+        handler = self._runtime.handlers.find(claim.kind, claim.version)
+        result = _parked(claim) if handler is None else await self._attempt(run, handler)
+        if isinstance(result, RecordedRun):
+            self._committed(run, result)
+        elif result is not None:
+            self._finished(run, self._decide(run, handler, result))
 
-    def _decide(self, held: Held, handler: Handler | None, end: End) -> Ending:
-        held.ended_at = self._time.now()
-        ending = decide(
-            held.claim,
-            end,
+    def _decide(
+        self, run: InFlightRun, handler: Handler | None, result: HandlerResult
+    ) -> Completion:
+        run.finished_at = self._clock.now()
+        completion = decide(
+            run.claim,
+            result,
             retry=Retry.none() if handler is None else handler.retry,
             chance=self._dice(),
-            started_at=held.started_at,
+            started_at=run.started_at,
             max_result=self._settings.max_result,
-            asked_by=held.stop.by,
+            requested_by=run.stop.by,
         )
-        if not isinstance(end, Returned):
-            _log_failure(held.claim, end, ending)
-        return ending
+        if not isinstance(result, Returned):
+            _log_failure(run.claim, result, completion)
+        return completion
 
-    async def _attempt(self, held: Held, handler: Handler) -> End | Recorded | None:
-        """How it ended; None if it goes on in a thread that the stopping worker leaves."""
-        claim = held.claim
+    async def _attempt(
+        self, run: InFlightRun, handler: Handler
+    ) -> HandlerResult | RecordedRun | None:
+        """Return how the run finished; None if it continues in a thread that the stopping worker
+        abandons."""
+        claim = run.claim
         enter(claim.tenant, claim.by)
         try:
-            payload = self._parts.payloads.decode(claim.kind, claim.version, claim.payload)
+            payload = self._runtime.payloads.decode(claim.kind, claim.version, claim.payload)
         except InvalidPayload as error:
             return Undecodable(error)
         try:
-            if handler.opener is not None:
-                return await self._transact(held, handler, handler.opener, payload)
-            return Returned(await self._call(held, handler, payload))
-        except Late:
+            if handler.transaction_factory is not None:
+                return await self._transact(run, handler, handler.transaction_factory, payload)
+            return Returned(await self._call(run, handler, payload))
+        except HandlerTimeout:
             return TimedOut(handler.timeout or 0.0)
         except asyncio.CancelledError as error:
-            if not _is_ours(held):
+            if not _cancelled_by_worker(run):
                 return Raised(error)
             return None if handler.in_thread else RELEASED
         except KeyboardInterrupt:
             raise
         except GeneratorExit as error:
-            if not _is_running():
-                raise  # the loop is gone, and this run with it
+            if not _loop_is_running():
+                raise  # the loop is closed, and this run with it
             return Raised(error)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything
             return Raised(error)
 
     async def _transact(
-        self, held: Held, handler: Handler, opener: Opener, payload: object
-    ) -> End | Recorded:
-        """The handler's own time is what it works; to complete and commit is ours."""
+        self, run: InFlightRun, handler: Handler, factory: TransactionFactory, payload: object
+    ) -> HandlerResult | RecordedRun:
+        """Run a transactional handler. Its timeout covers the handler, not the completion and
+        commit."""
 
-        def steps(hop: Hop, timed: Timed) -> Coroutine[Any, Any, End | Recorded]:
-            return Transacting(
-                self._parts.store,
-                opener,
-                hop,
-                lambda lent: self._inject_with(hop, held, handler, payload, lent),
+        def steps(
+            run_blocking: RunBlocking, timed: WithTimeout
+        ) -> Coroutine[Any, Any, HandlerResult | RecordedRun]:
+            return TransactionalRun(
+                self._runtime.store,
+                factory,
+                run_blocking,
+                lambda lent: self._inject_with(run_blocking, run, handler, payload, lent),
                 timed,
-                lambda end: self._decide(held, handler, end),
-                lambda ending: self._parts.telling.complete(
-                    [(held.claim, ending)], impatient=False
+                lambda result: self._decide(run, handler, result),
+                lambda completion: self._runtime.outbox_store.complete(
+                    [(run.claim, completion)], skip_busy_jobs=False
                 ),
             ).run()
 
-        async def run() -> End | Recorded:
+        async def execute() -> HandlerResult | RecordedRun:
             if handler.node.blocking:
-                watch = Watch(lambda: self._begin_time(held, handler))
-                call = self._threads.run(lambda: drive(steps(here, watch.over)))
-                return cast("End | Recorded", await watch.until(call))
-            whole = steps(self._threads.run, lambda call: self._within(held, handler, call))
-            return await (self._whole(whole) if handler.in_thread else whole)
+                timeout = ThreadTimeout(lambda: self._start_timeout(run, handler))
+                call = self._threads.run(lambda: drive(steps(run_inline, timeout.start_then)))
+                return cast("HandlerResult | RecordedRun", await timeout.wait(call))
+            steps_on_loop = steps(
+                self._threads.run, lambda call: self._with_timeout(run, handler, call)
+            )
+            return await (self._shielded(steps_on_loop) if handler.in_thread else steps_on_loop)
 
-        return await (self._in_turn(held, run) if opener.one_at_a_time else run())
+        return await (self._one_at_a_time(run, execute) if factory.one_at_a_time else execute())
 
-    async def _in_turn(
-        self, held: Held, run: Callable[[], Coroutine[Any, Any, End | Recorded]]
-    ) -> End | Recorded:
+    async def _one_at_a_time(
+        self,
+        run: InFlightRun,
+        execute: Callable[[], Coroutine[Any, Any, HandlerResult | RecordedRun]],
+    ) -> HandlerResult | RecordedRun:
         try:
-            await self._turn.acquire()
+            await self._transaction_lock.acquire()
         except asyncio.CancelledError:
-            if not _is_ours(held):
+            if not _cancelled_by_worker(run):
                 raise
-            return RELEASED  # it had not begun
+            return RELEASED  # it had not started
         try:
-            return await run()
+            return await execute()
         finally:
-            self._turn.release()
+            self._transaction_lock.release()
 
-    def _whole(self, steps: Coroutine[Any, Any, End | Recorded]) -> Awaitable[End | Recorded]:
-        """Whoever stops the worker cannot stop the thread: its transaction must not be taken
-        from under it."""
+    def _shielded(
+        self, steps: Coroutine[Any, Any, HandlerResult | RecordedRun]
+    ) -> Awaitable[HandlerResult | RecordedRun]:
+        """Shield a transaction whose handler is in a thread: the thread cannot be stopped, so
+        the transaction must not be closed under it."""
         task = asyncio.get_running_loop().create_task(steps)
-        self._left.add(task)
-        task.add_done_callback(self._left.discard)
+        self._detached.add(task)
+        task.add_done_callback(self._detached.discard)
         return asyncio.shield(task)
 
-    def _call(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
-        call = self._inject(held, handler, payload)
-        return call if handler.timeout is None else self._within(held, handler, call)
+    def _call(self, run: InFlightRun, handler: Handler, payload: object) -> Awaitable[Any]:
+        call = self._inject(run, handler, payload)
+        return call if handler.timeout is None else self._with_timeout(run, handler, call)
 
-    async def _within(self, held: Held, handler: Handler, call: Awaitable[Any]) -> Any:
-        deadline = self._begin_time(held, handler)
+    async def _with_timeout(self, run: InFlightRun, handler: Handler, call: Awaitable[Any]) -> Any:
+        deadline = self._start_timeout(run, handler)
         try:
             return await call
         except asyncio.CancelledError:
-            if deadline is not None and deadline.end():
-                raise Late from None
+            if deadline is not None and deadline.finish():
+                raise HandlerTimeout from None
             raise
         finally:
             if deadline is not None:
-                deadline.end()
+                deadline.finish()
 
-    def _begin_time(self, held: Held, handler: Handler) -> Deadline | None:
-        """Its time begins. At its end a thread, which cannot be interrupted, is only asked to
-        stop."""
+    def _start_timeout(self, run: InFlightRun, handler: Handler) -> RunDeadline | None:
+        """Start the handler's deadline, if it has one. A thread cannot be interrupted: it is only
+        asked to stop."""
         if handler.timeout is None:
             return None
-        held.renew_until = self._time.monotonic() + handler.timeout + self._settings.grace
+        run.renew_until = self._clock.monotonic() + handler.timeout + self._settings.grace
         interrupts = not handler.in_thread
-        return self._deadlines.begin(held.stop, handler.timeout, interrupts=interrupts)
+        return self._deadlines.start(run.stop, handler.timeout, interrupts=interrupts)
 
-    def _inject(self, held: Held, handler: Handler, payload: object) -> Awaitable[Any]:
-        """Make the dependencies, call, close. Where nothing needs the loop, all of it in one
-        thread: what was opened there is used and closed there."""
+    def _inject(self, run: InFlightRun, handler: Handler, payload: object) -> Awaitable[Any]:
+        """Create the dependencies, call the handler, close the dependencies. If nothing needs the
+        loop, all of this happens in one thread, so that each dependency is opened, used and closed
+        there."""
         node = handler.node
         if node.blocking:
-            return self._threads.run(lambda: drive(self._inject_with(here, held, handler, payload)))
+            return self._threads.run(
+                lambda: drive(self._inject_with(run_inline, run, handler, payload))
+            )
         if not node.sources:
-            # Nothing to make or close: the most common handler, at a third of the cost.
+            # No dependencies: the most common handler, at a third of the cost.
             plain = node.function(payload) if handler.takes_payload else node.function()
             return cast("Awaitable[Any]", plain)
-        return self._inject_with(self._threads.run, held, handler, payload)
+        return self._inject_with(self._threads.run, run, handler, payload)
 
     async def _inject_with(
-        self, hop: Hop, held: Held, handler: Handler, payload: object, lent: object = None
+        self,
+        run_blocking: RunBlocking,
+        run: InFlightRun,
+        handler: Handler,
+        payload: object,
+        lent: object = None,
     ) -> Any:
         async with AsyncExitStack() as stack:
-            context = self._context(held, handler)
-            injection = Injection(context, self._parts.clock, hop, stack, lent)
+            context = self._context(run, handler)
+            injection = Injection(context, self._runtime.clock, run_blocking, stack, lent)
             return await injection.call(handler.node, *handler.arguments(payload))
 
-    def _context(self, held: Held, handler: Handler) -> Context:
-        claim = held.claim
+    def _context(self, run: InFlightRun, handler: Handler) -> Context:
+        claim = run.claim
         return Context(
             action_id=claim.id,
             attempt=claim.attempt,
@@ -239,64 +263,68 @@ class Runner:
             tenant=claim.tenant,
             by=claim.by,
             correlation_id=claim.correlation_id,
-            deadline=self._deadline(held, handler),
+            deadline=self._deadline(run, handler),
             job=claim.job,
             tick=maybe_from_micros(claim.tick),
             triggered_by=claim.triggered_by,
-            stop=held.stop,
-            note=lambda value: self._note(held, value, handler),
-            note_blocking=lambda value: self._note_blocking(held, value, handler),
+            stop=run.stop,
+            note=lambda value: self._note(run, value, handler),
+            note_blocking=lambda value: self._note_blocking(run, value, handler),
             ask_parent=lambda: self._parent(claim),
             ask_parent_blocking=lambda: self._parent_blocking(claim),
         )
 
-    def _deadline(self, held: Held, handler: Handler) -> datetime | None:
-        """Whoever waited for a transaction begins only now."""
-        begun = held.started_at if handler.opener is None else self._time.now()
+    def _deadline(self, run: InFlightRun, handler: Handler) -> datetime | None:
+        """Return the deadline that the handler sees. A run that waited for its transaction starts
+        only now."""
+        begun = run.started_at if handler.transaction_factory is None else self._clock.now()
         if handler.timeout is None or begun is None:
             return None
         return from_micros(begun + micros_of(handler.timeout))
 
-    async def _note(self, held: Held, value: object, handler: Handler) -> None:
-        await self._noted_through(handler).perform(self._noting(held, value))
+    async def _note(self, run: InFlightRun, value: object, handler: Handler) -> None:
+        await self._progress_target(handler).perform(self._progress_flow(run, value))
 
-    def _note_blocking(self, held: Held, value: object, handler: Handler) -> None:
-        self._noted_through(handler).perform_blocking(self._noting(held, value))
+    def _note_blocking(self, run: InFlightRun, value: object, handler: Handler) -> None:
+        self._progress_target(handler).perform_blocking(self._progress_flow(run, value))
 
-    def _noted_through(self, handler: Handler) -> Store | Joined:
-        """Where one transaction locks all, progress is seen when it is committed."""
-        alone = handler.opener is not None and handler.opener.one_at_a_time
-        return (current_joined(self._parts.store) if alone else None) or self._parts.store
+    def _progress_target(self, handler: Handler) -> Store | JoinedStore:
+        """Return where progress is written. Where a transaction locks the whole store, progress
+        becomes visible when it commits."""
+        alone = (
+            handler.transaction_factory is not None and handler.transaction_factory.one_at_a_time
+        )
+        return (current_joined_store(self._runtime.store) if alone else None) or self._runtime.store
 
-    def _noting(self, held: Held, value: object) -> Flow[None]:
+    def _progress_flow(self, run: InFlightRun, value: object) -> Flow[None]:
         try:
             text = to_json(to_jsonable_python(value))
         except (PydanticSerializationError, ValueError) as error:
             raise InvalidArgument("progress", value, f"it is not JSON ({error})") from error
-        return self._parts.store.progress(lease_of(held), text)
+        return self._runtime.store.progress(fence_of(run), text)
 
     async def _parent(self, claim: Claim) -> Action | None:
-        store = self._parts.store
-        here = current_joined(store) or store
-        return self._shown(await here.perform(parent_of(store, claim.id)))
+        store = self._runtime.store
+        target = current_joined_store(store) or store
+        return self._action_of(await target.perform(parent_of(store, claim.id)))
 
     def _parent_blocking(self, claim: Claim) -> Action | None:
-        store = self._parts.store
-        here = current_joined(store) or store
-        return self._shown(here.perform_blocking(parent_of(store, claim.id)))
+        store = self._runtime.store
+        target = current_joined_store(store) or store
+        return self._action_of(target.perform_blocking(parent_of(store, claim.id)))
 
-    def _shown(self, record: Record | None) -> Action | None:
-        return None if record is None else self._parts.payloads.action(record)
+    def _action_of(self, record: Record | None) -> Action | None:
+        return None if record is None else self._runtime.payloads.action(record)
 
 
-def _parked(claim: Claim) -> Parked:
-    return Parked(
+def _parked(claim: Claim) -> Unhandled:
+    return Unhandled(
         f"parked: no worker so far has a handler for kind {claim.kind!r}, "
         f"payload version {claim.version}"
     )
 
 
-def _is_running() -> bool:
+def _loop_is_running() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -304,26 +332,26 @@ def _is_running() -> bool:
     return True
 
 
-def _is_ours(held: Held) -> bool:
-    """Whether the worker cancelled the task; a handler may also raise CancelledError."""
+def _cancelled_by_worker(run: InFlightRun) -> bool:
+    """Return whether the worker cancelled the task; a handler may also raise CancelledError."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0 and held.stop.asked
+    return task is not None and task.cancelling() > 0 and run.stop.requested
 
 
-def _log_failure(claim: Claim, end: End, ending: Ending) -> None:
-    """A failed attempt, with its traceback and the ids to find it by."""
-    error = end.error if isinstance(end, Raised | Undecodable) else None
-    failed = isinstance(end, Raised | TimedOut | Undecodable)
+def _log_failure(claim: Claim, result: HandlerResult, completion: Completion) -> None:
+    """Log a failed attempt, with its traceback and the ids to find it by."""
+    error = result.error if isinstance(result, Raised | Undecodable) else None
+    failed = isinstance(result, Raised | TimedOut | Undecodable)
     if not failed or isinstance(error, Snooze | Cancel | Fail):
         return
-    again = ending.delay if isinstance(ending, Again) else None
+    retry_in = completion.delay if isinstance(completion, Reschedule) else None
     log.error(
         "action %s (%s) failed in attempt %d%s: %s",
         claim.id,
         claim.kind,
         claim.attempt,
-        "" if again is None else f", again in {seconds_of(again):.1f} s",
-        ending.error,
+        "" if retry_in is None else f", retrying in {seconds_of(retry_in):.1f} s",
+        completion.error,
         exc_info=error,
         extra={
             "action_id": str(claim.id),

@@ -1,4 +1,4 @@
-"""Threads for sync handlers: as many as run at once, none that keeps a process alive."""
+"""Threads for sync handlers: as many as run at once, none of which keeps a process alive."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from concurrent.futures import Future
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-Work = tuple[Callable[[], Any], "Future[Any]"]
+QueuedCall = tuple[Callable[[], Any], "Future[Any]"]
 
 
 class Threads:
     """Runs each call in an idle thread, or a new one: no call waits for another.
 
-    Not a ThreadPoolExecutor, because the interpreter joins its threads at exit, and a
-    handler that outlives the grace time must not hold the process.
+    Not a ThreadPoolExecutor, because the interpreter joins its threads at exit, and a handler that
+    outlives the grace time must not block the exit of the process.
     """
 
     def __init__(self, name: str = "duetime-handler") -> None:
         self._name = name
-        self._work: queue.SimpleQueue[Work | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[QueuedCall | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._idle = 0
         self._threads = 0
@@ -38,16 +38,16 @@ class Threads:
                 self._idle -= 1
             else:
                 self._start()
-        self._work.put((lambda: context.run(call), future))
+        self._queue.put((lambda: context.run(call), future))
         return await asyncio.wrap_future(future)
 
     def close(self) -> None:
-        """Let idle threads end; busy ones end with their call, and so do those that are made
-        for what still comes."""
+        """Let idle threads finish. Busy threads finish after their call, and so do threads started
+        later."""
         with self._lock:
             self._closed = True
             for _ in range(self._idle):
-                self._work.put(None)
+                self._queue.put(None)
             self._idle = 0
 
     def _start(self) -> None:
@@ -56,22 +56,22 @@ class Threads:
         threading.Thread(target=self._serve, name=name, daemon=True).start()
 
     def _serve(self) -> None:
-        while (work := self._work.get()) is not None:
-            call, future = work
+        while (queued := self._queue.get()) is not None:
+            call, future = queued
             if future.set_running_or_notify_cancel():
-                _settle(call, future)
+                _deliver(call, future)
             with self._lock:
                 if self._closed:
                     return
                 self._idle += 1
 
 
-def _settle(call: Callable[[], Any], future: Future[Any]) -> None:
-    """Hand over whatever the call gave, SystemExit included: the caller decides."""
+def _deliver(call: Callable[[], Any], future: Future[Any]) -> None:
+    """Set the future to the result of the call, or to anything it raised, SystemExit included."""
     try:
         value = call()
     except (StopIteration, GeneratorExit) as error:
-        # No future may carry these: whoever waits would never wake, or be closed.
+        # Futures must not carry these: the waiting coroutine would never wake, or be closed.
         future.set_exception(RuntimeError(f"raised {type(error).__name__}({error})"))
     except BaseException as error:  # noqa: BLE001
         future.set_exception(error)

@@ -1,9 +1,7 @@
-"""When the time of handlers is over: one timer for all of them.
+"""Timeouts of handlers: one timer for all runs, and the timeout of a handler in a thread.
 
-Nearly every run ends long before its time is over. A timer for each took half as long as all else
-that a worker does for a run.
-
-A handler's own time, where it begins in a thread.
+Nearly every run finishes long before its timeout. One timer per run took half as long as everything
+else that a worker does for a run.
 """
 
 from __future__ import annotations
@@ -16,60 +14,60 @@ from typing import Any
 
 from duetime.registry.context import Stop
 
-# Loops count in milliseconds, so their timers may be early by one.
-EARLY = 0.001
+# Event loops count milliseconds, so their timers may be early by one.
+TIMER_TOLERANCE_SECONDS = 0.001
 
 
-class Deadline:
-    """The end of one run's time. Then it is asked to stop and, if its task may be interrupted,
-    interrupted."""
+class RunDeadline:
+    """The deadline of one run. When it expires the run is asked to stop and, if it has a task to
+    interrupt, cancelled."""
 
-    __slots__ = ("_interrupted", "_others", "_stop", "_task", "at")
+    __slots__ = ("_interrupted", "_siblings", "_stop", "_task", "at")
 
     def __init__(
         self,
         at: float,
         stop: Stop,
         task: asyncio.Task[Any] | None,
-        others: dict[Deadline, None],
+        siblings: dict[RunDeadline, None],
     ) -> None:
         self.at = at
         self._stop = stop
         self._task = task
-        self._others = others
+        self._siblings = siblings
         self._interrupted = False
-        others[self] = None
+        siblings[self] = None
 
-    def end(self) -> bool:
-        """The run is over: was it interrupted because its time was, and for no other reason?"""
-        self._others.pop(self, None)
+    def finish(self) -> bool:
+        """End the deadline; return whether the run was cancelled by it and for no other reason."""
+        self._siblings.pop(self, None)
         interrupted, self._interrupted = self._interrupted, False
         return interrupted and self._task is not None and self._task.uncancel() == 0
 
-    def pass_(self) -> None:
-        """Asked first: what a handler does when interrupted may look at `ctx.cancelled`."""
-        del self._others[self]
-        self._stop.asked = True
+    def expire(self) -> None:
+        """Request the stop before cancelling: a handler's cleanup may read `ctx.cancelled`."""
+        del self._siblings[self]
+        self._stop.requested = True
         if self._task is not None:
             self._interrupted = self._task.cancel()
 
 
-class Deadlines:
-    """All that have begun and not ended. Those of one length pass in the order they began."""
+class RunDeadlines:
+    """All deadlines of unfinished runs. Those of equal length expire in the order they started."""
 
     def __init__(self) -> None:
-        self._by_length: dict[float, dict[Deadline, None]] = {}
+        self._by_length: dict[float, dict[RunDeadline, None]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._next = math.inf
 
-    def begin(self, stop: Stop, length: float, *, interrupts: bool) -> Deadline:
-        """The time of the running task begins."""
+    def start(self, stop: Stop, length: float, *, interrupts: bool) -> RunDeadline:
+        """Start a deadline for the current task."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task(loop) if interrupts else None
-        others = self._by_length.get(length)
-        if others is None:
-            others = self._by_length[length] = {}
-        deadline = Deadline(loop.time() + length, stop, task, others)
+        siblings = self._by_length.get(length)
+        if siblings is None:
+            siblings = self._by_length[length] = {}
+        deadline = RunDeadline(loop.time() + length, stop, task, siblings)
         if deadline.at < self._next:
             self._arm(loop, deadline.at)
         return deadline
@@ -78,43 +76,46 @@ class Deadlines:
         if self._timer is not None:
             self._timer.cancel()
         self._next = at
-        self._timer = loop.call_at(at, self._pass, loop)
+        self._timer = loop.call_at(at, self._expire_due, loop)
 
-    def _pass(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _expire_due(self, loop: asyncio.AbstractEventLoop) -> None:
         self._timer, self._next = None, math.inf
-        over = loop.time() + EARLY
+        over = loop.time() + TIMER_TOLERANCE_SECONDS
         try:
-            for others in self._by_length.values():
-                while others and (first := next(iter(others))).at <= over:
-                    first.pass_()
+            for siblings in self._by_length.values():
+                while siblings and (first := next(iter(siblings))).at <= over:
+                    first.expire()
         finally:
-            # Whatever a handler waits for may refuse to be cancelled: the next are not to blame.
-            left = [next(iter(others)).at for others in self._by_length.values() if others]
+            # A handler's awaitable may raise from cancel(); the remaining deadlines must still be
+            # armed.
+            left = [next(iter(siblings)).at for siblings in self._by_length.values() if siblings]
             if left:
                 self._arm(loop, min(left))
 
 
-class Watch:
-    """`start` begins to measure, on the loop, and returns what ends it."""
+class ThreadTimeout:
+    """The timeout of a handler that runs in a thread. `start` runs on the loop and returns the
+    deadline."""
 
-    def __init__(self, start: Callable[[], Deadline | None]) -> None:
+    def __init__(self, start: Callable[[], RunDeadline | None]) -> None:
         self._start = start
         self._loop = asyncio.get_running_loop()
-        self._deadline: Deadline | None = None
+        self._deadline: RunDeadline | None = None
 
-    async def over(self, call: Awaitable[Any]) -> Any:
-        """In the thread: what comes before this is not the handler's doing."""
-        with suppress(RuntimeError):  # the loop is closed: nobody is left to measure
+    async def start_then(self, call: Awaitable[Any]) -> Any:
+        """In the thread: start the deadline, then await `call`. Time before this is not the
+        handler's."""
+        with suppress(RuntimeError):  # the loop is closed: no deadline is needed
             self._loop.call_soon_threadsafe(self._begin)
         return await call
 
-    async def until(self, call: Awaitable[Any]) -> Any:
+    async def wait(self, call: Awaitable[Any]) -> Any:
         """On the loop: wait for the thread."""
         try:
             return await call
         finally:
             if self._deadline is not None:
-                self._deadline.end()
+                self._deadline.finish()
 
     def _begin(self) -> None:
         self._deadline = self._start()

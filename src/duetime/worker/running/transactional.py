@@ -1,4 +1,4 @@
-"""Runs a handler in a transaction whose commit is also the completion."""
+"""Runs a handler in a transaction whose commit also stores its completion."""
 
 from __future__ import annotations
 
@@ -10,219 +10,242 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from duetime.errors import ConfigError, StoreUnavailable
-from duetime.model.actions.completion import Completed, Ending, Finish
-from duetime.model.actions.outcome import Broken, End, Released, Returned, describe
+from duetime.model.actions.completion import Completion, CompletionResult, Finish
+from duetime.model.actions.outcome import (
+    ConnectionBroken,
+    HandlerResult,
+    Released,
+    Returned,
+    describe,
+)
 from duetime.model.actions.signals import Cancel, Fail, Snooze
 from duetime.model.state import State
 from duetime.store.base import Store
-from duetime.store.current_transaction import within
+from duetime.store.current_transaction import use_transaction
 from duetime.store.flow import Flow
-from duetime.store.transaction import Hop, LeftAtWork, Opener, OwnCommit
+from duetime.store.transaction import (
+    ConnectionStillInUse,
+    RunBlocking,
+    TransactionFactory,
+    UserCommitted,
+)
 
 log = logging.getLogger("duetime.worker")
 
-# A database that cannot be reached is asked again so many seconds later.
-PAUSE = 1.0
+# Pause before an unreachable database is asked again.
+RETRY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """The run is over, and the store knows it; or will not hear of it: its lease was lost."""
+class RecordedRun:
+    """A run whose completion the store has answered: accepted, or refused because its lease was
+    lost."""
 
-    ending: Ending
+    completion: Completion
     accepted: bool
-    done: Completed
+    result: CompletionResult
 
 
-class Late(Exception):
-    """The handler's own time is over; not a TimeoutError that it met itself."""
+class HandlerTimeout(Exception):
+    """The handler's own timeout expired; distinct from a TimeoutError that the handler raised."""
 
 
-# What the handler does with what its transaction gave it, and within what time.
+# The handler's call with the lent connection, and the wrapper that limits its time.
 Work = Callable[[object], Coroutine[Any, Any, Any]]
-Timed = Callable[[Awaitable[Any]], Awaitable[Any]]
-Decide = Callable[[End], Ending]
+WithTimeout = Callable[[Awaitable[Any]], Awaitable[Any]]
+DecideCompletion = Callable[[HandlerResult], Completion]
 
 
-class Transacting:
-    """One run: begin, work, complete, commit. What the handler raises takes everything back."""
+class TransactionalRun:
+    """One run: begin, work, complete, commit. An exception of the handler rolls everything back."""
 
     def __init__(
         self,
         store: Store,
-        opener: Opener,
-        hop: Hop,
+        factory: TransactionFactory,
+        run_blocking: RunBlocking,
         work: Work,
-        timed: Timed,
-        decide: Decide,
-        complete: Callable[[Ending], Flow[Completed]],
+        timed: WithTimeout,
+        decide: DecideCompletion,
+        complete: Callable[[Completion], Flow[CompletionResult]],
     ) -> None:
         self._store = store
-        self._opener = opener
-        self._transaction = opener.open()
-        self._hop = hop
+        self._factory = factory
+        self._transaction = factory.open()
+        self._run_blocking = run_blocking
         self._work = work
         self._timed = timed
         self._decide = decide
-        self._flow_of = complete
+        self._completion_flow = complete
 
-    async def run(self) -> End | Recorded:
+    async def run(self) -> HandlerResult | RecordedRun:
         try:
-            lent = await self._transaction.begin(self._hop)
+            lent = await self._transaction.begin(self._run_blocking)
         except Exception as error:
             await self._close()
             if isinstance(error, ConfigError | TypeError):
-                raise  # waiting will not mend it
-            return _given_back("its transaction could not begin", error)
+                raise  # a retry would fail in the same way
+            return _released("its transaction could not begin", error)
         try:
-            end = await self._run_with(lent)
+            result = await self._run_with(lent)
         except GeneratorExit:
-            raise  # the loop is gone, and nobody is left to wait for anything
+            raise  # the loop is closed: nothing can be awaited any more
         except BaseException:
             await self._close()
             raise
         await self._close()
-        return end
+        return result
 
-    async def _run_with(self, lent: object) -> End | Recorded:
+    async def _run_with(self, lent: object) -> HandlerResult | RecordedRun:
         try:
-            value = await self._worked(lent)
-            await self._transaction.check(self._hop)
-            ending = self._decide(Returned(value))
-            _refuse_result(value, ending)
-            return await self._conclude(ending)
+            value = await self._run_handler(lent)
+            await self._transaction.check(self._run_blocking)
+            completion = self._decide(Returned(value))
+            _refuse_result(value, completion)
+            return await self._complete_and_commit(completion)
         except GeneratorExit:
             raise
         except BaseException as error:
             await self._roll_back()
-            end = self._judged(error)
-            if end is None:
+            result = self._outcome_of(error)
+            if result is None:
                 raise
-            return end
+            return result
 
-    async def _worked(self, lent: object) -> Any:
+    async def _run_handler(self, lent: object) -> Any:
         try:
-            with within(self._store, self._transaction.joined):
-                return await self._timed(self._transaction.work(self._work(lent)))
+            with use_transaction(self._store, self._transaction.joined):
+                return await self._timed(self._transaction.run_handler(self._work(lent)))
         except GeneratorExit:
             raise
         except BaseException as error:
-            if await self._ended_early(error):
-                # What is recorded tells of the commit; what it raised must not go unseen.
+            if await self._ended_by_handler(error):
+                # The completion reports the commit; the exception must not go unnoticed.
                 log.error(
-                    "a handler ended its transaction by itself, and then raised %s",
+                    "a handler ended its transaction by itself and then raised %s",
                     describe(error),
                     exc_info=error,
                 )
-                raise OwnCommit from error
+                raise UserCommitted from error
             raise
 
-    async def _ended_early(self, error: BaseException) -> bool:
+    async def _ended_by_handler(self, error: BaseException) -> bool:
         try:
-            return await self._transaction.ended_early(self._hop, error)
-        except LeftAtWork as left:
+            return await self._transaction.closed_by_handler(self._run_blocking, error)
+        except ConnectionStillInUse as left:
             raise left from error
         except Exception as failure:
-            # What the handler said stands; and if its connection broke, that is found next.
-            level = logging.DEBUG if self._transaction.broken(failure) else logging.WARNING
-            log.log(level, "whether a handler ended its transaction is unknown", exc_info=True)
+            # The handler's exception stands; a broken connection is detected next.
+            level = logging.DEBUG if self._transaction.is_disconnect(failure) else logging.WARNING
+            log.log(level, "cannot tell whether a handler ended its transaction", exc_info=True)
             return False
 
-    def _judged(self, error: BaseException) -> End | None:
-        """What it means, now that all that could be was taken back; None if the error itself says
-        it. Raises Fail if the handler ended the transaction, or may have, so that part of it may be
-        kept."""
+    def _outcome_of(self, error: BaseException) -> HandlerResult | None:
+        """Return the outcome that an error means after the rollback; None if the error itself says
+        it. Raises Fail if the handler ended the transaction, or may have, so that part of its work
+        may be committed."""
         if refusal := self._transaction.refusal(error):
-            # To run it again would end in the same way, or do twice what it committed.
+            # Another attempt would fail in the same way, or repeat what was committed.
             raise Fail(str(refusal)) from error
-        chosen = isinstance(error, Snooze | Cancel | Fail | Late | asyncio.CancelledError)
-        if not chosen and self._transaction.broken(error):
-            return Broken(f"its transaction broke: {describe(error)}")
+        chosen = isinstance(error, Snooze | Cancel | Fail | HandlerTimeout | asyncio.CancelledError)
+        if not chosen and self._transaction.is_disconnect(error):
+            return ConnectionBroken(f"its transaction broke: {describe(error)}")
         return None
 
-    async def _conclude(self, ending: Ending) -> End | Recorded:
+    async def _complete_and_commit(self, completion: Completion) -> HandlerResult | RecordedRun:
         try:
-            done = await self._complete(ending)
+            done = await self._complete(completion)
         except Exception as error:
             await self._refuse_own_commit(error)
-            if not self._transaction.met_another(error):
+            if not self._transaction.is_conflict(error):
                 raise
             await self._roll_back()
-            return _given_back("its completion met a lock, or its session lost a plan", error)
-        accepted = ending.id in done.ended
-        await (self._commit(ending) if accepted else self._roll_back())
-        return Recorded(ending, accepted, done)
+            return _released("its completion met a lock, or its session lost a plan", error)
+        accepted = completion.id in done.applied
+        await (self._commit(completion) if accepted else self._roll_back())
+        return RecordedRun(completion, accepted, done)
 
     async def _refuse_own_commit(self, error: Exception) -> None:
-        """What the handler committed by itself must not be done again, whatever became of the
-        completion."""
-        if not isinstance(error, OwnCommit) and await self._ended_early(error):
-            raise OwnCommit from error
+        """Raise if the handler committed by itself: its work must not be repeated, whatever
+        happened to the completion."""
+        if not isinstance(error, UserCommitted) and await self._ended_by_handler(error):
+            raise UserCommitted from error
 
-    async def _complete(self, ending: Ending) -> Completed:
-        """The last statement, fenced: only for it is the action's row locked."""
-        flow, joined = self._flow_of(ending), self._transaction.joined
-        if self._opener.blocking:
-            return cast("Completed", await self._hop(lambda: joined.perform_last_blocking(flow)))
-        return await joined.perform_last(flow)
+    async def _complete(self, completion: Completion) -> CompletionResult:
+        """Perform the last statement, which is fenced: only it locks the action's row."""
+        flow, joined = self._completion_flow(completion), self._transaction.joined
+        if self._factory.blocking:
+            return cast(
+                "CompletionResult",
+                await self._run_blocking(lambda: joined.perform_final_blocking(flow)),
+            )
+        return await joined.perform_final(flow)
 
-    async def _commit(self, ending: Ending) -> None:
+    async def _commit(self, completion: Completion) -> None:
         try:
-            await _whole(self._transaction.commit(self._hop))
+            await _uninterrupted(self._transaction.commit(self._run_blocking))
         except Exception as error:
-            # A transaction that is still open would hold the very row that is asked for.
+            # A transaction that is still open would lock the row that is read next.
             await self._roll_back()
             await self._close()
-            if not await self._took_effect(ending):
+            if not await self._took_effect(completion):
                 raise
-            log.info("a commit whose reply was lost did happen: %s", describe(error))
-        self._transaction.committed()
+            log.info("a commit took effect although its reply was lost: %s", describe(error))
+        self._transaction.run_after_commit()
 
-    async def _took_effect(self, ending: Ending) -> bool:
-        """Ask until the store answers: nobody else can say whether there was a commit."""
-        flow = self._opener.took_effect(ending)
+    async def _took_effect(self, completion: Completion) -> bool:
+        """Return whether the commit took effect. Asks until the store answers: only the store
+        knows."""
+        flow = self._factory.took_effect(completion)
         while True:
             try:
-                return bool(await self._hop(lambda: self._store.perform_blocking(flow)))
+                return bool(await self._run_blocking(lambda: self._store.perform_blocking(flow)))
             except StoreUnavailable as error:
-                log.warning("whether action %s was committed is unknown: %s", ending.id, error)
-                await self._hop(lambda: time.sleep(PAUSE))
+                log.warning(
+                    "cannot tell yet whether action %s was committed: %s", completion.id, error
+                )
+                await self._run_blocking(lambda: time.sleep(RETRY_SECONDS))
 
     async def _roll_back(self) -> None:
-        await self._quietly(self._transaction.rollback(self._hop))
+        await self._logging_errors(self._transaction.rollback(self._run_blocking))
 
     async def _close(self) -> None:
-        await self._quietly(self._transaction.close(self._hop))
+        await self._logging_errors(self._transaction.close(self._run_blocking))
 
-    async def _quietly(self, ending: Coroutine[Any, Any, None]) -> None:
-        """What broke cannot be rolled back or closed, and need not be: without its connection the
-        database keeps nothing of it."""
+    async def _logging_errors(self, cleanup: Coroutine[Any, Any, None]) -> None:
+        """Await a rollback or close, and log its errors. A broken transaction needs neither:
+        without its connection the database discards it."""
         try:
-            await ending
+            await cleanup
         except Exception as error:
-            level = logging.DEBUG if self._transaction.broken(error) else logging.WARNING
-            log.log(level, "a transaction could not be ended in order", exc_info=True)
+            level = logging.DEBUG if self._transaction.is_disconnect(error) else logging.WARNING
+            log.log(level, "a transaction could not be rolled back or closed", exc_info=True)
 
 
-def _given_back(what: str, error: Exception) -> Released:
-    """Not the handler's fault, and nothing of it remains: it costs no attempt."""
+def _released(what: str, error: Exception) -> Released:
+    """Release the run without counting an attempt: the handler is not at fault, and nothing of its
+    work remains."""
     reason = f"{what}: {describe(error)}"
     log.warning("%s", reason)
-    return Released(reason, PAUSE)
+    return Released(reason, RETRY_SECONDS)
 
 
-def _refuse_result(value: object, ending: Ending) -> None:
-    """A result that cannot be kept fails the run: then nothing else of it may be kept either."""
-    if isinstance(ending, Finish) and ending.state is State.failed and not isinstance(value, Fail):
-        raise Fail(ending.error or "")
+def _refuse_result(value: object, completion: Completion) -> None:
+    """Fail a run whose result cannot be stored: then nothing else of it may be committed either."""
+    if (
+        isinstance(completion, Finish)
+        and completion.state is State.failed
+        and not isinstance(value, Fail)
+    ):
+        raise Fail(completion.error or "")
 
 
-async def _whole(commit: Coroutine[Any, Any, None]) -> None:
-    """A commit under way is not interrupted, neither by a stop nor by anything else."""
+async def _uninterrupted(commit: Coroutine[Any, Any, None]) -> None:
+    """Await a commit to its end, even if the task is cancelled."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:
-        await commit  # in a thread, where nothing interrupts
+        await commit  # in a thread, where there is no cancellation
         return
     task = loop.create_task(commit)
     try:

@@ -1,1 +1,1 @@
-"""Every store verb once, as a flow over the SQL files."""
+"""The store's verbs as flows of `.sql` statements, each written once for all SQL stores."""

@@ -1,4 +1,4 @@
-"""The client's verbs, each once, for every SQL store."""
+"""Verbs on stored actions, for all SQL stores: read, cancel, reschedule, retry."""
 
 from __future__ import annotations
 
@@ -11,23 +11,28 @@ from uuid import UUID
 
 from duetime.errors import ActionNotFound, DuplicateKey, IllegalState
 from duetime.model.actions.action import Record, StoredRun, current_run
-from duetime.model.actions.state_changes import cancelled, home_of, rescheduled, revived, told
+from duetime.model.actions.state_changes import (
+    audit_snapshot,
+    default_lane,
+    to_cancelled,
+    to_rescheduled,
+    to_retried,
+)
 from duetime.model.audit import AuditEntry
 from duetime.model.filter import Filter
 from duetime.model.ids import NewId
 from duetime.model.state import State
 from duetime.model.tenant import Scope, sees
 from duetime.store.base import Store
-from duetime.store.flow import Mode, Rows, Statement, Steps, flow
-from duetime.store.sql.flows import records as rows
-from duetime.store.sql.flows.chains import settle_rows
-from duetime.store.sql.flows.wakes import wake
-from duetime.store.sql.statements.bulk_rows import Table, dump
+from duetime.store.flow import Mode, Rows, Statement, Steps, flow, wake
+from duetime.store.sql.flows import records
+from duetime.store.sql.flows.chains import settle_statement
+from duetime.store.sql.statements.bulk_rows import BulkRows, json_param
 
 
 @dataclass(frozen=True, slots=True)
-class Locked:
-    """An action that nobody else can change until we commit, and the store's clock."""
+class LockedAction:
+    """An action locked against other writers until commit, and the store's clock."""
 
     record: Record
     now: int
@@ -35,8 +40,8 @@ class Locked:
     stop_by: str | None
 
 
-class ClientFlows(Store, ABC):
-    """Reading, cancelling, rescheduling, retrying, and the audit log of these."""
+class ActionFlows(Store, ABC):
+    """Flows that read, cancel, reschedule and retry actions, and write the audit log of it."""
 
     _ids: NewId
 
@@ -52,17 +57,17 @@ class ClientFlows(Store, ABC):
         if wanted.state is not None:
             name = "find_finished" if wanted.state.finished else "find_unfinished"
         before = None if wanted.before is None else str(wanted.before)
-        params = _filter(wanted) | {"before": before, "limit": wanted.limit}
-        found = [rows.record(row) for row in (yield Statement(name, params))]
-        # Both tables give their newest; which of them are the newest of all is seen here.
-        return sorted(found, key=lambda one: one.id, reverse=True)[: wanted.limit]
+        params = _filter_params(wanted) | {"before": before, "limit": wanted.limit}
+        found = [records.record(row) for row in (yield Statement(name, params))]
+        # Each table returns its newest; merge them and keep the newest of both.
+        return sorted(found, key=lambda record: record.id, reverse=True)[: wanted.limit]
 
     @flow(Mode.read)
     def runs(self, action_id: UUID, tenant: Scope) -> Steps[list[StoredRun]]:
-        # Asked first: a run that ends in between is then told twice rather than never.
+        # Read first: a run that finishes between the reads is found twice rather than never.
         last = current_run((yield from _get(action_id, tenant)))
         earlier = [
-            rows.stored_run(row) for row in (yield Statement("runs", {"id": str(action_id)}))
+            records.stored_run(row) for row in (yield Statement("runs", {"id": str(action_id)}))
         ]
         known = {run.id for run in earlier}
         return [*earlier, *([last] if last and last.id not in known else [])]
@@ -70,7 +75,7 @@ class ClientFlows(Store, ABC):
     @flow(Mode.read)
     def audit(self, subject_id: str, limit: int) -> Steps[list[AuditEntry]]:
         found = yield Statement("audit", {"subject_id": subject_id, "limit": limit})
-        return [rows.audit_entry(row) for row in found]
+        return [records.audit_entry(row) for row in found]
 
     # -- cancelling ------------------------------------------------------------------
 
@@ -78,9 +83,9 @@ class ClientFlows(Store, ABC):
     def cancel(self, action_id: UUID, tenant: Scope, by: str, *, running: bool) -> Steps[Record]:
         found = yield from _lock(action_id, tenant)
         if running and found.record.state is State.running:
-            return (yield from self._ask_to_stop(found, by))
+            return (yield from self._request_stop(found, by))
         allowed = [State.scheduled, State.running] if running else [State.scheduled]
-        _require("cancel", found.record, allowed)
+        _require_state("cancel", found.record, allowed)
         [after] = yield from self._cancel([found], by)
         return after
 
@@ -88,26 +93,26 @@ class ClientFlows(Store, ABC):
     def cancel_many(self, wanted: Filter, by: str) -> Steps[list[Record]]:
         if wanted.state not in (None, State.scheduled):
             return []
-        locked = yield Statement("lock_scheduled", _filter(wanted))
-        return (yield from self._cancel(_locked(locked), by))
+        locked = yield Statement("lock_scheduled", _filter_params(wanted))
+        return (yield from self._cancel(_locked_actions(locked), by))
 
-    def _cancel(self, found: Sequence[Locked], by: str) -> Steps[list[Record]]:
+    def _cancel(self, found: Sequence[LockedAction], by: str) -> Steps[list[Record]]:
         if not found:
             return []
         now = found[0].now
-        ids = dump(str(one.record.id) for one in found)
+        ids = json_param(str(action.record.id) for action in found)
         yield Statement("cancel_history", {"ids": ids, "by": by, "now": now})
         yield Statement("cancel", {"ids": ids})
-        changes = [(one.record, cancelled(one.record, by, now)) for one in found]
-        yield from self._note("cancel", by, now, changes)
+        changes = [(action.record, to_cancelled(action.record, by, now)) for action in found]
+        yield from self._audit_changes("cancel", by, now, changes)
         return [after for _, after in changes]
 
-    def _ask_to_stop(self, found: Locked, by: str) -> Steps[Record]:
+    def _request_stop(self, found: LockedAction, by: str) -> Steps[Record]:
         record = found.record
-        yield Statement("stop", {"id": str(record.id), "by": by})
+        yield Statement("request_stop", {"id": str(record.id), "by": by})
         before = {"state": record.state, "stop_by": found.stop_by}
-        entry = self._entry(record, before, {"state": record.state, "stop_by": by})
-        yield audit_add("cancel", by, found.now, [entry])
+        entry = self._audit_entry(record, before, {"state": record.state, "stop_by": by})
+        yield insert_audit("cancel", by, found.now, [entry])
         return record
 
     # -- rescheduling ----------------------------------------------------------------
@@ -117,13 +122,13 @@ class ClientFlows(Store, ABC):
         self, action_id: UUID, tenant: Scope, by: str, *, due_at: int | None, delay: int | None
     ) -> Steps[Record]:
         found = yield from _lock(action_id, tenant)
-        _require("reschedule", found.record, [State.scheduled])
+        _require_state("reschedule", found.record, [State.scheduled])
         when = {"due_at": due_at, "delay": delay or 0}
         params = {"id": str(action_id), **when, "by": by, "now": found.now}
-        name = "postpone" if found.record.waits else "reschedule"
+        name = "reschedule_waiting" if found.record.waits else "reschedule"
         ((due,),) = cast("Any", (yield Statement(name, params)))
-        after = rescheduled(found.record, due, by, found.now)
-        yield from self._note("reschedule", by, found.now, [(found.record, after)])
+        after = to_rescheduled(found.record, due, by, found.now)
+        yield from self._audit_changes("reschedule", by, found.now, [(found.record, after)])
         yield from wake([(found.lane, due)], found.now)
         return after
 
@@ -132,57 +137,63 @@ class ClientFlows(Store, ABC):
     @flow()
     def retry(self, action_id: UUID, tenant: Scope, by: str) -> Steps[Record]:
         found = yield from _lock(action_id, tenant)
-        _require("retry", found.record, [State.failed])
+        _require_state("retry", found.record, [State.failed])
         while True:
             retried = yield from self._retry([found], by)
             if retried:
                 return retried[0]
-            yield from _refuse_key(found.record)
+            yield from _refuse_taken_key(found.record)
 
     @flow()
     def retry_many(self, wanted: Filter, by: str) -> Steps[list[Record]]:
         if wanted.state not in (None, State.failed):
             return []
-        locked = yield Statement("lock_failed", _filter(wanted))
-        return (yield from self._retry(_locked(locked), by))
+        locked = yield Statement("lock_failed", _filter_params(wanted))
+        return (yield from self._retry(_locked_actions(locked), by))
 
-    def _retry(self, found: Sequence[Locked], by: str) -> Steps[list[Record]]:
-        """Bring back those whose key is free; they are ours alone by their locks."""
+    def _retry(self, found: Sequence[LockedAction], by: str) -> Steps[list[Record]]:
+        """Reschedule the actions whose key is free; all are locked by this transaction."""
         if not found:
             return []
         now = found[0].now
-        after = yield from self._in_turn([revived(one.record, by, now) for one in found])
-        lanes = {one.record.id: home_of(one.record) for one in found}
-        homes = [{"action_id": str(one), "new_lane": lane} for one, lane in lanes.items()]
-        back = yield Statement("retry", {"rows": dump(homes), "by": by, "now": now})
-        retried = {UUID(cast("str", row[0])) for row in back}
-        ids = dump(str(one) for one in retried)
+        after = yield from self._queue_occurrences(
+            [to_retried(action.record, by, now) for action in found]
+        )
+        lanes = {action.record.id: default_lane(action.record) for action in found}
+        lane_rows = [{"action_id": str(id_), "new_lane": lane} for id_, lane in lanes.items()]
+        inserted = yield Statement("retry", {"rows": json_param(lane_rows), "by": by, "now": now})
+        retried = {UUID(cast("str", row[0])) for row in inserted}
+        ids = json_param(str(id_) for id_ in retried)
         if retried:
             yield Statement("retry_runs", {"ids": ids})
             yield Statement("retry_history", {"ids": ids})
-        brought = [one for one in after if one.id in retried]
-        waiting = [one for one in brought if one.waits]
+        retried_records = [record for record in after if record.id in retried]
+        waiting = [record for record in retried_records if record.waits]
         if waiting:
-            yield settle_rows(waiting)
-        before = {one.record.id: one.record for one in found}
-        yield from self._note("retry", by, now, [(before[one.id], one) for one in brought])
-        yield from wake([(lanes[one.id], one.due_at) for one in brought], now)
-        return brought
+            yield settle_statement(waiting)
+        before = {action.record.id: action.record for action in found}
+        changes = [(before[record.id], record) for record in retried_records]
+        yield from self._audit_changes("retry", by, now, changes)
+        yield from wake([(lanes[record.id], record.due_at) for record in retried_records], now)
+        return retried_records
 
     @abstractmethod
-    def _in_turn(self, back: Sequence[Record]) -> Steps[list[Record]]: ...
+    def _queue_occurrences(self, retried: Sequence[Record]) -> Steps[list[Record]]: ...
 
     # -- auditing --------------------------------------------------------------------
 
-    def _note(
+    def _audit_changes(
         self, verb: str, by: str, now: int, changes: Sequence[tuple[Record, Record]]
     ) -> Steps[None]:
-        """Audit changes, told by what the action was before and is after."""
+        """Write audit entries for changes, given as records before and after."""
         if changes:
-            entries = [self._entry(one, told(one), told(after)) for one, after in changes]
-            yield audit_add(verb, by, now, entries)
+            entries = [
+                self._audit_entry(before, audit_snapshot(before), audit_snapshot(after))
+                for before, after in changes
+            ]
+            yield insert_audit(verb, by, now, entries)
 
-    def _entry(
+    def _audit_entry(
         self, record: Record, before: Mapping[str, object], after: Mapping[str, object]
     ) -> dict[str, object]:
         return {
@@ -196,7 +207,7 @@ class ClientFlows(Store, ABC):
 
 def _get(action_id: UUID, tenant: Scope) -> Steps[Record]:
     found = yield Statement("get", {"id": str(action_id)})
-    return _visible(action_id, tenant, [rows.record(row) for row in found])
+    return _visible(action_id, tenant, [records.record(row) for row in found])
 
 
 def _visible(action_id: UUID, tenant: Scope, found: Sequence[Record]) -> Record:
@@ -205,27 +216,33 @@ def _visible(action_id: UUID, tenant: Scope, found: Sequence[Record]) -> Record:
     return found[0]
 
 
-def _lock(action_id: UUID, tenant: Scope) -> Steps[Locked]:
-    """Wherever it is. It may move while we wait for its lock, so both places are asked,
-    and the first once more: between them it may have come back."""
+def _lock(action_id: UUID, tenant: Scope) -> Steps[LockedAction]:
+    """Lock an action in either table.
+
+    It may move while we wait for its lock, so both tables are read, and the first once more:
+    a retry may have moved it back in between.
+    """
     for name in ("lock", "lock_finished", "lock"):
-        found = _locked((yield Statement(name, {"id": str(action_id)})))
+        found = _locked_actions((yield Statement(name, {"id": str(action_id)})))
         if found:
             _visible(action_id, tenant, [found[0].record])
             return found[0]
     raise ActionNotFound(action_id)
 
 
-def _locked(found: Rows) -> list[Locked]:
-    return [Locked(rows.record(row), *cast("Any", row)[rows.RECORD_WIDTH :]) for row in found]
+def _locked_actions(found: Rows) -> list[LockedAction]:
+    return [
+        LockedAction(records.record(row), *cast("Any", row)[records.RECORD_WIDTH :])
+        for row in found
+    ]
 
 
-def _require(verb: str, record: Record, allowed: Sequence[State]) -> None:
+def _require_state(verb: str, record: Record, allowed: Sequence[State]) -> None:
     if record.state not in allowed:
         raise IllegalState(verb, record.id, record.state, allowed)
 
 
-def _filter(wanted: Filter) -> dict[str, object]:
+def _filter_params(wanted: Filter) -> dict[str, object]:
     state = wanted.state
     return {
         "state": state.value if state is not None and state.finished else None,
@@ -242,17 +259,18 @@ def _filter(wanted: Filter) -> dict[str, object]:
     }
 
 
-def _refuse_key(record: Record) -> Steps[None]:
-    """Say who holds its key; if nobody does any more, it can be retried after all."""
-    asked = Table(id=[record.id], kind=[record.kind], tenant=[record.tenant], key=[record.key])
-    found = yield Statement("holders", {"rows": asked})
-    for holder in map(rows.record, found):
+def _refuse_taken_key(record: Record) -> Steps[None]:
+    """Raise DuplicateKey if another action holds the key; if none does any more, the caller tries
+    again."""
+    slot = BulkRows(id=[record.id], kind=[record.kind], tenant=[record.tenant], key=[record.key])
+    found = yield Statement("key_holders", {"rows": slot})
+    for holder in map(records.record, found):
         if holder.id != record.id:
             raise DuplicateKey(str(record.key), record.kind, holder.id)
 
 
-def audit_add(
+def insert_audit(
     verb: str, by: str, now: int, entries: Sequence[Mapping[str, object]], subject: str = "action"
 ) -> Statement:
     params = {"verb": verb, "by": by, "now": now, "subject": subject}
-    return Statement("audit_add", params | {"rows": dump(entries)})
+    return Statement("audit_add", params | {"rows": json_param(entries)})

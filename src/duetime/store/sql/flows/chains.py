@@ -1,4 +1,4 @@
-"""Chaining, for every SQL store: what a child needs when it is added, and its settlement."""
+"""Chains, for all SQL stores: checks of a new child's parent, and the settlement of children."""
 
 from __future__ import annotations
 
@@ -9,51 +9,50 @@ from uuid import UUID
 
 from duetime.errors import ActionNotFound, InvalidArgument
 from duetime.model.actions.action import NewAction, Record
-from duetime.model.actions.chain import CIRCLE, End, settled
-from duetime.model.actions.state_changes import home_of
+from duetime.model.actions.chain import CYCLE_REMEDY, ParentEnd, settle_child
+from duetime.model.actions.state_changes import default_lane
 from duetime.model.state import State
 from duetime.model.tenant import SYSTEM
 from duetime.store.base import Store
-from duetime.store.flow import Mode, Row, Statement, Steps, flow
-from duetime.store.sql.flows import records as rows
-from duetime.store.sql.flows.wakes import wake
-from duetime.store.sql.statements.bulk_rows import dump
+from duetime.store.flow import Mode, Row, Statement, Steps, flow, wake
+from duetime.store.sql.flows import records
+from duetime.store.sql.statements.bulk_rows import json_param
 
 
 class ChainFlows(Store, ABC):
-    """`settle`."""
+    """The flow of `settle`."""
 
     @flow(Mode.pinned, resend=True)
     def settle(self, parents: Sequence[UUID], limit: int) -> Steps[list[Record]]:
-        params = {"ids": dump(parents), "limit": limit}
-        found = cast("Any", (yield Statement("waiting", params)))
+        params = {"ids": json_param(parents), "limit": limit}
+        found = cast("Any", (yield Statement("lock_settleable", params)))
         if not found:
             return []
-        now: int = found[0][rows.RECORD_WIDTH]
-        after = [settled(rows.record(row), _end(row), now) for row in found]
-        yield settle_rows(after)
-        unmet = [str(one.id) for one in after if one.state is State.cancelled]
+        now: int = found[0][records.RECORD_WIDTH]
+        after = [settle_child(records.record(row), _parent_end(row), now) for row in found]
+        yield settle_statement(after)
+        unmet = [str(child.id) for child in after if child.state is State.cancelled]
         if unmet:
-            params = {"ids": dump(unmet)}
+            params = {"ids": json_param(unmet)}
             yield Statement("cancel_history", params | {"by": SYSTEM, "now": now})
             yield Statement("cancel", params)
-        yield from wake([(_lane(one), one.due_at) for one in after], now)
+        yield from wake([(_lane(child), child.due_at) for child in after], now)
         return after
 
 
-def _end(row: Row) -> End | None:
-    state, finished_at, above = cast("Any", row)[rows.RECORD_WIDTH + 1 :]
-    waited_for = None if above is None else UUID(above)
-    return None if state is None else End(State(state), finished_at, waited_for)
+def _parent_end(row: Row) -> ParentEnd | None:
+    state, finished_at, grandparent_id = cast("Any", row)[records.RECORD_WIDTH + 1 :]
+    grandparent = None if grandparent_id is None else UUID(grandparent_id)
+    return None if state is None else ParentEnd(State(state), finished_at, grandparent)
 
 
 def _lane(child: Record) -> str | None:
-    return None if child.due_at is None else home_of(child)
+    return None if child.due_at is None else default_lane(child)
 
 
-def settle_rows(children: Sequence[Record]) -> Statement:
-    """When they are due from now on, or for whom they wait."""
-    return Statement("settle", {"rows": dump(map(_settlement, children))})
+def settle_statement(children: Sequence[Record]) -> Statement:
+    """Return the statement that stores the children's due times, or the parents they wait for."""
+    return Statement("settle", {"rows": json_param(map(_settlement, children))})
 
 
 def _settlement(child: Record) -> dict[str, object]:
@@ -68,33 +67,39 @@ def _settlement(child: Record) -> dict[str, object]:
 
 
 def require_parents(new: Sequence[NewAction]) -> Steps[None]:
-    """Sent again after a lost reply, a child had its parent at the first sending."""
-    children = [one for one in new if one.after is not None]
+    """Raise ActionNotFound for a child whose parent is not stored in the child's tenant.
+
+    A child that is stored already is a replay: its parent was checked the first time.
+    """
+    children = [action for action in new if action.after is not None]
     if not children:
         return
-    asked = {one for child in children for one in (child.id, child.after)}
-    found = cast("Any", (yield Statement("stored", {"ids": dump(asked)})))
+    ids = {id_ for child in children for id_ in (child.id, child.after)}
+    found = cast("Any", (yield Statement("stored_tenants", {"ids": json_param(ids)})))
     tenants = {UUID(action_id): tenant for action_id, tenant in found}
     for child in children:
         parent = cast("UUID", child.after)
-        there = parent in tenants and tenants[parent] == child.tenant
-        if child.id not in tenants and not there:
+        exists = parent in tenants and tenants[parent] == child.tenant
+        if child.id not in tenants and not exists:
             raise ActionNotFound(parent)
 
 
-def refuse_circle(action_id: UUID, new: NewAction) -> Steps[None]:
-    """Two who replace at once would each see the other's action as it was. So each holds all
-    that it saw until it commits, and looks again: nobody can have changed the line since."""
+def refuse_cycle(action_id: UUID, new: NewAction) -> Steps[None]:
+    """Raise InvalidArgument if the new parent waits, directly or not, for the action itself.
+
+    Two concurrent replacements could each see the other's action unchanged. So each locks the
+    ancestors that it read until commit, and reads them again under these locks.
+    """
     if new.after is None:
         return
-    held: set[str] = set()
+    locked: set[str] = set()
     while True:
         found = cast("Any", (yield Statement("ancestors", {"after": str(new.after)})))
-        line = {parent for (parent,) in found}
-        if str(action_id) in line:
-            raise InvalidArgument("after", str(new.after), CIRCLE)
-        if line <= held:
+        ancestors = {parent for (parent,) in found}
+        if str(action_id) in ancestors:
+            raise InvalidArgument("after", str(new.after), CYCLE_REMEDY)
+        if ancestors <= locked:
             return
-        held |= line
-        ids = dump(sorted({str(action_id), *line}))
-        yield Statement("hold", {"id": str(action_id), "ids": ids})
+        locked |= ancestors
+        ids = json_param(sorted({str(action_id), *ancestors}))
+        yield Statement("lock_ancestors", {"id": str(action_id), "ids": ids})

@@ -1,4 +1,4 @@
-"""The worker's verbs, each once, for every SQL store."""
+"""The worker's verbs, for all SQL stores: claim, complete, renew, sweep, prune."""
 
 from __future__ import annotations
 
@@ -16,48 +16,49 @@ from duetime.model.actions.claim import (
     Claimed,
     ClaimOrder,
     Expired,
+    Fence,
     LaneHead,
-    Lease,
-    Presence,
-    Renewed,
-    Swept,
+    RenewResult,
+    SweepResult,
+    WorkerInfo,
 )
-from duetime.model.actions.completion import Again, Completed, Ending, Finish
+from duetime.model.actions.completion import Completion, CompletionResult, Finish, Reschedule
 from duetime.model.clock import monotonic
-from duetime.model.jobs.change import JobEnd
+from duetime.model.jobs.change import JobUpdate
 from duetime.store.base import Store
-from duetime.store.flow import Flow, Mode, Row, Rows, Statement, Steps, flow
-from duetime.store.sql.flows import records as rows
-from duetime.store.sql.flows.job_records import HeldJobs
-from duetime.store.sql.flows.wakes import wake
-from duetime.store.sql.statements.bulk_rows import dump
+from duetime.store.flow import Flow, Mode, Row, Rows, Statement, Steps, flow, wake
+from duetime.store.sql.flows import records
+from duetime.store.sql.flows.records import LockedJobs
+from duetime.store.sql.statements import bulk_rows
+from duetime.store.sql.statements.bulk_rows import json_param
 
-# So many actions at the front of each lane are asked for their lease in every sweep. The
-# planner must not think it dear: above a cost of 100,000 it would compile the statement.
-FRONT = 100
-# All actions are asked as often as it costs a worker two percent of its time.
-DEEP_LOOK_SHARE = 50
+# Each sweep checks the leases of this many actions at the front of each lane. The planner's
+# estimate must stay low: above a cost of 100,000 the server would JIT-compile the statement.
+LANE_FRONT_SIZE = 100
+# After a scan of all leases, pause this many times its duration: it takes two percent of a
+# worker's time.
+FULL_SCAN_PAUSE_FACTOR = 50
 
-# So many children that wait are asked for their parent in every sweep.
-WINDOW = 2000
-FIRST_ID = UUID(int=0)
+# Each sweep checks the parents of this many waiting children.
+CHILD_WINDOW_SIZE = 2000
+LOWEST_ID = UUID(int=0)
 
-# The columns by which the rows of `claim.sql` are put in order.
+# The columns by which the rows of `claim.sql` are sorted.
 TURN_AND_DUE = itemgetter(1, 10)
 
-# A worker that was not seen for so long is gone: it shows itself every few seconds.
-KEEP_WORKER = 3_600_000_000
+# A worker that was not seen for an hour is gone: workers send a heartbeat every few seconds.
+WORKER_RETENTION_MICROS = 3_600_000_000
 
 
-class WorkerFlows(Store, ABC):
-    """Claiming, completing, renewing, and looking after the rest.
+class ClaimFlows(Store, ABC):
+    """Flows of the worker's verbs.
 
-    Written for a dialect that can change rows inside a WITH clause; for SQLite, which cannot,
-    `sqlite_flows.py` says otherwise.
+    They are written for a dialect that can change rows inside a WITH clause. SQLite cannot:
+    `sqlite/flows.py` overrides those that need it.
     """
 
-    _next_deep_look = 0.0
-    _beyond = FIRST_ID
+    _next_full_scan = 0.0
+    _child_cursor = LOWEST_ID
 
     @flow(Mode.claim)
     def claim(self, order: ClaimOrder) -> Steps[Claimed]:
@@ -65,207 +66,230 @@ class WorkerFlows(Store, ABC):
             {"turn": turn, "lane": span.lane, "since": span.since, "ahead": span.ahead}
             for turn, span in enumerate(order.spans)
         ]
-        params = order_params(order) | {"rows": dump(spans), "tokens": token_prefix()}
+        params = claim_params(order) | {"rows": json_param(spans), "tokens": token_prefix()}
         found = yield Statement("claim", params)
-        # UPDATE gives its rows in an order of its own; turn and due time stand in the row.
-        taken: list[Any] = sorted(found, key=TURN_AND_DUE)
-        # The clock comes with each row: to send it beside them took a sixth of the time.
-        now = taken[0][0] if taken else (yield from clock())
-        return Claimed(now, rows.claims(taken))
+        # UPDATE returns its rows in any order, so each row has its turn and due time.
+        claimed: list[Any] = sorted(found, key=TURN_AND_DUE)
+        # The clock is in each row: a separate result for it took a sixth of the time.
+        now = claimed[0][0] if claimed else (yield from clock())
+        return Claimed(now, records.claims(claimed))
 
     def complete(
-        self, endings: Sequence[Ending], *, rescuing: bool = False, impatient: bool = False
-    ) -> Flow[Completed]:
-        # The first ending of a run counts, also within one call.
-        by_token = {one.token.int: one for one in reversed(endings)}
-        first = [*reversed(by_token.values())]
-        finishes = [one for one in first if isinstance(one, Finish)]
-        agains = [one for one in first if isinstance(one, Again)]
-        of_jobs = [one for one in finishes if one.job is not None]
-        mode = Mode.pinned if of_jobs or (finishes and agains) else Mode.hot
+        self,
+        completions: Sequence[Completion],
+        *,
+        rescuing: bool = False,
+        skip_busy_jobs: bool = False,
+    ) -> Flow[CompletionResult]:
+        # The first completion of a run counts, also within a call.
+        by_token = {completion.token.int: completion for completion in reversed(completions)}
+        unique = [*reversed(by_token.values())]
+        finishes = [completion for completion in unique if isinstance(completion, Finish)]
+        reschedules = [completion for completion in unique if isinstance(completion, Reschedule)]
+        job_finishes = [completion for completion in finishes if completion.job is not None]
+        mode = Mode.pinned if job_finishes or (finishes and reschedules) else Mode.hot
 
-        def steps() -> Steps[Completed]:
-            # Jobs first, as everybody who changes one holds it before its occurrences.
-            jobs = yield from self._hold_jobs(of_jobs, impatient)
-            busy = {one.id for one in of_jobs if one.job in jobs.busy}
-            free = [one for one in finishes if one.id not in busy] if busy else finishes
-            done = yield from self._end_all(free, agains, rescuing)
-            ends = yield from self._end_jobs([one for one in of_jobs if one.id in done.ended], jobs)
-            done = replace(done, jobs=ends, busy=busy)
-            if rescuing or len(done.ended) + len(busy) == len(endings):
-                return done
-            earlier = yield from _look_up([e for e in endings if e.id not in done.ended | busy])
-            retold = jobs.retold(one for one in of_jobs if one.id in earlier)
-            # Whether children wait for those was told in the reply that was lost.
-            ended, parents = done.ended | earlier, done.parents | earlier
-            return replace(done, ended=ended, parents=parents, retold=retold, earlier=earlier)
+        def steps() -> Steps[CompletionResult]:
+            # Jobs first: all flows that change a job lock it before its occurrences.
+            jobs = yield from self._lock_jobs(job_finishes, skip_busy_jobs)
+            busy = {finish.id for finish in job_finishes if finish.job in jobs.busy}
+            free = [finish for finish in finishes if finish.id not in busy] if busy else finishes
+            result = yield from self._complete_all(free, reschedules, rescuing)
+            stored = [finish for finish in job_finishes if finish.id in result.applied]
+            ends = yield from self._finish_jobs(stored, jobs)
+            result = replace(result, jobs=ends, busy=busy)
+            if rescuing or len(result.applied) + len(busy) == len(completions):
+                return result
+            known = result.applied | busy
+            earlier = yield from _applied_earlier([c for c in completions if c.id not in known])
+            # The lost reply said whether children wait for these: assume that some do.
+            return replace(
+                result,
+                applied=result.applied | earlier,
+                parents=result.parents | earlier,
+                replayed_jobs=jobs.replayed_ends(f for f in job_finishes if f.id in earlier),
+                applied_earlier=earlier,
+            )
 
         return Flow(steps, mode, resend=True)
 
-    def _end_all(
-        self, finishes: Sequence[Finish], agains: Sequence[Again], rescuing: bool
-    ) -> Steps[Completed]:
-        done = Completed(set(), set())
+    def _complete_all(
+        self, finishes: Sequence[Finish], reschedules: Sequence[Reschedule], rescuing: bool
+    ) -> Steps[CompletionResult]:
+        result = CompletionResult(set(), set())
         if finishes:
-            done = yield from self._finish(finishes, rescuing)
-        if agains:
-            moved = yield from self._again(agains, rescuing)
-            done.ended.update(_accepted(agains, moved))
+            result = yield from self._finish(finishes, rescuing)
+        if reschedules:
+            moved = yield from self._reschedule(reschedules, rescuing)
+            result.applied.update(_applied_ids(reschedules, moved))
             due = [cast("tuple[str, int]", row[1:3]) for row in moved]
             yield from wake(due, cast("int", moved[0][3]) if moved else 0)
-        return done
+        return result
 
     @abstractmethod
-    def _hold_jobs(self, finishes: Sequence[Finish], impatient: bool) -> Steps[HeldJobs]: ...
+    def _lock_jobs(self, finishes: Sequence[Finish], skip_busy_jobs: bool) -> Steps[LockedJobs]: ...
 
     @abstractmethod
-    def _end_jobs(self, finishes: Sequence[Finish], jobs: HeldJobs) -> Steps[list[JobEnd]]: ...
+    def _finish_jobs(
+        self, finishes: Sequence[Finish], jobs: LockedJobs
+    ) -> Steps[list[JobUpdate]]: ...
 
-    def _finish(self, finishes: Sequence[Finish], rescuing: bool) -> Steps[Completed]:
-        params = rows.ending_params(finishes) | {"rescuing": rescuing or None}
+    def _finish(self, finishes: Sequence[Finish], rescuing: bool) -> Steps[CompletionResult]:
+        params = bulk_rows.completion_params(finishes) | {"rescuing": rescuing or None}
         found = yield Statement("finish", params | {"limit": len(finishes)})
-        ((count, some, parents),) = cast("Any", found)
-        # Nearly always all of them: then nobody reads them one by one.
-        everything = count == len(finishes)
-        ended = {one.id for one in finishes} if everything else rows.ids(some)
-        return Completed(ended, rows.ids(parents))
+        ((count, applied, parents),) = cast("Any", found)
+        # Nearly always all of them; then the statement returns no list of ids.
+        if count == len(finishes):
+            finished = {finish.id for finish in finishes}
+        else:
+            finished = records.parse_id_array(applied)
+        return CompletionResult(finished, records.parse_id_array(parents))
 
-    def _again(self, agains: Sequence[Again], rescuing: bool) -> Steps[Rows]:
-        params = rows.ending_params(agains) | {"rescuing": rescuing or None}
-        return (yield Statement("again", params))
+    def _reschedule(self, reschedules: Sequence[Reschedule], rescuing: bool) -> Steps[Rows]:
+        params = bulk_rows.completion_params(reschedules) | {"rescuing": rescuing or None}
+        return (yield Statement("requeue", params))
 
     @flow(Mode.pinned)
-    def took_effect(self, ending: Ending) -> Steps[bool]:
-        # Whoever still may apply it holds the row: wait for them.
-        yield Statement("lock", {"id": str(ending.id)})
-        return ending.id in (yield from _look_up([ending]))
+    def took_effect(self, completion: Completion) -> Steps[bool]:
+        # A transaction that may still apply the completion locks the row: wait for it.
+        yield Statement("lock", {"id": str(completion.id)})
+        return completion.id in (yield from _applied_earlier([completion]))
 
-    def renew(self, leases: Sequence[Lease], lease: int) -> Flow[Renewed]:
-        return Flow(lambda: self._renew(leases, lease), Mode.hot, resend=True)
+    def renew(self, fences: Sequence[Fence], lease: int) -> Flow[RenewResult]:
+        return Flow(lambda: self._renew(fences, lease), Mode.hot, resend=True)
 
-    def _renew(self, leases: Sequence[Lease], lease: int) -> Steps[Renewed]:
-        params = {"leases": rows.lease_rows(leases), "lease": lease}
+    def _renew(self, fences: Sequence[Fence], lease: int) -> Steps[RenewResult]:
+        params = {"leases": bulk_rows.fence_rows(fences), "lease": lease}
         found = cast("Any", (yield Statement("renew", params)))
         known = [row[1:] for row in found if row[1] is not None]
         kept = {UUID(action_id): stop_by for action_id, ours, stop_by in known if ours}
         lost = frozenset(UUID(action_id) for action_id, ours, _ in known if not ours)
-        return Renewed(found[0][0], kept, lost)
+        return RenewResult(found[0][0], kept, lost)
 
     @flow(Mode.single, resend=True)
-    def progress(self, held: Lease, progress: str) -> Steps[None]:
-        params = {"id": str(held.id), "token": str(held.token), "progress": progress}
+    def progress(self, fence: Fence, progress: str) -> Steps[None]:
+        params = {"id": str(fence.id), "token": str(fence.token), "progress": progress}
         if not (yield Statement("progress", params)):
-            raise LeaseLost(held.id)
+            raise LeaseLost(fence.id)
 
     @flow(Mode.read)
-    def look(self, app: str | None = None) -> Steps[Swept]:
-        (row,) = yield Statement("look", {"app": app})
+    def look_ahead(self, app: str | None = None) -> Steps[SweepResult]:
+        (row,) = yield Statement("look_ahead", {"app": app})
         next_tick = None if app is None else cast("int | None", row[6])
-        return replace(rows.swept(row), next_tick=next_tick)
+        return replace(records.sweep_result(row), next_tick=next_tick)
 
     @flow(Mode.read)
-    def look_from(self, since: Mapping[str, int]) -> Steps[Swept]:
-        given = dump({"lane": lane, "since": time} for lane, time in since.items())
-        found = cast("Any", (yield Statement("look_from", {"rows": given})))
-        return Swept(found[0][0], [LaneHead(lane, due) for _, lane, due in found], [])
+    def look_ahead_from(self, since: Mapping[str, int]) -> Steps[SweepResult]:
+        lanes = json_param({"lane": lane, "since": time} for lane, time in since.items())
+        found = cast("Any", (yield Statement("look_ahead_from", {"rows": lanes})))
+        return SweepResult(found[0][0], [LaneHead(lane, due) for _, lane, due in found], [])
 
     @flow(Mode.single, resend=True)
-    def sweep(self, presence: Presence, ahead: int, limit: int) -> Steps[Swept]:
-        where = {"ahead": ahead, "limit": limit}
-        params = presence_params(presence) | self._ping() | where | {"front": FRONT}
-        (row,) = yield Statement("sweep", params | self._among_children())
-        swept = self._swept(row, presence)
-        if row[3] and monotonic() >= self._next_deep_look:
-            swept = replace(swept, expired=(yield from self._look_deep(where)))
-        return swept
+    def sweep(self, worker: WorkerInfo, ahead: int, limit: int) -> Steps[SweepResult]:
+        limits = {"ahead": ahead, "limit": limit}
+        params = worker_params(worker) | self._ping() | limits | {"front": LANE_FRONT_SIZE}
+        (row,) = yield Statement("sweep", params | self._child_window())
+        result = self._sweep_result(row, worker)
+        if row[3] and monotonic() >= self._next_full_scan:
+            result = replace(result, expired=(yield from self._scan_expired(limits)))
+        return result
 
-    def _among_children(self) -> dict[str, object]:
-        """Which of the children that wait a sweep asks for their parents: it comes round."""
-        return {"beyond": str(self._beyond), "window": WINDOW}
+    def _child_window(self) -> dict[str, object]:
+        """Parameters for the next window of waiting children whose parents a sweep checks; after
+        the last window, the first follows again."""
+        return {"beyond": str(self._child_cursor), "window": CHILD_WINDOW_SIZE}
 
-    def _swept(self, row: Row, presence: Presence) -> Swept:
+    def _sweep_result(self, row: Row, worker: WorkerInfo) -> SweepResult:
         last = cast("str | None", row[5])
-        self._beyond = FIRST_ID if last is None else UUID(last)
+        self._child_cursor = LOWEST_ID if last is None else UUID(last)
         next_tick, known, younger = cast("Any", row)[6:9]
-        known = known or not presence.introduced
-        return replace(rows.swept(row), next_tick=next_tick, known=known, youngest=not younger)
+        known = known or not worker.registered
+        return replace(
+            records.sweep_result(row), next_tick=next_tick, known=known, youngest=not younger
+        )
 
-    def _look_deep(self, where: Mapping[str, object]) -> Steps[list[Expired]]:
-        """Running actions stand at the front of their lanes, since claims begin there; but
-        whoever schedules a crowd for yesterday puts it before them."""
+    def _scan_expired(self, limits: Mapping[str, object]) -> Steps[list[Expired]]:
+        """Read expired leases of all actions.
+
+        Running actions are usually at the front of their lanes, where claims begin. But many
+        actions that are scheduled for a time in the past come before them.
+        """
         before = monotonic()
-        found = yield Statement("expired", where)
-        if len(found) < cast("int", where["limit"]):
-            self._next_deep_look = monotonic() + DEEP_LOOK_SHARE * (monotonic() - before)
-        return [rows.expired(row) for row in found]
+        found = yield Statement("expired_leases", limits)
+        if len(found) < cast("int", limits["limit"]):
+            self._next_full_scan = monotonic() + FULL_SCAN_PAUSE_FACTOR * (monotonic() - before)
+        return [records.expired_lease(row) for row in found]
 
     def _ping(self) -> dict[str, object]:
-        """What the sweep sends so that our own listener can tell that it still hears."""
+        """Parameters of a notification that the sweep sends to test our own listener."""
         return {}
 
     @flow(Mode.single)
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> Steps[int]:
         params = {"keep": keep, "keep_failed": keep_failed, "limit": limit}
-        ((count,),) = yield Statement("prune", params | {"keep_worker": KEEP_WORKER})
+        ((count,),) = yield Statement("prune", params | {"keep_worker": WORKER_RETENTION_MICROS})
         return cast("int", count)
 
     @flow(Mode.single, resend=True)
-    def leave(self, worker: str) -> Steps[None]:
-        yield Statement("leave", {"worker": worker})
+    def unregister(self, worker: str) -> Steps[None]:
+        yield Statement("worker_unregister", {"worker": worker})
 
 
 def clock() -> Steps[int]:
-    """The store's clock, where no row tells it."""
+    """Read the store's clock, where no row contains it."""
     ((now,),) = yield Statement("clock", {})
     return cast("int", now)
 
 
 def token_prefix() -> str:
-    """The first 20 digits of a claim's tokens, never used before, as those of a UUID of
-    version 8. The server numbers them on: drawing each one by itself took it a fifth of the
-    claim's time."""
+    """Return the first 20 digits of a claim's tokens: random, in the form of a UUID of version 8.
+
+    The server appends a number to them: generating each token took a fifth of the claim's time.
+    """
     digits = secrets.token_hex(10)
     return f"{digits[:12]}8{digits[13:16]}8{digits[17:]}"
 
 
-def order_params(order: ClaimOrder) -> dict[str, object]:
-    apart = dump(sorted(order.apart)) if order.apart else None
+def claim_params(order: ClaimOrder) -> dict[str, object]:
+    excluded = json_param(sorted(order.excluded_tenants)) if order.excluded_tenants else None
     return {
         "worker": order.worker,
         "limit": order.limit,
         "lease": order.lease,
-        "apart": apart,
+        "apart": excluded,
     }
 
 
-def _look_up(missing: Sequence[Ending]) -> Steps[set[UUID]]:
-    """Those of them that took effect earlier."""
+def _applied_earlier(missing: Sequence[Completion]) -> Steps[set[UUID]]:
+    """Return the ids of completions that took effect earlier."""
     if not missing:
         return set()
-    return _ids((yield Statement("ended", rows.ended_params(missing))))
+    return _ids((yield Statement("applied_completions", bulk_rows.applied_params(missing))))
 
 
-def _accepted(sent: Sequence[Ending], moved: Rows) -> set[UUID]:
-    """Nearly always all of them: then nobody reads the answer row by row."""
-    return {one.id for one in sent} if len(moved) == len(sent) else _ids(moved)
+def _applied_ids(sent: Sequence[Completion], moved: Rows) -> set[UUID]:
+    """Return the ids of completions that were applied: nearly always all, then `moved` is not
+    read row by row."""
+    return {completion.id for completion in sent} if len(moved) == len(sent) else _ids(moved)
 
 
 def _ids(found: Rows) -> set[UUID]:
-    return {rows.uuid(cast("UUID | str", row[0])) for row in found}
+    return {records.as_uuid(cast("UUID | str", row[0])) for row in found}
 
 
-def presence_params(presence: Presence) -> dict[str, object]:
-    """What the store knows already is not sent again: of ten thousand jobs that is a megabyte."""
-    new = not presence.introduced
+def worker_params(worker: WorkerInfo) -> dict[str, object]:
+    """Return the parameters of a worker's row. Kinds and jobs are sent only when the worker
+    registers: ten thousand jobs are a megabyte."""
+    new = not worker.registered
     return {
-        "worker": presence.id,
-        "app": presence.app,
-        "host": presence.host,
-        "pid": presence.pid,
-        "kinds": json.dumps(list(presence.kinds) if new else []),
-        "jobs": json.dumps(list(presence.jobs) if new else []),
+        "worker": worker.id,
+        "app": worker.app,
+        "host": worker.host,
+        "pid": worker.pid,
+        "kinds": json.dumps(list(worker.kinds) if new else []),
+        "jobs": json.dumps(list(worker.jobs) if new else []),
         "introducing": new or None,
-        "alive": presence.alive,
-        "queues": json.dumps(list(presence.queues)),
-        "concurrency": presence.concurrency,
+        "alive": worker.alive,
+        "queues": json.dumps(list(worker.queues)),
+        "concurrency": worker.concurrency,
     }

@@ -1,4 +1,5 @@
-"""Jobs, for every SQL store: read, changed under their locks, and told of their occurrences."""
+"""Jobs, for all SQL stores: reading them, editing them under their locks, and recording the end
+of their occurrences."""
 
 from __future__ import annotations
 
@@ -12,81 +13,83 @@ from uuid import UUID
 from duetime.errors import UnreadableJob
 from duetime.model.actions.action import Record
 from duetime.model.actions.completion import Finish
-from duetime.model.actions.state_changes import cancelled
+from duetime.model.actions.state_changes import to_cancelled
 from duetime.model.ids import NewId
 from duetime.model.jobs.change import (
-    Change,
-    Changed,
-    Decide,
-    Edited,
-    Found,
-    JobEnd,
+    AppliedJobChange,
+    FoundJob,
+    JobChange,
+    JobEdit,
+    JobEditResult,
+    JobUpdate,
     NewOccurrence,
     Unfinished,
 )
-from duetime.model.jobs.edit import ended
-from duetime.model.jobs.job import JobRecord, told
-from duetime.model.jobs.occurrence import due_of, in_turn, relinked
+from duetime.model.jobs.edit import finish_occurrence
+from duetime.model.jobs.job import JobRecord, audit_snapshot
+from duetime.model.jobs.occurrence import due_at_of, queue_up, relink
 from duetime.model.jobs.selectors import (
-    Ahead,
-    Due,
+    ArmedTooFarAhead,
+    ByName,
+    DueJobs,
     JobFilter,
-    Named,
-    Orphaned,
-    Returned,
-    Seeding,
-    Which,
+    JobSelector,
+    OrphanedJobs,
+    Reappeared,
+    ToSeed,
 )
 from duetime.model.jobs.view import JobView
 from duetime.store.base import Store
-from duetime.store.flow import Mode, Rows, Statement, Steps, flow
-from duetime.store.sql.flows import job_records as job_rows
-from duetime.store.sql.flows import records as rows
-from duetime.store.sql.flows.actions import audit_add
+from duetime.store.flow import Mode, Rows, Statement, Steps, flow, wake, wake_jobs
+from duetime.store.sql.flows import records
+from duetime.store.sql.flows.actions import insert_audit
 from duetime.store.sql.flows.claims import clock
-from duetime.store.sql.flows.job_records import HeldJobs
-from duetime.store.sql.flows.wakes import wake, wake_jobs
-from duetime.store.sql.statements.bulk_rows import dump
+from duetime.store.sql.flows.records import LockedJobs
+from duetime.store.sql.statements import bulk_rows
+from duetime.store.sql.statements.bulk_rows import json_param
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """A decision about one job, not written yet."""
+class JobDecision:
+    """An edit's change of a job, not written yet."""
 
-    found: Found
-    change: Change
+    found: FoundJob
+    change: JobChange
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """Jobs that were left alone: others hold them, or nobody here can read them."""
+class SkippedJobs:
+    """Jobs that were not edited: another transaction has locked them, or this version cannot read
+    them."""
 
     busy: frozenset[str]
-    unread: frozenset[str]
+    unreadable: frozenset[str]
 
-    def __or__(self, other: Left) -> Left:
-        return Left(self.busy | other.busy, self.unread | other.unread)
+    def __or__(self, other: SkippedJobs) -> SkippedJobs:
+        return SkippedJobs(self.busy | other.busy, self.unreadable | other.unreadable)
 
 
-# The store's clock, what was decided, and about what nothing could be.
-Decided = tuple[int, list[Step], Left]
+# The store's clock, the decisions, and the jobs about which none could be made.
+Decisions = tuple[int, list[JobDecision], SkippedJobs]
 
 
 class JobFlows(Store, ABC):
+    """Flows that read and edit jobs."""
+
     _ids: NewId
 
     # -- reading ---------------------------------------------------------------------
 
     @flow(Mode.read)
     def jobs(self, wanted: JobFilter) -> Steps[list[JobView]]:
-        found = yield Statement("jobs_page", _page(wanted))
-        jobs = job_rows.jobs(found)
+        found = yield Statement("jobs_page", _page_params(wanted))
+        jobs = records.readable_jobs(found)
         if found and wanted.name is not None and wanted.name not in jobs:
             raise UnreadableJob(wanted.name)
-        unfinished = yield from _unfinished(jobs)
+        unfinished = yield from _unfinished_by_job(jobs)
         dead = {}
         if jobs:
-            dead = dict(cast("Any", (yield Statement("jobs_dead", _names(jobs)))))
+            dead = dict(cast("Any", (yield Statement("jobs_dead_count", _names_param(jobs)))))
         now = cast("int", found[0][1]) if found else 0
         return [
             JobView(job, _running(unfinished[name]), dead.get(name, 0), now)
@@ -96,10 +99,10 @@ class JobFlows(Store, ABC):
     @flow(Mode.read)
     def occurrences(self, name: str, limit: int) -> Steps[list[Record]]:
         params = {"job_name": name, "limit": limit}
-        open_ = yield Statement("occurrences_unfinished", params)
-        over = yield Statement("occurrences_finished", params)
-        found = {record.id: record for record in map(rows.record, [*open_, *over])}
-        newest = sorted(found.values(), key=lambda one: (one.created_at, one.id), reverse=True)
+        unfinished = yield Statement("occurrences_unfinished", params)
+        finished = yield Statement("occurrences_finished", params)
+        found = {record.id: record for record in map(records.record, [*unfinished, *finished])}
+        newest = sorted(found.values(), key=lambda o: (o.created_at, o.id), reverse=True)
         return newest[:limit]
 
     @flow(Mode.read)
@@ -110,149 +113,160 @@ class JobFlows(Store, ABC):
     # -- changing --------------------------------------------------------------------
 
     @flow(resend=True)
-    def edit_jobs(self, which: Which, decide: Decide) -> Steps[Edited]:
-        now, steps, left = yield from self._decided(which, decide)
-        while lost := (yield from _add_jobs(steps)):
-            # Somebody else made these meanwhile: decide again, with them there.
-            kept = [one for one in steps if one.found.name not in lost]
-            now, again, more = yield from self._decided(_among(which, lost), decide)
-            steps, left = [*kept, *again], left | more
-        known = [one.change.job for one in steps if one.found.job is not None]
+    def edit_jobs(self, which: JobSelector, decide: JobEdit) -> Steps[JobEditResult]:
+        now, decisions, skipped_jobs = yield from self._decide_all(which, decide)
+        while lost := (yield from _insert_jobs(decisions)):
+            # Another transaction has inserted these meanwhile: decide again about them.
+            kept = [decision for decision in decisions if decision.found.name not in lost]
+            now, repeated, also_skipped = yield from self._decide_all(
+                _narrowed(which, lost), decide
+            )
+            decisions, skipped_jobs = [*kept, *repeated], skipped_jobs | also_skipped
+        known = [decision.change.job for decision in decisions if decision.found.job is not None]
         if known:
-            yield Statement("jobs_set", {"rows": job_rows.job_rows(known)})
-        made = yield from _occur([o for one in steps for o in one.change.occurrences], now)
-        gone = yield from _cancel(steps, now)
-        yield from self._note_jobs(steps, now)
-        changes = [_changed(one, made, gone) for one in steps]
-        if isinstance(which, Due):
-            # Every worker knows when ticks come; whoever dealt with one tells nobody.
-            ((following, now),) = cast("Any", (yield Statement("next_tick", _but(which))))
-            return Edited(changes, following, now, unread=left.unread)
-        yield from wake_jobs((one.after for one in changes), now)
-        return Edited(changes, None, now, left.busy, left.unread)
+            yield Statement("jobs_update", {"rows": bulk_rows.job_rows(known)})
+        occurrences = [o for decision in decisions for o in decision.change.occurrences]
+        inserted = yield from _insert_occurrences(occurrences, now)
+        cancelled_by_id = yield from _cancel_occurrences(decisions, now)
+        yield from self._audit_jobs(decisions, now)
+        changes = [_applied_change(decision, inserted, cancelled_by_id) for decision in decisions]
+        if isinstance(which, DueJobs):
+            # Every worker knows when ticks are due, so applying ticks wakes none.
+            ((following, now),) = cast("Any", (yield Statement("next_tick", _due_params(which))))
+            return JobEditResult(changes, following, now, unreadable=skipped_jobs.unreadable)
+        yield from wake_jobs((change.after for change in changes), now)
+        return JobEditResult(changes, None, now, skipped_jobs.busy, skipped_jobs.unreadable)
 
-    def _decided(self, which: Which, decide: Decide) -> Steps[Decided]:
-        found = yield _select(which)
-        jobs: dict[str, JobRecord | None] = dict(job_rows.jobs(found))
-        unread, busy = frozenset(job_rows.names(found) - jobs.keys()), frozenset[str]()
-        if isinstance(which, Named | Seeding):
-            names = {*which.names} - job_rows.names(found)
-            busy = (yield from _busy(names)) if isinstance(which, Seeding) else busy
+    def _decide_all(self, which: JobSelector, decide: JobEdit) -> Steps[Decisions]:
+        found = yield _lock_statement(which)
+        jobs: dict[str, JobRecord | None] = dict(records.readable_jobs(found))
+        unreadable, busy = frozenset(records.job_names(found) - jobs.keys()), frozenset[str]()
+        if isinstance(which, ByName | ToSeed):
+            names = {*which.names} - records.job_names(found)
+            busy = (yield from _locked_elsewhere(names)) if isinstance(which, ToSeed) else busy
             jobs |= dict.fromkeys(sorted(names - busy))
-        unfinished = yield from _unfinished(jobs)
+        unfinished = yield from _unfinished_by_job(jobs)
         now = cast("int", found[0][1]) if found else (yield from clock())
         youngest = yield from _is_youngest(which)
-        left = yield from _left(which, jobs)
-        there = [
-            Found(name, jobs[name], unfinished[name], now, youngest, name in left)
+        abandoned = yield from _abandoned(which, jobs)
+        found_jobs = [
+            FoundJob(name, jobs[name], unfinished[name], now, youngest, name in abandoned)
             for name in sorted(jobs)
         ]
-        decided = ((one, decide(one)) for one in there)
-        steps = [Step(one, change) for one, change in decided if change is not None]
-        return now, steps, Left(busy, unread)
+        decided = ((job, decide(job)) for job in found_jobs)
+        decisions = [JobDecision(job, change) for job, change in decided if change is not None]
+        return now, decisions, SkippedJobs(busy, unreadable)
 
-    # -- being told of ends ----------------------------------------------------------
+    # -- finished occurrences --------------------------------------------------------
 
-    def _hold_jobs(self, finishes: Sequence[Finish], impatient: bool) -> Steps[HeldJobs]:
-        """The jobs of these; `impatient`, only those that nobody holds."""
-        names = sorted({one.job for one in finishes if one.job is not None})
+    def _lock_jobs(self, finishes: Sequence[Finish], skip_busy_jobs: bool) -> Steps[LockedJobs]:
+        """Lock the jobs of these occurrences; with `skip_busy_jobs`, only those that no other
+        transaction has locked."""
+        names = sorted({finish.job for finish in finishes if finish.job is not None})
         if not names:
-            return HeldJobs({}, 0, frozenset())
-        found = yield Statement("jobs_free" if impatient else "jobs_named", _names(names))
-        rest = {*names} - job_rows.names(found)
-        busy = (yield from _busy(rest)) if impatient else frozenset()
+            return LockedJobs({}, 0, frozenset())
+        statement = "jobs_try_lock" if skip_busy_jobs else "jobs_lock"
+        found = yield Statement(statement, _names_param(names))
+        rest = {*names} - records.job_names(found)
+        busy = (yield from _locked_elsewhere(rest)) if skip_busy_jobs else frozenset()
         now = cast("int", found[0][1]) if found else 0
-        return HeldJobs(job_rows.jobs(found), now, busy)
+        return LockedJobs(records.readable_jobs(found), now, busy)
 
-    def _end_jobs(self, finishes: Sequence[Finish], jobs: HeldJobs) -> Steps[list[JobEnd]]:
-        """What the ends of their occurrences make of jobs, one by one."""
-        ends: list[JobEnd] = []
+    def _finish_jobs(self, finishes: Sequence[Finish], jobs: LockedJobs) -> Steps[list[JobUpdate]]:
+        """Apply finished occurrences to their jobs, one after the other, and store the jobs."""
+        ends: list[JobUpdate] = []
         after = dict(jobs.by_name)
-        for one in finishes:
-            if one.job in after:
-                ends.append(JobEnd(after[one.job], ended(after[one.job], one, jobs.now)))
-                after[one.job] = ends[-1].after
+        for finish in finishes:
+            if finish.job in after:
+                job = after[finish.job]
+                ends.append(JobUpdate(job, finish_occurrence(job, finish, jobs.now)))
+                after[finish.job] = ends[-1].after
         if ends:
-            last = {one.after.name: one.after for one in ends}
-            yield Statement("jobs_set", {"rows": job_rows.job_rows(last.values())})
+            last = {update.after.name: update.after for update in ends}
+            yield Statement("jobs_update", {"rows": bulk_rows.job_rows(last.values())})
         return ends
 
-    # -- being brought back ----------------------------------------------------------
+    # -- retried occurrences ---------------------------------------------------------
 
-    def _in_turn(self, back: Sequence[Record]) -> Steps[list[Record]]:
-        """As they are to be brought back: occurrences wait for their turn, under their job's
-        lock."""
-        names = sorted({one.job for one in back if one.job is not None})
+    def _queue_occurrences(self, retried: Sequence[Record]) -> Steps[list[Record]]:
+        """Return records to retry, with occurrences queued as their job's overlap rule demands.
+        Locks these jobs."""
+        names = sorted({record.job for record in retried if record.job is not None})
         if not names:
-            return list(back)
-        jobs = job_rows.jobs((yield Statement("jobs_named", _names(names))))
-        unfinished = yield from _unfinished(jobs)
+            return list(retried)
+        jobs = records.readable_jobs((yield Statement("jobs_lock", _names_param(names))))
+        unfinished = yield from _unfinished_by_job(jobs)
         queues = {
-            name: in_turn([one for one in back if one.job == name], job, unfinished[name])
+            name: queue_up([r for r in retried if r.job == name], job, unfinished[name])
             for name, job in jobs.items()
         }
-        turns = {one.id: one for queue in queues.values() for one in queue}
-        return [turns.get(one.id, one) for one in back]
+        queued = {record.id: record for queue in queues.values() for record in queue}
+        return [queued.get(record.id, record) for record in retried]
 
-    # -- their steps -----------------------------------------------------------------
+    # -- auditing --------------------------------------------------------------------
 
-    def _note_jobs(self, steps: Sequence[Step], now: int) -> Steps[None]:
-        """Audit what somebody did, one statement for each verb and actor."""
-        acts: dict[tuple[str, str], list[Mapping[str, object]]] = {}
-        for one in steps:
-            if one.change.verb is not None:
-                acts.setdefault((one.change.verb, one.change.by), []).append(self._act(one))
-        for (verb, by), entries in acts.items():
-            yield audit_add(verb, by, now, entries, subject="job")
+    def _audit_jobs(self, decisions: Sequence[JobDecision], now: int) -> Steps[None]:
+        """Write audit entries of changes by users, a statement for each verb and actor."""
+        entries_by_verb: dict[tuple[str, str], list[Mapping[str, object]]] = {}
+        for decision in decisions:
+            if decision.change.verb is not None:
+                entries_by_verb.setdefault((decision.change.verb, decision.change.by), []).append(
+                    self._job_audit_entry(decision)
+                )
+        for (verb, by), entries in entries_by_verb.items():
+            yield insert_audit(verb, by, now, entries, subject="job")
 
-    def _act(self, step: Step) -> Mapping[str, object]:
+    def _job_audit_entry(self, decision: JobDecision) -> Mapping[str, object]:
         return {
             "id": str(self._ids()),
-            "tenant": step.change.job.tenant,
-            "subject_id": step.found.name,
-            "before": json.dumps(told(step.found.job)),
-            "after": json.dumps(told(step.change.job)),
+            "tenant": decision.change.job.tenant,
+            "subject_id": decision.found.name,
+            "before": json.dumps(audit_snapshot(decision.found.job)),
+            "after": json.dumps(audit_snapshot(decision.change.job)),
         }
 
 
-def _select(which: Which) -> Statement:
+def _lock_statement(which: JobSelector) -> Statement:
     match which:
-        case Named(names):
-            return Statement("jobs_named", _names(names))
-        case Seeding(names):
-            return Statement("jobs_free", _names(names))
-        case Due(_, limit):
-            return Statement("jobs_due", _but(which) | {"limit": limit})
-        case Orphaned(app, alive, limit):
+        case ByName(names):
+            return Statement("jobs_lock", _names_param(names))
+        case ToSeed(names):
+            return Statement("jobs_try_lock", _names_param(names))
+        case DueJobs(_, limit):
+            return Statement("jobs_due", _due_params(which) | {"limit": limit})
+        case OrphanedJobs(app, alive, limit):
             return Statement("jobs_orphaned", {"app": app, "alive": alive, "limit": limit})
-        case Returned(app, worker, _, limit):
-            return Statement("jobs_returned", {"app": app, "worker": worker, "limit": limit})
-
-        case Ahead(app, ahead, after, limit):
+        case Reappeared(app, worker, _, limit):
+            return Statement("jobs_reappeared", {"app": app, "worker": worker, "limit": limit})
+        case ArmedTooFarAhead(app, ahead, after, limit):
             params = {"app": app, "ahead": ahead, "beyond_name": after, "limit": limit}
-            return Statement("jobs_ahead", params)
+            return Statement("jobs_armed_too_far", params)
 
 
-def _but(due: Due) -> dict[str, object]:
-    return {"app": due.app, "names": dump(sorted(due.but)) if due.but else None}
+def _due_params(due: DueJobs) -> dict[str, object]:
+    excluded = json_param(sorted(due.excluded_names)) if due.excluded_names else None
+    return {"app": due.app, "names": excluded}
 
 
-def _among(which: Which, names: Iterable[str]) -> Named | Seeding:
-    """Some of those that were asked for by name."""
-    some = tuple(sorted(names))
-    return replace(which, names=some) if isinstance(which, Seeding) else Named(some)
+def _narrowed(which: JobSelector, names: Iterable[str]) -> ByName | ToSeed:
+    """Return a selector of only these jobs."""
+    ordered = tuple(sorted(names))
+    return replace(which, names=ordered) if isinstance(which, ToSeed) else ByName(ordered)
 
 
-def _is_youngest(which: Which) -> Steps[bool]:
-    """Asked when the jobs are held: whoever seeds later will see what is seeded now."""
-    if not isinstance(which, Seeding | Returned):
+def _is_youngest(which: JobSelector) -> Steps[bool]:
+    """Return whether no live worker of the app is younger.
+
+    It is read after locking the jobs, so a worker that seeds later sees what is seeded now.
+    """
+    if not isinstance(which, ToSeed | Reappeared):
         return True
-    return not (yield Statement("younger", {"worker": which.worker, "alive": which.alive}))
+    return not (yield Statement("younger_worker", {"worker": which.worker, "alive": which.alive}))
 
 
-def _left(which: Which, jobs: Mapping[str, JobRecord | None]) -> Steps[set[str]]:
-    """Those of other apps, of which no worker lives any more."""
-    if not isinstance(which, Seeding):
+def _abandoned(which: JobSelector, jobs: Mapping[str, JobRecord | None]) -> Steps[set[str]]:
+    """Return the names of jobs of other apps that have no live worker."""
+    if not isinstance(which, ToSeed):
         return set()
     others = {name: job.app for name, job in jobs.items() if job and job.app != which.app}
     if not others:
@@ -261,14 +275,14 @@ def _left(which: Which, jobs: Mapping[str, JobRecord | None]) -> Steps[set[str]]
     return {name for name, app in others.items() if app not in alive}
 
 
-def _busy(names: Iterable[str]) -> Steps[frozenset[str]]:
-    """Of those that were not to be had, the ones that are there."""
-    some = set(names)
-    there = (yield Statement("jobs_there", _names(some))) if some else ()
-    return frozenset(cast("str", row[0]) for row in there)
+def _locked_elsewhere(names: Iterable[str]) -> Steps[frozenset[str]]:
+    """Return which of the jobs that could not be locked exist: other transactions lock them."""
+    missing = set(names)
+    existing = (yield Statement("jobs_existing", _names_param(missing))) if missing else ()
+    return frozenset(cast("str", row[0]) for row in existing)
 
 
-def _page(wanted: JobFilter) -> dict[str, object]:
+def _page_params(wanted: JobFilter) -> dict[str, object]:
     return {
         "beyond_name": wanted.after,
         "job_name": wanted.name,
@@ -279,77 +293,83 @@ def _page(wanted: JobFilter) -> dict[str, object]:
     }
 
 
-def _names(names: Iterable[str]) -> dict[str, object]:
-    return {"names": dump(names)}
+def _names_param(names: Iterable[str]) -> dict[str, object]:
+    return {"names": json_param(names)}
 
 
-def _unfinished(names: Iterable[str]) -> Steps[dict[str, tuple[Unfinished, ...]]]:
+def _unfinished_by_job(names: Iterable[str]) -> Steps[dict[str, tuple[Unfinished, ...]]]:
     found: dict[str, tuple[Unfinished, ...]] = dict.fromkeys(names, ())
     if found:
-        for row in (yield Statement("jobs_unfinished", _names(found))):
-            name, one = job_rows.unfinished(row)
-            found[name] = (*found[name], one)
+        for row in (yield Statement("jobs_unfinished", _names_param(found))):
+            name, occurrence = records.unfinished_occurrence(row)
+            found[name] = (*found[name], occurrence)
     return found
 
 
 def _running(unfinished: Sequence[Unfinished]) -> Unfinished | None:
-    return next((one for one in unfinished if one.running), None)
+    return next((occurrence for occurrence in unfinished if occurrence.running), None)
 
 
-def _add_jobs(steps: Sequence[Step]) -> Steps[set[str]]:
-    """Store the new ones; which of their names were taken meanwhile."""
-    new = [one.change.job for one in steps if one.found.job is None]
+def _insert_jobs(decisions: Sequence[JobDecision]) -> Steps[set[str]]:
+    """Insert new jobs; return the names that other transactions have inserted meanwhile."""
+    new = [decision.change.job for decision in decisions if decision.found.job is None]
     if not new:
         return set()
-    added = yield Statement("jobs_add", {"rows": job_rows.job_rows(new)})
+    added = yield Statement("jobs_add", {"rows": bulk_rows.job_rows(new)})
     return {job.name for job in new} - {cast("str", row[0]) for row in added}
 
 
-def _occur(asked: Sequence[NewOccurrence], now: int) -> Steps[dict[UUID, NewOccurrence]]:
-    """Store those whose tick was not dealt with before, by their ids."""
-    fresh = yield from _fresh(asked)
-    run = [one for one in fresh if one.skipped is None]
-    skipped = [one for one in fresh if one.skipped is not None]
+def _insert_occurrences(
+    occurrences: Sequence[NewOccurrence], now: int
+) -> Steps[dict[UUID, NewOccurrence]]:
+    """Insert the occurrences whose tick was not applied before; return them by id."""
+    fresh = yield from _without_known_ticks(occurrences)
+    run = [o for o in fresh if o.skipped is None]
+    skipped = [o for o in fresh if o.skipped is not None]
     if run:
-        yield Statement("occur", {"rows": job_rows.occurrence_rows(run), "now": now})
+        yield Statement("occurrences_add", {"rows": bulk_rows.occurrence_rows(run), "now": now})
     if skipped:
-        yield Statement("skip", {"rows": job_rows.occurrence_rows(skipped), "now": now})
-    yield from wake([(one.action.lane, due_of(one, now)) for one in run], now)
-    return {one.action.id: one for one in fresh}
+        yield Statement(
+            "occurrences_skip", {"rows": bulk_rows.occurrence_rows(skipped), "now": now}
+        )
+    yield from wake([(o.action.lane, due_at_of(o, now)) for o in run], now)
+    return {o.action.id: o for o in fresh}
 
 
-def _fresh(asked: Sequence[NewOccurrence]) -> Steps[list[NewOccurrence]]:
-    ticks = [one for one in asked if one.tick is not None]
+def _without_known_ticks(occurrences: Sequence[NewOccurrence]) -> Steps[list[NewOccurrence]]:
+    ticks = [o for o in occurrences if o.tick is not None]
     if not ticks:
-        return list(asked)
-    added: Rows = yield Statement("ticks_add", {"rows": job_rows.tick_rows(ticks)})
+        return list(occurrences)
+    added: Rows = yield Statement("ticks_add", {"rows": bulk_rows.tick_rows(ticks)})
     known = {cast("tuple[str, int]", tuple(row)) for row in added}
-    return relinked(asked, lambda one: one.tick is None or (one.job, one.tick) in known)
+    return relink(occurrences, lambda o: o.tick is None or (o.job, o.tick) in known)
 
 
-def _cancel(steps: Sequence[Step], now: int) -> Steps[dict[UUID, Record]]:
-    """Only what nobody claims in this very moment."""
-    gone: dict[UUID, Record] = {}
-    for one in steps:
-        if one.change.cancel:
-            params = {"ids": dump(map(str, one.change.cancel))}
-            found = map(rows.record, (yield Statement("lock_waiting", params)))
-            records = [cancelled(record, one.change.by, now) for record in found]
-            if records:
-                params = {"ids": dump(str(record.id) for record in records)}
-                yield Statement("cancel_history", params | {"by": one.change.by, "now": now})
+def _cancel_occurrences(decisions: Sequence[JobDecision], now: int) -> Steps[dict[UUID, Record]]:
+    """Cancel the occurrences that the changes name, unless they have been claimed."""
+    cancelled_by_id: dict[UUID, Record] = {}
+    for decision in decisions:
+        if decision.change.cancel:
+            params = {"ids": json_param(map(str, decision.change.cancel))}
+            found = map(records.record, (yield Statement("lock_scheduled_ids", params)))
+            cancelled = [to_cancelled(record, decision.change.by, now) for record in found]
+            if cancelled:
+                params = {"ids": json_param(str(record.id) for record in cancelled)}
+                yield Statement("cancel_history", params | {"by": decision.change.by, "now": now})
                 yield Statement("cancel", params)
-            gone |= {record.id: record for record in records}
-    return gone
+            cancelled_by_id |= {record.id: record for record in cancelled}
+    return cancelled_by_id
 
 
-def _changed(
-    step: Step, made: Mapping[UUID, NewOccurrence], gone: Mapping[UUID, Record]
-) -> Changed:
-    asked = (one.action.id for one in step.change.occurrences)
-    return Changed(
-        step.found.job,
-        step.change.job,
-        tuple(made[one] for one in asked if one in made),
-        tuple(gone[one] for one in step.change.cancel if one in gone),
+def _applied_change(
+    decision: JobDecision,
+    inserted: Mapping[UUID, NewOccurrence],
+    cancelled_by_id: Mapping[UUID, Record],
+) -> AppliedJobChange:
+    ids = (occurrence.action.id for occurrence in decision.change.occurrences)
+    return AppliedJobChange(
+        decision.found.job,
+        decision.change.job,
+        tuple(inserted[id_] for id_ in ids if id_ in inserted),
+        tuple(cancelled_by_id[id_] for id_ in decision.change.cancel if id_ in cancelled_by_id),
     )

@@ -1,4 +1,4 @@
-"""The health figures, for every SQL store."""
+"""Counts for health checks and metrics, for all SQL stores."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import json
 from abc import ABC
 from typing import Any, cast
 
-from duetime.model.actions.claim import Presence
-from duetime.model.health.stats import Counted, LaneCount
+from duetime.model.actions.claim import WorkerInfo
+from duetime.model.health.stats import LaneCount, StoreCounts
 from duetime.model.jobs.stats import JobStats, job_stats
 from duetime.model.state import State
 from duetime.model.tenant import Scope
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Statement, Steps, flow
-from duetime.store.sql.flows.job_records import parted
+from duetime.store.sql.flows.records import split_readable
 
-# So many jobs are read at a time: reading one takes some ten microseconds, and a loop may wait.
-PAGE = 1000
+# Jobs are read in pages: parsing a job takes about ten microseconds, and may block an event loop.
+JOBS_PAGE_SIZE = 1000
 
 
 class StatsFlows(Store, ABC):
-    """Reads only: nobody waits for them, least of all a claim."""
+    """Flows that only read: they take no locks, so claims never wait for them."""
 
     @flow(Mode.read)
-    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Steps[Counted]:
+    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Steps[StoreCounts]:
         params: dict[str, object] = {
             "tenant": tenant if isinstance(tenant, str) else None,
             "untenanted": tenant is None or None,
@@ -32,7 +32,7 @@ class StatsFlows(Store, ABC):
         finished = cast("Any", (yield Statement("stats_finished", params | {"limit": limit})))
         workers = yield from _workers(alive)
         now = finished[0][0]
-        return Counted(
+        return StoreCounts(
             now=now,
             lanes=[LaneCount(*row) for row in lanes],
             finished={State(state): number for _, state, number in finished},
@@ -41,30 +41,35 @@ class StatsFlows(Store, ABC):
         )
 
     @flow(Mode.read)
-    def workers(self, alive: int) -> Steps[list[tuple[Presence, int]]]:
+    def workers(self, alive: int) -> Steps[list[tuple[WorkerInfo, int]]]:
         return (yield from _workers(alive))
 
 
-def _workers(alive: int) -> Steps[list[tuple[Presence, int]]]:
-    return [_seen(row) for row in (yield Statement("stats_workers", {"alive": alive}))]
+def _workers(alive: int) -> Steps[list[tuple[WorkerInfo, int]]]:
+    return [_worker_info(row) for row in (yield Statement("stats_workers", {"alive": alive}))]
 
 
 def _jobs(params: dict[str, object], now: int) -> Steps[JobStats]:
-    """All are read, page by page: whether one can be read is not known before."""
+    """Count jobs by parsing all of them: only that shows which are unreadable."""
     total, last = JobStats(), ""
     while True:
-        page = params | {"beyond_name": last, "job_name": None, "kept": True, "limit": PAGE}
+        page = params | {
+            "beyond_name": last,
+            "job_name": None,
+            "kept": True,
+            "limit": JOBS_PAGE_SIZE,
+        }
         found = yield Statement("jobs_page", page)
-        jobs, unreadable = parted(found)
+        jobs, unreadable = split_readable(found)
         total += job_stats(jobs.values(), unreadable, now)
-        if len(found) < PAGE:
+        if len(found) < JOBS_PAGE_SIZE:
             return total
         last = cast("str", found[-1][2])
 
 
-def _seen(row: Any) -> tuple[Presence, int]:
+def _worker_info(row: Any) -> tuple[WorkerInfo, int]:
     id_, app, host, pid, kinds, jobs, queues, concurrency, seen_at = row
-    return Presence(
+    return WorkerInfo(
         id=id_,
         app=app,
         host=host,

@@ -1,1 +1,1 @@
-"""Flows inside a transaction of the caller's, for each database library."""
+"""Joining a caller's transaction, for each database library."""

@@ -1,27 +1,31 @@
-"""asyncpg: a connection, or one lent by its pool."""
+"""Callers with an asyncpg connection, from a pool or not."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from duetime.store.flow import Rows
-from duetime.store.sql.joining.base import AsyncCaller, Params, Standing
-from duetime.store.sql.statements.loader import Dialect, Style
+from duetime.store.sql.joining.base import AsyncCaller, Params, TransactionMode
+from duetime.store.sql.statements.loader import Dialect, ParamStyle
 
 
 class AsyncpgCaller(AsyncCaller):
     dialect: Dialect = "postgres"
-    style: Style = "dollar"
+    style: ParamStyle = "dollar"
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     def owner(self) -> object:
-        # What a pool lends stands for the connection itself.
+        # A pool lends proxies of its connections.
         return getattr(self._connection, "_con", self._connection)
 
-    def standing(self) -> Standing:
-        return Standing.open if self._connection.is_in_transaction() else Standing.alone
+    def transaction_mode(self) -> TransactionMode:
+        return (
+            TransactionMode.open
+            if self._connection.is_in_transaction()
+            else TransactionMode.autocommit
+        )
 
     async def afetch(self, text: str, params: Params) -> Rows:
         if params is None:

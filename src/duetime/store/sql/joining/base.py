@@ -1,4 +1,4 @@
-"""A connection of the caller's, whatever library it comes from."""
+"""A caller's connection, whatever library it comes from."""
 
 from __future__ import annotations
 
@@ -9,32 +9,34 @@ from typing import Any, TypeVar
 
 from duetime.errors import ConfigError
 from duetime.store.flow import Rows, Statement
-from duetime.store.sql.drivers import Command, Driven, Pinned, adrive, drive
-from duetime.store.sql.joining.locks import loop_turn, thread_turn
-from duetime.store.sql.statements.loader import Dialect, Style
+from duetime.store.sql.drivers import Command, Driven, StatementWithSettings, adrive, drive
+from duetime.store.sql.joining.locks import loop_lock, thread_lock
+from duetime.store.sql.statements.loader import Dialect, ParamStyle
 
 T = TypeVar("T")
 
 Single = Statement | Command
-Step = Single | Pinned
+Step = Single | StatementWithSettings
 Params = Mapping[str, object] | tuple[object, ...] | None
 Render = Callable[[Single], tuple[str, Params]]
 
 
-class Standing(Enum):
-    """Who ends the transaction that our next statement is part of."""
+class TransactionMode(Enum):
+    """Whether the caller's connection has a transaction that the caller will commit."""
 
-    open = "the caller, and it is open"
-    unopened = "the caller, but the database has not been told to begin"
-    alone = "nobody: each statement commits by itself"
+    open = "the caller has a transaction open"
+    not_begun = "the caller will commit, but BEGIN has not been sent yet"
+    autocommit = "each statement commits by itself"
 
 
 class Caller(ABC):
-    """What joining needs to know of a connection, and how to run statements on it. Where
-    `takes_pinned`, settings and a statement are one step, and their answers too, one after the
-    other."""
+    """The properties of a connection that joining needs, and how to run statements on it.
 
-    takes_pinned = False
+    Where `pipelines_settings` is true, settings and a statement are sent as one step; the rows of
+    both answers follow each other.
+    """
+
+    pipelines_settings = False
 
     @property
     @abstractmethod
@@ -42,23 +44,24 @@ class Caller(ABC):
 
     @property
     @abstractmethod
-    def style(self) -> Style: ...
+    def style(self) -> ParamStyle: ...
 
     @abstractmethod
     def owner(self) -> object:
-        """What holds the transaction: one flow at a time may run on it."""
+        """Return the object that holds the transaction: it runs one flow at a time."""
 
     def source(self) -> object:
-        """What all connections to the same database come from, if anything: it is checked
-        once. Otherwise the connection."""
+        """Return the engine of the connection, or the connection if there is no engine. Each source
+        is checked once for leading to our database."""
         return self.owner()
 
     @abstractmethod
-    def standing(self) -> Standing: ...
+    def transaction_mode(self) -> TransactionMode: ...
 
     def after_commit(self, call: Callable[[], None]) -> bool:
-        """Call it once the caller's transaction is committed, never if it is rolled back;
-        False if this connection tells nobody."""
+        """Register `call` for the commit of the caller's transaction; a rollback drops it.
+
+        Return False if the connection does not report its commits."""
         return False
 
     @abstractmethod
@@ -69,7 +72,7 @@ class Caller(ABC):
 
 
 class BlockingCaller(Caller):
-    """It blocks in async code too, as its owner's own statements do there."""
+    """A blocking connection. It blocks in async code too, as the caller's own statements do."""
 
     @abstractmethod
     def fetch(self, text: str, params: Params) -> Rows: ...
@@ -78,41 +81,41 @@ class BlockingCaller(Caller):
         return self.run_blocking(driven, render)
 
     def run_blocking(self, driven: Driven[Step, T], render: Render) -> T:
-        with thread_turn(self.owner()):
+        with thread_lock(self.owner()):
             return drive(driven, lambda step: self.answer(step, render))
 
     def answer(self, step: Step, render: Render) -> Rows:
-        assert not isinstance(step, Pinned)
+        assert not isinstance(step, StatementWithSettings)
         return self.fetch(*render(step))
 
 
 class AsyncCaller(Caller):
-    """Of no use without its event loop."""
+    """An async connection, usable on its event loop only."""
 
     @abstractmethod
     async def afetch(self, text: str, params: Params) -> Rows: ...
 
     async def run(self, driven: Driven[Step, T], render: Render) -> T:
-        async with loop_turn(self.owner()):
+        async with loop_lock(self.owner()):
             return await adrive(driven, lambda step: self.answer(step, render))
 
     async def answer(self, step: Step, render: Render) -> Rows:
-        assert not isinstance(step, Pinned)
+        assert not isinstance(step, StatementWithSettings)
         return await self.afetch(*render(step))
 
     def run_blocking(self, driven: Driven[Step, T], render: Render) -> T:
-        raise needs_await(self.source())
+        raise async_connection_error(self.source())
 
 
-def needs_await(connection: Any) -> ConfigError:
+def async_connection_error(connection: Any) -> ConfigError:
     return ConfigError(
         f"connection={type(connection).__name__} is async, and app.sync is blocking: "
         "use `await app.…(connection=…)`, or a blocking connection"
     )
 
 
-def another_database(found: str, ours: str) -> ConfigError:
+def wrong_database_error(found: str, ours: str) -> ConfigError:
     return ConfigError(
         f"connection= leads to {found}, and duetime's actions are in {ours}: one transaction "
-        "cannot hold both; give a connection to the same database, or leave connection= out"
+        "cannot span both; pass a connection to the same database, or omit connection="
     )

@@ -1,5 +1,6 @@
-"""Which library a connection comes from. None of them is imported for it: whoever passes a
-connection has imported its library."""
+"""Detects which library a connection comes from.
+
+No library is imported for this: a caller that passes a connection has imported its library."""
 
 from __future__ import annotations
 
@@ -12,16 +13,16 @@ from duetime.store.sql.joining.base import Caller
 from duetime.store.sql.joining.sqlite3 import Sqlite3Caller
 
 
-def recognise(connection: object) -> Caller:
-    """How to join the transaction of this connection. ConfigError if we do not know it."""
-    for known in (_sqlalchemy, _psycopg, _asyncpg, _django, _sqlite3):
-        caller = known(connection)
+def detect_caller(connection: object) -> Caller:
+    """Return the caller for this connection. Raises ConfigError for an unknown library."""
+    for detect in (_sqlalchemy, _psycopg, _asyncpg, _django, _sqlite3):
+        caller = detect(connection)
         if caller is not None:
             return caller
     raise ConfigError(
-        f"connection={shown(connection)} is of no library that duetime can join: give a "
-        "SQLAlchemy Session, AsyncSession, Connection or AsyncConnection, a Django connection, "
-        "or a connection of psycopg 3, asyncpg or sqlite3"
+        f"connection={shown(connection)} does not come from a library that duetime can join: "
+        "pass a SQLAlchemy Session, AsyncSession, Connection or AsyncConnection, a Django "
+        "connection, or a connection of psycopg 3, asyncpg or sqlite3"
     )
 
 
@@ -61,8 +62,8 @@ def _asyncpg(connection: object) -> Caller | None:
 
     from duetime.store.sql.joining.asyncpg import AsyncpgCaller
 
-    known = isinstance(connection, asyncpg.Connection | PoolConnectionProxy)
-    return AsyncpgCaller(connection) if known else None
+    matches = isinstance(connection, asyncpg.Connection | PoolConnectionProxy)
+    return AsyncpgCaller(connection) if matches else None
 
 
 def _django(connection: object) -> Caller | None:
@@ -73,8 +74,8 @@ def _django(connection: object) -> Caller | None:
 
     from duetime.store.sql.joining.django import DjangoCaller
 
-    known = isinstance(connection, BaseDatabaseWrapper | ConnectionProxy)
-    return DjangoCaller(connection) if known else None
+    matches = isinstance(connection, BaseDatabaseWrapper | ConnectionProxy)
+    return DjangoCaller(connection) if matches else None
 
 
 def _sqlite3(connection: object) -> Caller | None:

@@ -1,4 +1,4 @@
-"""Django's connections, to PostgreSQL and SQLite."""
+"""Callers with a Django connection to PostgreSQL or SQLite."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from duetime.errors import ConfigError
 from duetime.store.flow import Rows
 from duetime.store.sql.drivers import Driven
-from duetime.store.sql.joining.base import BlockingCaller, Params, Render, Standing, Step
-from duetime.store.sql.joining.sqlite3 import standing_of
-from duetime.store.sql.statements.loader import Dialect, Style
+from duetime.store.sql.joining.base import BlockingCaller, Params, Render, Step, TransactionMode
+from duetime.store.sql.joining.sqlite3 import sqlite_transaction_mode
+from duetime.store.sql.statements.loader import Dialect, ParamStyle
 
 T = TypeVar("T")
 
@@ -18,13 +18,13 @@ VENDORS: dict[str, Dialect] = {"postgresql": "postgres", "sqlite": "sqlite"}
 
 
 class DjangoCaller(BlockingCaller):
-    # Django writes it in the driver's way, for each of its databases.
-    style: Style = "pyformat"
+    # Django converts this style to the driver's own, for each of its databases.
+    style: ParamStyle = "pyformat"
 
     def __init__(self, connection: Any) -> None:
         from django.db import connections
 
-        # What `django.db.connection` stands for in this thread.
+        # `django.db.connection` is a proxy for this thread's connection.
         self._connection: Any = connections[connection.alias]
 
     @property
@@ -40,16 +40,16 @@ class DjangoCaller(BlockingCaller):
     def owner(self) -> object:
         return self._connection
 
-    def standing(self) -> Standing:
+    def transaction_mode(self) -> TransactionMode:
         self._connection.ensure_connection()
         if self.dialect == "sqlite":
-            return standing_of(self._connection.connection)
-        ours = self._connection.get_autocommit() and not self._connection.in_atomic_block
-        return Standing.alone if ours else Standing.open
+            return sqlite_transaction_mode(self._connection.connection)
+        commits_itself = self._connection.get_autocommit() and not self._connection.in_atomic_block
+        return TransactionMode.autocommit if commits_itself else TransactionMode.open
 
     def after_commit(self, call: Callable[[], None]) -> bool:
         if not self._connection.in_atomic_block:
-            return False  # a transaction that Django does not manage: nobody tells it either
+            return False  # Django does not manage this transaction and learns of no commit
         self._connection.on_commit(call)
         return True
 

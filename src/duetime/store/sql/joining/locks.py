@@ -1,5 +1,7 @@
-"""One flow at a time on each connection: else the savepoints of two would interleave, and one that
-fails would take back what the other has done."""
+"""Locks that let one flow at a time run on a connection.
+
+Without them the savepoints of two flows would interleave, and a failing flow would roll back the
+other's work."""
 
 from __future__ import annotations
 
@@ -7,19 +9,19 @@ import asyncio
 import threading
 from weakref import WeakValueDictionary
 
-# By the number of the connection, since not every one can be referred to weakly. A lock lives as
-# long as somebody is in turn or waits for it, and so long the connection keeps its number.
+# Keyed by the connection's id(), since some connections do not support weak references. A lock
+# lives while a flow holds it or waits for it; that flow keeps the connection, and its id, alive.
 _thread_locks: WeakValueDictionary[int, threading.RLock] = WeakValueDictionary()
 _loop_locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-_making = threading.Lock()
+_creation_lock = threading.Lock()
 
 
-def thread_turn(owner: object) -> threading.RLock:
-    with _making:
+def thread_lock(owner: object) -> threading.RLock:
+    with _creation_lock:
         return _thread_locks.setdefault(id(owner), threading.RLock())
 
 
-def loop_turn(owner: object) -> asyncio.Lock:
-    """Not kept from one event loop to the next: it would belong to the first."""
-    with _making:
+def loop_lock(owner: object) -> asyncio.Lock:
+    """Return the lock of an async connection. It is not kept: a lock belongs to one event loop."""
+    with _creation_lock:
         return _loop_locks.setdefault(id(owner), asyncio.Lock())

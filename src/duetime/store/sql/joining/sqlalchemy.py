@@ -1,4 +1,4 @@
-"""SQLAlchemy: Session and Connection, and their async forms."""
+"""Callers with a SQLAlchemy Session or Connection, blocking or async."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from duetime.store.sql.joining.base import (
     Caller,
     Params,
     Render,
-    Standing,
     Step,
-    needs_await,
+    TransactionMode,
+    async_connection_error,
 )
-from duetime.store.sql.joining.locks import loop_turn
-from duetime.store.sql.joining.sqlite3 import standing_of
-from duetime.store.sql.statements.loader import Dialect, Style
+from duetime.store.sql.joining.locks import loop_lock
+from duetime.store.sql.joining.sqlite3 import sqlite_transaction_mode
+from duetime.store.sql.statements.loader import Dialect, ParamStyle
 
 T = TypeVar("T")
 
 DIALECTS: dict[str, Dialect] = {"postgresql": "postgres", "sqlite": "sqlite"}
-# sqlite3 knows `:name` too, whatever SQLAlchemy itself writes for it.
-STYLES: dict[str, Style] = {
+# sqlite3 accepts `:name` too, although SQLAlchemy itself writes `?`.
+STYLES: dict[str, ParamStyle] = {
     "pyformat": "pyformat",
     "numeric_dollar": "dollar",
     "qmark": "named",
@@ -39,8 +39,8 @@ STYLES: dict[str, Style] = {
 
 
 class AlchemyCaller(BlockingCaller):
-    """Statements go through SQLAlchemy as they are: it begins its transaction when it does for
-    the caller's own, and its logs and events see them."""
+    """Sends statements through SQLAlchemy, which begins its transaction as usual and shows the
+    statements to its logs and events."""
 
     def __init__(self, owner: Session | Connection) -> None:
         self._owner = owner
@@ -56,7 +56,7 @@ class AlchemyCaller(BlockingCaller):
         return DIALECTS[name]
 
     @property
-    def style(self) -> Style:
+    def style(self) -> ParamStyle:
         dialect = self._connection().dialect
         if dialect.paramstyle not in STYLES:
             raise ConfigError(
@@ -71,17 +71,17 @@ class AlchemyCaller(BlockingCaller):
     def owner(self) -> object:
         return self._owner
 
-    def standing(self) -> Standing:
+    def transaction_mode(self) -> TransactionMode:
         connection = self._connection()
         driver: Any = connection.connection.dbapi_connection
         if self.dialect == "sqlite":
-            return standing_of(getattr(driver, "driver_connection", driver))
-        return Standing.alone if driver.autocommit else Standing.open
+            return sqlite_transaction_mode(getattr(driver, "driver_connection", driver))
+        return TransactionMode.autocommit if driver.autocommit else TransactionMode.open
 
     def after_commit(self, call: Callable[[], None]) -> bool:
         if not isinstance(self._owner, Session):
             return False
-        Afterwards.of(self._owner).add(self._owner, call)
+        CommitCallbacks.of(self._owner).add(self._owner, call)
         return True
 
     def fetch(self, text: str, params: Params) -> Rows:
@@ -95,13 +95,13 @@ class AlchemyCaller(BlockingCaller):
             return self._owner.connection()
         except UnboundExecutionError:
             raise ConfigError(
-                "connection=session has no engine of its own: pass the connection of the right "
-                "one, session.connection(bind_arguments={'mapper': …})"
+                "connection=session is not bound to an engine: pass the connection of the right "
+                "engine, session.connection(bind_arguments={'mapper': …})"
             ) from None
 
 
 class AsyncAlchemyCaller(Caller):
-    """The same behind SQLAlchemy's own bridge."""
+    """An async session or connection, run through SQLAlchemy's `run_sync`."""
 
     def __init__(self, owner: AsyncSession | AsyncConnection) -> None:
         self._owner = owner
@@ -118,7 +118,7 @@ class AsyncAlchemyCaller(Caller):
         return self._inner.dialect
 
     @property
-    def style(self) -> Style:
+    def style(self) -> ParamStyle:
         return self._inner.style
 
     def source(self) -> object:
@@ -127,39 +127,39 @@ class AsyncAlchemyCaller(Caller):
     def owner(self) -> object:
         return self._owner
 
-    def standing(self) -> Standing:
-        return self._inner.standing()
+    def transaction_mode(self) -> TransactionMode:
+        return self._inner.transaction_mode()
 
     def after_commit(self, call: Callable[[], None]) -> bool:
         return self._inner.after_commit(call)
 
     async def run(self, driven: Driven[Step, T], render: Render) -> T:
-        async with loop_turn(self._owner):
+        async with loop_lock(self._owner):
             return await self._owner.run_sync(lambda _: self._inner.run_blocking(driven, render))
 
     def run_blocking(self, driven: Driven[Step, T], render: Render) -> T:
-        raise needs_await(self._owner)
+        raise async_connection_error(self._owner)
 
 
-class Afterwards:
-    """What waits for a session's commit; what belongs to a savepoint goes with it."""
+class CommitCallbacks:
+    """Calls to make after a session's commit; rolling back a savepoint drops its calls."""
 
     def __init__(self, session: Session) -> None:
         self._calls: list[tuple[SessionTransaction | None, Callable[[], None]]] = []
         event.listen(session, "after_commit", self._committed)
         event.listen(session, "after_soft_rollback", self._rolled_back)
-        event.listen(session, "after_transaction_end", self._ended)
+        event.listen(session, "after_transaction_end", self._closed)
 
     @classmethod
-    def of(cls, session: Session) -> Afterwards:
-        found: Afterwards | None = session.info.get(cls)
-        if found is None:
-            found = session.info[cls] = cls(session)
-        return found
+    def of(cls, session: Session) -> CommitCallbacks:
+        callbacks: CommitCallbacks | None = session.info.get(cls)
+        if callbacks is None:
+            callbacks = session.info[cls] = cls(session)
+        return callbacks
 
     def add(self, session: Session, call: Callable[[], None]) -> None:
-        part = session.get_nested_transaction() or session.get_transaction()
-        self._calls.append((part, call))
+        transaction = session.get_nested_transaction() or session.get_transaction()
+        self._calls.append((transaction, call))
 
     def _committed(self, session: Session) -> None:
         if session.in_nested_transaction():
@@ -168,17 +168,21 @@ class Afterwards:
         for _, call in calls:
             call()
 
-    def _rolled_back(self, session: Session, gone: SessionTransaction) -> None:
-        self._calls = [(part, call) for part, call in self._calls if gone not in _within(part)]
+    def _rolled_back(self, session: Session, rolled_back: SessionTransaction) -> None:
+        self._calls = [
+            (transaction, call)
+            for transaction, call in self._calls
+            if rolled_back not in _with_parents(transaction)
+        ]
 
-    def _ended(self, session: Session, transaction: SessionTransaction) -> None:
-        """Closed without a commit, it tells of no rollback either."""
+    def _closed(self, session: Session, transaction: SessionTransaction) -> None:
+        """Drop the calls: a session closed without a commit reports no rollback either."""
         if transaction.parent is None:
             self._calls = []
 
 
-def _within(part: SessionTransaction | None) -> Iterator[SessionTransaction]:
-    """A transaction, and all that it is nested in."""
-    while part is not None:
-        yield part
-        part = part.parent
+def _with_parents(transaction: SessionTransaction | None) -> Iterator[SessionTransaction]:
+    """Yield a transaction and the transactions that it is nested in."""
+    while transaction is not None:
+        yield transaction
+        transaction = transaction.parent

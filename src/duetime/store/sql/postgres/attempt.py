@@ -1,83 +1,99 @@
-"""One try to perform a flow on PostgreSQL, told without I/O."""
+"""A single attempt to perform a flow on PostgreSQL: messages to send and when to retry. No I/O."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from duetime.errors import StoreUnavailable
-from duetime.store.flow import Flow, Mode, Series, Statement, Wake
+from duetime.store.flow import Flow, Mode, Pipeline, Statement, Wake
 from duetime.store.sql.drivers import (
     COMMIT,
     ROLLBACK,
     Command,
     Driven,
-    Pinned,
+    StatementWithSettings,
     messages,
     statements,
 )
-from duetime.store.sql.postgres.conflicts import is_conflict
-from duetime.store.sql.postgres.errors import FAULTS, explain, is_known, is_lost
-from duetime.store.sql.postgres.prepared import STALE
+from duetime.store.sql.postgres.conflicts import (
+    MAX_CONFLICT_TRIES,
+    conflict_backoff,
+    is_conflict,
+)
+from duetime.store.sql.postgres.errors import (
+    DRIVER_ERRORS,
+    explain,
+    is_connection_lost,
+    is_duplicate_action,
+)
+from duetime.store.sql.postgres.prepared import STALE_PLAN_ERRORS
 
 T = TypeVar("T")
 
-# How often two transactions may meet before we give up, and the pause after the first time.
-MOST_CONFLICTS = 4
-PAUSE = 0.005
-
-# A planner that was misled by statistics of an empty table must not choose otherwise; and
-# switching ways off inflates the costs at which it would begin to compile the query.
-_WRITE = ("enable_seqscan", "jit")
-_HOT = (*_WRITE, "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin")
-_OFF = {
-    Mode.write: _WRITE,
-    Mode.pinned: _HOT,
-    Mode.hot: _HOT,
-    # A claim that a crash of the server forgets is made again: nothing ran yet that counts.
-    Mode.claim: (*_HOT, "synchronous_commit"),
+# Statistics of an empty table must not mislead the planner into a sequential scan. Disabled plan
+# types inflate the estimated cost, which would trigger JIT compilation: so `jit` is off too.
+_OFF_FOR_WRITES = ("enable_seqscan", "jit")
+_OFF_FOR_HOT = (*_OFF_FOR_WRITES, "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin")
+_DISABLED_SETTINGS = {
+    Mode.write: _OFF_FOR_WRITES,
+    Mode.pinned: _OFF_FOR_HOT,
+    Mode.hot: _OFF_FOR_HOT,
+    # A claim that is lost in a crash of the server is made again: nothing has run yet.
+    Mode.claim: (*_OFF_FOR_HOT, "synchronous_commit"),
 }
 _SEVERAL_MESSAGES = (Mode.write, Mode.pinned)
-_KEPT = (Mode.hot, Mode.claim)
+_PREPARED_MODES = (Mode.hot, Mode.claim)
 
-# One plan whatever the values, so that it can be kept; and the process that answers.
-ASKED_BY_KEEPERS = ("set_config('plan_cache_mode', 'force_generic_plan', true)", "pg_backend_pid()")
+# A generic plan, so that it can be kept for all values; and the backend process that answers.
+PREPARED_SETTINGS = (
+    "set_config('plan_cache_mode', 'force_generic_plan', true)",
+    "pg_backend_pid()",
+)
 
 Notify = Callable[[Sequence[Wake]], Statement | None]
 
 
-class Pins(NamedTuple):
-    """Settings in a transaction that is not the store's own."""
+class PlanSettings(NamedTuple):
+    """Plan settings for a transaction that the store joins: for any flow, and for the final one."""
 
     any: Command
-    last: Command
+    final: Command
 
 
-Sent = Statement | Series | Command | Pinned
+Message = Statement | Pipeline | Command | StatementWithSettings
 
 
-def settings(timeout: float) -> Mapping[Mode, Command]:
-    """What each mode sets for its transaction; the others need nothing. A call must end within
-    `timeout`, so it waits for locks for a quarter of that; and a transaction that hears nothing
-    from us for so long is ended, lest a client that vanished keeps its rows locked."""
-    several = dict.fromkeys(_SEVERAL_MESSAGES, (_vanished(timeout),))
-    # What is claimed when nobody waits for it any more would be lost to all until its lease ends.
-    in_time = _set("statement_timeout", _milliseconds(timeout * 0.8))
-    one = {Mode.hot: ASKED_BY_KEEPERS, Mode.claim: (in_time, *ASKED_BY_KEEPERS)}
-    return {mode: _select(timeout, names, *(several | one)[mode]) for mode, names in _OFF.items()}
+def settings_by_mode(timeout: float) -> Mapping[Mode, Command]:
+    """Return the settings of each mode's transaction; modes that are missing need none.
+
+    A call must finish within `timeout`, so it waits for locks for a quarter of that. The server
+    ends a transaction that is idle for `timeout`, so that a client that vanished does not keep
+    rows locked.
+    """
+    several = dict.fromkeys(_SEVERAL_MESSAGES, (_idle_timeout(timeout),))
+    # Actions claimed after the caller gave up would be blocked until their lease expires.
+    statement_timeout = _set("statement_timeout", _milliseconds(timeout * 0.8))
+    prepared = {Mode.hot: PREPARED_SETTINGS, Mode.claim: (statement_timeout, *PREPARED_SETTINGS)}
+    return {
+        mode: _select(timeout, names, *(several | prepared)[mode])
+        for mode, names in _DISABLED_SETTINGS.items()
+    }
 
 
-def pins(timeout: float) -> Pins:
-    """The same in a transaction of a caller's, whose session is not ours to keep plans in; and
-    before the last statement of a handler's. The handler may have been silent for long, but what
-    follows now is a commit: if the server does not hear of it, nobody may hear of the action."""
-    last = (_vanished(timeout), *ASKED_BY_KEEPERS)
-    return Pins(_select(timeout, _HOT), _select(timeout, _HOT, *last))
+def plan_settings(timeout: float) -> PlanSettings:
+    """Return the settings for a caller's transaction, where no plans are kept, and for the final
+    statement of a handler's.
+
+    Before the final statement the handler may have been idle for long. Only the commit follows: if
+    it never arrives, the idle timeout ends the transaction and frees the action's row.
+    """
+    last = (_idle_timeout(timeout), *PREPARED_SETTINGS)
+    return PlanSettings(_select(timeout, _OFF_FOR_HOT), _select(timeout, _OFF_FOR_HOT, *last))
 
 
-def _vanished(timeout: float) -> str:
+def _idle_timeout(timeout: float) -> str:
     return _set("idle_in_transaction_session_timeout", _milliseconds(timeout))
 
 
@@ -104,63 +120,63 @@ class Attempt(Generic[T]):
         self._uncertain = False
         self.overdue = False
 
-    def is_overdue(self) -> None:
-        """Its deadline has passed, and its connection was cut."""
+    def mark_overdue(self) -> None:
+        """Note that the deadline has passed and the connection was severed."""
         self.overdue = True
 
-    def steps(self) -> Driven[Sent, T]:
+    def steps(self) -> Driven[Message, T]:
         if self._settings is None:
             self._uncertain = self.flow.mode is not Mode.read
             value, wakes = yield from messages(self.flow.start())
-        elif self.flow.mode in _KEPT:
+        elif self.flow.mode in _PREPARED_MODES:
             self._uncertain = True
-            value, wakes = yield from self._pinned(self._settings)
+            value, wakes = yield from self._with_settings(self._settings)
         else:
             value, wakes = yield from self._transaction(self._settings)
         self._uncertain = True
         notice = self._notify(wakes)
         if notice is not None:
-            # It is committed: that others could not be told of it must not look like failure.
-            with suppress(*FAULTS):
+            # The flow is committed: a failed NOTIFY must not look like a failed flow.
+            with suppress(*DRIVER_ERRORS):
                 yield notice
         return value
 
-    def _pinned(self, settings: Command) -> Driven[Sent, tuple[T, list[Wake]]]:
+    def _with_settings(self, settings: Command) -> Driven[Message, tuple[T, list[Wake]]]:
         driven = statements(self.flow.start())
         try:
             step = next(driven)
             while True:
-                step = driven.send((yield Pinned(settings, step)))
+                step = driven.send((yield StatementWithSettings(settings, step)))
         except StopIteration as end:
             return cast("tuple[T, list[Wake]]", end.value)
 
-    def _transaction(self, settings: Command) -> Driven[Sent, tuple[T, list[Wake]]]:
+    def _transaction(self, settings: Command) -> Driven[Message, tuple[T, list[Wake]]]:
         yield Command(f"BEGIN; {settings.text}")
         try:
             result = yield from messages(self.flow.start())
         except Exception:
-            with suppress(*FAULTS):
+            with suppress(*DRIVER_ERRORS):
                 yield ROLLBACK
             raise
         self._uncertain = True
         yield COMMIT
         return result
 
-    def pause(self, error: Exception, tries: int, where: str) -> float:
-        """Seconds until it is worth trying again, or what to raise instead."""
+    def retry_delay(self, error: Exception, tries: int, where: str) -> float:
+        """Return the seconds to wait before the next try; raise if there is none."""
         if self.overdue:
-            raise _overdue(where) from error
-        if is_conflict(error) and tries < MOST_CONFLICTS:
-            return random.uniform(0, PAUSE * 2**tries)  # noqa: S311 - it keeps nothing secret
-        if isinstance(error, STALE) and tries == 1:
+            raise _timed_out(where) from error
+        if is_conflict(error) and tries < MAX_CONFLICT_TRIES:
+            return conflict_backoff(tries)
+        if isinstance(error, STALE_PLAN_ERRORS) and tries == 1:
             return 0.0
-        if self.flow.resent is not None and is_known(error):
-            return 0.0  # the same was sent before, after all
-        settled = self.flow.resend or self.flow.mode is Mode.read or not self._uncertain
-        if is_lost(error) and settled and tries == 1:
+        if self.flow.replay is not None and is_duplicate_action(error):
+            return 0.0  # an earlier try took effect: the replay will recognise it
+        repeatable = self.flow.resend or self.flow.mode is Mode.read or not self._uncertain
+        if is_connection_lost(error) and repeatable and tries == 1:
             return 0.0
         raise explain(error, where) from error
 
 
-def _overdue(where: str) -> StoreUnavailable:
-    return StoreUnavailable(f"{where} did not answer in time; what was asked may have happened")
+def _timed_out(where: str) -> StoreUnavailable:
+    return StoreUnavailable(f"{where} did not answer in time; the call may have taken effect")

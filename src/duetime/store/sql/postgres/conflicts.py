@@ -1,13 +1,27 @@
-"""Two transactions met, and one of them lost: what PostgreSQL calls it, through any driver."""
+"""PostgreSQL's transaction conflicts: recognised through any driver, and retried after a pause."""
 
 from __future__ import annotations
 
-CODES = {"40001", "40P01", "55P03"}
+import random
+
+CONFLICT_STATES = {"40001", "40P01", "55P03"}
+MAX_CONFLICT_TRIES = 4
+FIRST_BACKOFF_SECONDS = 0.005
 
 
 def is_conflict(error: BaseException) -> bool:
-    """psycopg and asyncpg say `sqlstate`, psycopg2 `pgcode`; SQLAlchemy keeps theirs in `orig`."""
-    found = (getattr(error, "orig", None), error)
+    """Return whether the error is a serialization failure, a deadlock or a lock timeout.
+
+    psycopg and asyncpg have `sqlstate`, psycopg2 has `pgcode`; SQLAlchemy wraps either as `orig`.
+    """
+    errors = (getattr(error, "orig", None), error)
     return any(
-        getattr(one, name, None) in CODES for one in found for name in ("sqlstate", "pgcode")
+        getattr(candidate, name, None) in CONFLICT_STATES
+        for candidate in errors
+        for name in ("sqlstate", "pgcode")
     )
+
+
+def conflict_backoff(tries: int) -> float:
+    """Return a random pause that grows with each try, so that two opponents do not meet again."""
+    return random.uniform(0, FIRST_BACKOFF_SECONDS * 2**tries)  # noqa: S311 - not for cryptography

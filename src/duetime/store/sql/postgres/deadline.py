@@ -1,4 +1,4 @@
-"""Cuts a connection whose server does not answer in time."""
+"""Deadlines for connections: a connection whose server does not answer in time is severed."""
 
 from __future__ import annotations
 
@@ -15,75 +15,77 @@ from duetime.model.clock import monotonic
 
 
 def sever(connection: Any) -> None:
-    """End it under the driver's hands: whoever waits for it is told at once that it broke.
+    """Shut the socket down below the driver, so that its waiting call fails at once.
 
-    To ask the server to cancel would mean to wait for the very server that does not answer.
+    Asking the server to cancel would mean waiting for the server that does not answer.
     """
-    if hasattr(connection, "terminate"):  # asyncpg hides its socket, and does it by itself
+    if hasattr(connection, "terminate"):  # asyncpg hides its socket and has a method for this
         connection.terminate()
         return
-    # Whichever the driver is: it only tells that the connection is no more.
-    with suppress(Exception), _wire(connection) as wire:
-        wire.shutdown(socket.SHUT_RDWR)
+    # Each driver raises its own error here, and only if the connection is already closed.
+    with suppress(Exception), _duplicate_socket(connection) as duplicate:
+        duplicate.shutdown(socket.SHUT_RDWR)
 
 
-def _wire(connection: Any) -> socket.socket:
-    """Its socket under a number of our own: libpq goes on to close the other."""
+def _duplicate_socket(connection: Any) -> socket.socket:
+    """Return the connection's socket under a new descriptor: libpq closes its own later."""
     return socket.socket(fileno=os.dup(connection.fileno()))
 
 
-class Deadline(ABC):
-    """While it is entered, a connection has so many seconds, from the last time that it was put
-    off; then it is cut."""
+class ConnectionDeadline(ABC):
+    """Context manager that severs a connection `seconds` after entry or the last `extend`.
+
+    `on_timeout` is called just before the connection is severed.
+    """
 
     def __init__(
-        self, connection: Any, seconds: float, passed: Callable[[], None] = lambda: None
+        self, connection: Any, seconds: float, on_timeout: Callable[[], None] = lambda: None
     ) -> None:
         self._connection = connection
         self._seconds = seconds
-        self._passed = passed
-        self._over = False
-        # Once it is left, the connection is somebody else's.
-        self._leaving = threading.Lock()
+        self._on_timeout = on_timeout
+        self._left = False
+        # After the block is left, the connection may belong to another call.
+        self._lock = threading.Lock()
 
     def __enter__(self) -> None:
-        self.put_off()
-        self._wait(self._seconds)
+        self.extend()
+        self._schedule_check(self._seconds)
 
     def __exit__(self, *_: object) -> None:
-        with self._leaving:
-            self._over = True
+        with self._lock:
+            self._left = True
             self._timer.cancel()
 
-    def put_off(self) -> None:
-        """It counts from now."""
-        self._until = monotonic() + self._seconds
+    def extend(self) -> None:
+        """Restart the countdown."""
+        self._expires_at = monotonic() + self._seconds
 
-    def _look(self) -> None:
-        with self._leaving:
-            left = self._until - monotonic()
-            if self._over:
+    def _check(self) -> None:
+        with self._lock:
+            remaining = self._expires_at - monotonic()
+            if self._left:
                 return
-            if left > 0:
-                self._wait(left)
+            if remaining > 0:
+                self._schedule_check(remaining)
             else:
-                self._passed()
+                self._on_timeout()
                 sever(self._connection)
 
     @abstractmethod
-    def _wait(self, seconds: float) -> None:
-        """Look again after that time, unless `_timer` is cancelled."""
+    def _schedule_check(self, seconds: float) -> None:
+        """Call `_check` after that time, unless `_timer` is cancelled."""
 
     _timer: asyncio.TimerHandle | threading.Timer
 
 
-class LoopDeadline(Deadline):
-    def _wait(self, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+class LoopDeadline(ConnectionDeadline):
+    def _schedule_check(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._check)
 
 
-class ThreadDeadline(Deadline):
-    def _wait(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._look)
+class ThreadDeadline(ConnectionDeadline):
+    def _schedule_check(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._check)
         self._timer.daemon = True
         self._timer.start()

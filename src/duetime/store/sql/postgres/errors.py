@@ -1,4 +1,4 @@
-"""What an error of PostgreSQL means to the user: never a raw driver error."""
+"""Translation of psycopg's errors: users never see a raw driver error."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import psycopg
 
 from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
 
-# What a value may do before it reaches the server.
-FAULTS = (psycopg.Error, UnicodeError)
+# Errors of the driver; UnicodeError comes from values that cannot be encoded.
+DRIVER_ERRORS = (psycopg.Error, UnicodeError)
 
-NO_DATABASE = "3D000"
-# A refused connection carries no code: the server's words are all there is.
-NO_DATABASE_SAID = re.compile(r'FATAL: +database ".*" does not exist')
-LOGIN_REFUSED_SAID = re.compile(
+NO_DATABASE_STATE = "3D000"
+# A refused connection carries no SQLSTATE: only the server's message says why.
+NO_DATABASE_MESSAGE = re.compile(r'FATAL: +database ".*" does not exist')
+LOGIN_REFUSED_MESSAGE = re.compile(
     r'FATAL: +(password authentication failed|role ".*" does not exist|no pg_hba.conf entry)'
     "|no password supplied"
 )
-SHUTTING_DOWN = {"57P01", "57P02", "57P03"}
+SHUTDOWN_STATES = {"57P01", "57P02", "57P03"}
 
 
-def is_lost(error: Exception) -> bool:
-    """Did the connection break? Then another one may do."""
+def is_connection_lost(error: Exception) -> bool:
+    """Return whether the connection broke, so that another connection may work."""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     state = error.sqlstate
-    return state is None or state.startswith("08") or state in SHUTTING_DOWN
+    return state is None or state.startswith("08") or state in SHUTDOWN_STATES
 
 
-def is_known(error: Exception) -> bool:
-    """Is an action of that id there? Another index that refuses it is the user's own."""
+def is_duplicate_action(error: Exception) -> bool:
+    """Return whether an action of that id exists; other unique indexes are the user's own."""
     if not isinstance(error, psycopg.errors.UniqueViolation):
         return False
     table = error.diag.table_name or ""  # under whatever prefix
@@ -38,18 +38,18 @@ def is_known(error: Exception) -> bool:
 
 
 def explain(error: Exception, where: str) -> DuetimeError:
-    """The error to raise instead, naming the server and the remedy."""
+    """Return the error to raise instead; it names the server and the remedy."""
     if not isinstance(error, psycopg.Error):
-        return InvalidArgument("value", str(error), "PostgreSQL cannot store it as text")
-    state, said = error.sqlstate or "", _said(error)
+        return InvalidArgument("value", str(error), "PostgreSQL cannot store the value as text")
+    state, message = error.sqlstate or "", _primary_message(error)
     match state[:2], state:
         case "22" | "23", _:
-            return InvalidArgument("value", said, "PostgreSQL refused to store it")
+            return InvalidArgument("value", message, "PostgreSQL refused to store it")
         case _, "42P01" | "3F000":
-            return ConfigError(f"{where} lacks our tables ({said}): run `duetime migrate`")
+            return ConfigError(f"{where} lacks our tables ({message}): run `duetime migrate`")
         case _, "42501":
             return ConfigError(
-                f"{where} refused: {said}; grant the user the right, or let another one run "
+                f"{where} refused: {message}; grant the user the right, or let another one run "
                 "`duetime migrate`"
             )
         case _, "55P03":
@@ -58,27 +58,28 @@ def explain(error: Exception, where: str) -> DuetimeError:
                 "your own still open?) and try again"
             )
         case _, "53100":
-            return StoreUnavailable(f"{where}: the disk is full ({said}); make room")
+            return StoreUnavailable(f"{where}: the disk is full ({message}); make room")
         case _, "53300":
-            return StoreUnavailable(f"{where}: too many connections ({said}); allow more")
+            return StoreUnavailable(f"{where}: too many connections ({message}); allow more")
         case _, "25006":
-            return StoreUnavailable(f"{where} is read-only ({said}); connect to the primary")
-        case _ if state == NO_DATABASE or NO_DATABASE_SAID.search(str(error)):
+            return StoreUnavailable(f"{where} is read-only ({message}); connect to the primary")
+        case _ if state == NO_DATABASE_STATE or NO_DATABASE_MESSAGE.search(str(error)):
             return StoreUnavailable(
                 f"{where} does not exist: create it, or check its name in the URL"
             )
-        case _ if LOGIN_REFUSED_SAID.search(str(error)):
+        case _ if LOGIN_REFUSED_MESSAGE.search(str(error)):
             return StoreUnavailable(
-                f"{where} refused the login: {said}; check user and password in the URL"
+                f"{where} refused the login: {message}; check user and password in the URL"
             )
-        case _ if is_lost(error):
+        case _ if is_connection_lost(error):
             return StoreUnavailable(
-                f"{where} cannot be reached: {said}; check that it runs and that the URL is right"
+                f"{where} cannot be reached: {message}; check that it runs and that "
+                "the URL is right"
             )
         case _:
-            return StoreUnavailable(f"{where} failed: {said}")
+            return StoreUnavailable(f"{where} failed: {message}")
 
 
-def _said(error: psycopg.Error) -> str:
-    """The first line is what happened; the others are advice for server administrators."""
+def _primary_message(error: psycopg.Error) -> str:
+    """Return the first line of the message: the others are advice for server administrators."""
     return (error.diag.message_primary or str(error).split("\n")[0]).strip()

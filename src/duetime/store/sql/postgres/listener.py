@@ -1,4 +1,4 @@
-"""Hears what other processes tell through NOTIFY, on a connection of its own."""
+"""Receives the NOTIFY messages of other processes, on a connection of its own."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import psycopg
 from duetime.errors import DuetimeError
 from duetime.store.base import OnWake
 from duetime.store.flow import Wake
-from duetime.store.outage_log import Outage
+from duetime.store.outage_log import OutageLog
 from duetime.store.sql.postgres.deadline import sever
-from duetime.store.sql.postgres.notify import parse
+from duetime.store.sql.postgres.notify import parse_message
 from duetime.store.sql.postgres.pools import AsyncConnection
 
 log = logging.getLogger("duetime.store")
 
-# A ping that takes longer than this to come back means that we are deaf.
-PATIENCE = 5.0
-FIRST_PAUSE = 0.2
-# Between attempts to connect while the server cannot be reached: it may be back any moment.
-LONGEST_OUTAGE_PAUSE = 5.0
-# Between connections that all turn out deaf: behind a pooler the next one will be too.
-LONGEST_PAUSE = 60.0
+# A ping that takes longer to come back means that the connection receives nothing: it is deaf.
+PING_TIMEOUT_SECONDS = 5.0
+FIRST_BACKOFF_SECONDS = 0.2
+# While the server cannot be reached: it may be back at any moment.
+MAX_OUTAGE_BACKOFF_SECONDS = 5.0
+# While each new connection turns out deaf: behind a pooler the next one will be deaf too.
+MAX_DEAF_BACKOFF_SECONDS = 60.0
 
 
 class PostgresListener:
-    """Listens until its task is cancelled; a connection that breaks or falls silent is replaced.
+    """Listens until its task is cancelled; replaces a connection that breaks or turns deaf.
 
-    A connection can be deaf and look well: half open, or behind a pooler that passes LISTEN
-    on to whichever session is free. So each sweep sends a ping, and it must come back.
+    A deaf connection can look healthy: it is half open, or a pooler passed LISTEN on to whichever
+    session was free. So each sweep sends a ping, and the ping must come back.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class PostgresListener:
         self._on_wake = on_wake
         self._loop = asyncio.get_running_loop()
         self._connection: AsyncConnection | None = None
-        self._heard = 0
+        self._last_ping = 0
         self._deaf = False
         self._fell_deaf = False
-        self._pause = FIRST_PAUSE
-        self._outage = Outage(log, "not listening, polling faster meanwhile", "listening again")
+        self._backoff = FIRST_BACKOFF_SECONDS
+        self._outage = OutageLog(log, "not listening, polling faster meanwhile", "listening again")
 
     @property
     def alive(self) -> bool:
@@ -64,17 +64,19 @@ class PostgresListener:
             try:
                 await self._listen()
             except (psycopg.Error, DuetimeError, OSError) as error:
-                # Whatever broke it, the next one may do.
+                # Whatever broke this connection, the next one may work.
                 self._outage.failed(error)
-            await asyncio.sleep(self._pause)
-            longest = LONGEST_PAUSE if self._fell_deaf else LONGEST_OUTAGE_PAUSE
-            self._pause = min(self._pause * 2, longest)
+            await asyncio.sleep(self._backoff)
+            max_backoff = (
+                MAX_DEAF_BACKOFF_SECONDS if self._fell_deaf else MAX_OUTAGE_BACKOFF_SECONDS
+            )
+            self._backoff = min(self._backoff * 2, max_backoff)
 
     def expect(self, ping: int) -> None:
-        """A ping is about to be sent, from whichever thread."""
+        """Expect this ping, which is about to be sent; may be called from any thread."""
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(
-                self._loop.call_later, PATIENCE, self._check, ping, self._connection
+                self._loop.call_later, PING_TIMEOUT_SECONDS, self._check, ping, self._connection
             )
 
     async def _listen(self) -> None:
@@ -82,29 +84,29 @@ class PostgresListener:
         try:
             await connection.execute(f"LISTEN {self._channel}".encode())
             self._connection = connection
-            # What was told while nobody listened is found by looking.
+            # Wakes sent before LISTEN were missed: an empty wake makes the worker look ahead.
             self._on_wake(())
             async for notify in connection.notifies():
-                self._hear(notify.payload)
+                self._receive(notify.payload)
         finally:
             self._connection = None
             await connection.close()
 
-    def _hear(self, payload: str) -> None:
-        notice = parse(payload)
+    def _receive(self, payload: str) -> None:
+        notice = parse_message(payload)
         if notice is None:
             return
         if notice.sender != self._sender:
             if notice.due is None or notice.due:
                 self._on_wake([Wake(lane, due_at, 0) for lane, due_at in notice.due or ()])
         elif notice.ping is not None:
-            self._heard = max(self._heard, notice.ping)
+            self._last_ping = max(self._last_ping, notice.ping)
             self._deaf = False
-            self._pause = FIRST_PAUSE
-            self._outage.over()
+            self._backoff = FIRST_BACKOFF_SECONDS
+            self._outage.recovered()
 
     def _check(self, ping: int, connection: AsyncConnection | None) -> None:
-        # Only the connection that was there when the ping was sent could have heard it.
-        if self._heard < ping and connection is not None and connection is self._connection:
+        # Only the connection that was open when the ping was sent could have received it.
+        if self._last_ping < ping and connection is not None and connection is self._connection:
             self._deaf = self._fell_deaf = True
             sever(connection)

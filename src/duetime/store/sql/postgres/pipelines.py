@@ -1,14 +1,13 @@
-"""psycopg's pipelines, sent whole, or each command at once.
+"""Faster pipelines for psycopg: sent as a whole, or each command as soon as it is built.
 
-psycopg sends the commands of a pipeline one by one, and before each it waits until its loop says
-that the connection takes more. In a loop that is busy with handlers each of these waits takes as
-long as all of them together, and the server has nothing to do meanwhile. Ours are two commands:
-they are written at once, with what ends them. And of an answer it reads 16 kB each time that the
-loop comes round: we read on for as long as there is anything.
+psycopg sends the commands of a pipeline one by one and waits for the event loop before each. In a
+loop that is busy with handlers, each wait takes a full pass of the loop while the server is idle.
+Our pipelines hold two commands, so both are written at once together with the final Sync. psycopg
+also reads 16 kB of the answer per pass of the loop; we read for as long as data is available.
 
-It also ends a pipeline with Sync, and then with Flush. A pooler in transaction mode takes its
-session back at the server's answer to Sync: a Flush that comes later takes another session,
-and holds it until our idle connection speaks again.
+psycopg ends a pipeline with Sync and then with Flush. A pooler in transaction mode takes its
+session back at the server's answer to Sync: a later Flush occupies another session until our idle
+connection sends something again.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from psycopg.generators import send
 from psycopg.waiting import Ready, Wait
 
 
-class _Whole:
+class _SendWhole:
     def _communicate_gen(self: Any) -> PQGen[None]:
-        """Whatever is to be sent waits for the rest."""
+        """Send nothing yet: commands wait for the Sync."""
         return
         yield
 
     def _exit_gen(self: Any) -> PQGen[None]:
-        """Sync makes the server answer, so Flush is needless."""
+        """Sync only: it makes the server answer, so Flush is not needed."""
         yield from self._sync_gen()
 
     def _sync_gen(self: Any) -> PQGen[None]:
@@ -39,64 +38,66 @@ class _Whole:
                 self.command_queue.popleft()()
             yield from send(self.pgconn)
         finally:
-            yield from _reading_on(self._fetch_gen(flush=False), self.pgconn.socket)
+            yield from _read_eagerly(self._fetch_gen(flush=False), self.pgconn.socket)
 
 
-def _reading_on(fetching: PQGen[None], socket: int) -> PQGen[None]:
-    """The same, but it waits only if there is nothing to read."""
+def _read_eagerly(fetch_steps: PQGen[None], socket: int) -> PQGen[None]:
+    """Run `fetch_steps`, and wait for the event loop only if there is nothing to read."""
     poll = select.poll()
     poll.register(socket, select.POLLIN)
     try:
-        wanted = next(fetching)
+        wait_for = next(fetch_steps)
         while True:
-            there = wanted == Wait.R and poll.poll(0)
-            wanted = fetching.send(Ready.R if there else (yield wanted))
+            readable = wait_for == Wait.R and poll.poll(0)
+            wait_for = fetch_steps.send(Ready.R if readable else (yield wait_for))
     except StopIteration:
         return
 
 
-class _Eager(_Whole):
+class _SendEagerly(_SendWhole):
     def _communicate_gen(self: Any) -> PQGen[None]:
-        """What there is to be sent is sent, and the server works on it while the next is made.
-        Only if the server is so far behind that it takes no more, it is waited for."""
+        """Send queued commands now, so that the server works while the next one is built.
+
+        Wait only if the server is so far behind that the socket accepts no more."""
         while self.command_queue:
             self.command_queue.popleft()()
         if self.pgconn.flush():
             yield from send(self.pgconn)
 
 
-class _WholePipeline(_Whole, psycopg.Pipeline):
+class _WholePipeline(_SendWhole, psycopg.Pipeline):
     pass
 
 
-class _WholeAsyncPipeline(_Whole, psycopg.AsyncPipeline):
+class _WholeAsyncPipeline(_SendWhole, psycopg.AsyncPipeline):
     pass
 
 
-class _EagerPipeline(_Eager, psycopg.Pipeline):
+class _EagerPipeline(_SendEagerly, psycopg.Pipeline):
     pass
 
 
-class _EagerAsyncPipeline(_Eager, psycopg.AsyncPipeline):
+class _EagerAsyncPipeline(_SendEagerly, psycopg.AsyncPipeline):
     pass
 
 
-# Parts of psycopg that it may rename. Then pipelines are left as psycopg leaves them: slower, and
-# harmful behind a pooler. Our tests of the wire tell.
-_NEEDED = ("_enqueue_sync", "_communicate_gen", "_fetch_gen", "_exit_gen", "_sync_gen")
-_KNOWN = all(hasattr(psycopg.Pipeline, name) for name in _NEEDED)
+# Private methods that psycopg may rename. Then its own pipelines are used: slower, and harmful
+# behind a pooler. The tests of the wire protocol fail in that case.
+_PATCHED_METHODS = ("_enqueue_sync", "_communicate_gen", "_fetch_gen", "_exit_gen", "_sync_gen")
+_PATCHABLE = all(hasattr(psycopg.Pipeline, name) for name in _PATCHED_METHODS)
 
 
-def sent_whole(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
-    """To be told to a pipeline that was just entered. Connections make their own pipelines, of
-    a class that cannot be chosen; so it is changed."""
-    if _KNOWN:
+def send_whole(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
+    """Make a pipeline that was just entered send all its commands at once.
+
+    A connection creates its pipelines itself and the class cannot be chosen, so it is changed."""
+    if _PATCHABLE:
         blocking = isinstance(pipeline, psycopg.Pipeline)
         pipeline.__class__ = _WholePipeline if blocking else _WholeAsyncPipeline
 
 
-def sent_eagerly(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
-    """The same, for one whose commands take long to make."""
-    if _KNOWN:
+def send_eagerly(pipeline: psycopg.Pipeline | psycopg.AsyncPipeline) -> None:
+    """Make a pipeline that was just entered send each command as soon as it is built."""
+    if _PATCHABLE:
         blocking = isinstance(pipeline, psycopg.Pipeline)
         pipeline.__class__ = _EagerPipeline if blocking else _EagerAsyncPipeline

@@ -1,8 +1,8 @@
-"""Connections kept for their next use: per process, and per event loop.
+"""Connection pools: one for threads and one per event loop, for each process.
 
-psycopg's own pools connect in the background and try again for as long as the caller waits,
-so a wrong port looks like a slow server. Here whoever needs a connection makes it, and its
-error is the caller's at once.
+psycopg's own pools connect in the background and retry for as long as the caller waits, so a wrong
+port looks like a slow server. Here the caller that needs a connection opens it, and sees the error
+at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 
 from duetime.errors import StoreUnavailable
-from duetime.store.sql.postgres.prepared import STALE
+from duetime.store.sql.postgres.prepared import STALE_PLAN_ERRORS
 
 Connection = psycopg.Connection[Any]
 AsyncConnection = psycopg.AsyncConnection[Any]
@@ -29,52 +29,52 @@ Cursor = psycopg.Cursor[Any]
 AsyncCursor = psycopg.AsyncCursor[Any]
 C = TypeVar("C", Connection, AsyncConnection)
 
-# What a connection may say that is of no more use: it leads to a primary no more, so the next may
-# reach the new one; or its session lost what it kept.
-SPENT = (psycopg.errors.ReadOnlySqlTransaction, *STALE)
+# Errors after which a connection is closed: its server is no longer the primary, and the next
+# connection may reach the new one; or its session lost its prepared statements.
+UNUSABLE_CONNECTION_ERRORS = (psycopg.errors.ReadOnlySqlTransaction, *STALE_PLAN_ERRORS)
 
 
-class Shelf(Generic[C]):
-    """Connections that wait to be used again. Does no I/O but closing."""
+class IdleConnections(Generic[C]):
+    """Open connections that wait for their next use. Does no I/O except closing."""
 
     def __init__(self) -> None:
         self._idle: list[C] = []
-        self._closings = 0
+        self._generation = 0
         self._pid = os.getpid()
 
     @property
-    def edition(self) -> int:
-        """What to give back with a connection: those taken before a `close` are not kept."""
-        return self._closings
+    def generation(self) -> int:
+        """Number to pass to `put`: connections taken before a `close` are not kept."""
+        return self._generation
 
     def take(self) -> C | None:
-        """The one used last, if the server has not closed it meanwhile."""
+        """Return the most recently used connection that the server has not closed, or None."""
         while self._idle:
             connection = self._idle.pop()
             if _usable(connection):
                 return connection
-            _finish(connection)
+            _close_connection(connection)
         return None
 
-    def give(self, connection: C, edition: int) -> None:
-        if edition == self._closings and _usable(connection):
+    def put(self, connection: C, edition: int) -> None:
+        if edition == self._generation and _usable(connection):
             self._idle.append(connection)
         else:
-            _finish(connection)
+            _close_connection(connection)
 
     def close(self) -> None:
-        # The connections of a parent process are not ours to end.
+        # Connections inherited from a parent process must not be closed here.
         if self._pid == os.getpid():
-            self._closings += 1
+            self._generation += 1
             while self._idle:
-                _finish(self._idle.pop())
+                _close_connection(self._idle.pop())
 
 
 class ThreadPool:
-    """For blocking calls, from any thread."""
+    """Connections for blocking calls, from any thread."""
 
     def __init__(self, connect: Callable[[], Connection], size: int, timeout: float | None) -> None:
-        self.shelf: Shelf[Connection] = Shelf()
+        self.idle: IdleConnections[Connection] = IdleConnections()
         self._connect = connect
         self._slots = threading.BoundedSemaphore(size)
         self._timeout = timeout
@@ -84,26 +84,26 @@ class ThreadPool:
         if not self._slots.acquire(timeout=self._timeout):
             raise _all_busy(self._timeout)
         try:
-            edition = self.shelf.edition
-            connection = self.shelf.take() or self._connect()
+            edition = self.idle.generation
+            connection = self.idle.take() or self._connect()
             try:
                 yield connection
-            except SPENT:
-                _finish(connection)
+            except UNUSABLE_CONNECTION_ERRORS:
+                _close_connection(connection)
                 raise
             finally:
-                self.shelf.give(connection, edition)
+                self.idle.put(connection, edition)
         finally:
             self._slots.release()
 
 
 class LoopPool:
-    """For one event loop."""
+    """Connections for one event loop."""
 
     def __init__(
         self, connect: Callable[[], Awaitable[AsyncConnection]], size: int, timeout: float | None
     ) -> None:
-        self.shelf: Shelf[AsyncConnection] = Shelf()
+        self.idle: IdleConnections[AsyncConnection] = IdleConnections()
         self._connect = connect
         self._slots = asyncio.BoundedSemaphore(size)
         self._timeout = timeout
@@ -116,22 +116,22 @@ class LoopPool:
         except TimeoutError:
             raise _all_busy(self._timeout) from None
         try:
-            edition = self.shelf.edition
-            connection = self.shelf.take() or await self._connect()
+            edition = self.idle.generation
+            connection = self.idle.take() or await self._connect()
             try:
                 yield connection
-            except SPENT:
-                _finish(connection)
+            except UNUSABLE_CONNECTION_ERRORS:
+                _close_connection(connection)
                 raise
             finally:
-                self.shelf.give(connection, edition)
+                self.idle.put(connection, edition)
         finally:
             self._slots.release()
 
 
 @dataclass(slots=True)
 class OpenPools:
-    """What one process has opened."""
+    """The pools that one process has opened."""
 
     pid: int
     threads: ThreadPool | None = None
@@ -144,7 +144,7 @@ class OpenPools:
 
 
 class Pools:
-    """The pools of one store: made when needed, made anew in a forked child."""
+    """The pools of one store, created on first use and again in a forked child."""
 
     def __init__(
         self,
@@ -161,49 +161,49 @@ class Pools:
         self._open = OpenPools(os.getpid())
         self._inherited: list[OpenPools] = []
 
-    def of_threads(self) -> ThreadPool:
+    def for_threads(self) -> ThreadPool:
         self._notice_fork()
         with self._lock:
             if self._open.threads is None:
                 pool = self._open.threads = ThreadPool(self._connect, self._size, self._timeout)
-                weakref.finalize(self, pool.shelf.close)
+                weakref.finalize(self, pool.idle.close)
             return self._open.threads
 
-    def of_loop(self) -> LoopPool:
+    def for_loop(self) -> LoopPool:
         self._notice_fork()
         loop = asyncio.get_running_loop()
         with self._lock:
             if loop not in self._open.loops:
                 pool = LoopPool(self._aconnect, self._size, self._timeout)
                 self._open.loops[loop] = pool
-                # A loop that is gone cannot close its connections, nor can a store.
-                weakref.finalize(loop, pool.shelf.close)
-                weakref.finalize(self, pool.shelf.close)
+                # A loop or a store that was garbage-collected cannot close its connections.
+                weakref.finalize(loop, pool.idle.close)
+                weakref.finalize(self, pool.idle.close)
             return self._open.loops[loop]
 
     def close(self) -> None:
-        """Close what is idle now, and what is in use as it comes back."""
+        """Close idle connections now, and connections in use when they are returned."""
         self._notice_fork()
         with self._lock:
             for pool in self._open.all():
-                pool.shelf.close()
+                pool.idle.close()
 
     def _notice_fork(self) -> None:
         if self._open.pid != os.getpid():
-            # Kept, never used: to collect them would end the parent's connections.
+            # Kept but never used: collecting them would close the parent's connections.
             self._inherited.append(self._open)
             self._lock = threading.Lock()
             self._open = OpenPools(os.getpid())
 
 
-def _finish(connection: C) -> None:
-    """Close it, without waiting and from any thread: libpq only says goodbye."""
+def _close_connection(connection: C) -> None:
+    """Close without waiting, from any thread: libpq only sends its Terminate message."""
     connection.pgconn.finish()
 
 
 def _usable(connection: C) -> bool:
-    """Open, in no transaction, and the server has said nothing: what it says to an idle
-    connection is goodbye."""
+    """Return whether the connection is open, outside a transaction, and has nothing to read: the
+    only message that a server sends to an idle connection is that it closes it."""
     if connection.closed or connection.pgconn.transaction_status != TransactionStatus.IDLE:
         return False
     poll = select.poll()
@@ -213,6 +213,6 @@ def _usable(connection: C) -> bool:
 
 def _all_busy(timeout: float | None) -> StoreUnavailable:
     return StoreUnavailable(
-        f"no database connection became free within {timeout or 0:g} s: raise pool_size, or call "
-        "less"
+        f"no database connection became free within {timeout or 0:g} s: increase pool_size "
+        "or reduce concurrent calls"
     )

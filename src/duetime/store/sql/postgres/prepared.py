@@ -1,7 +1,8 @@
-"""Plans that a session keeps: to parse and plan a claim takes the server as long as to claim fifty.
+"""Prepared statements: when a session may keep plans, and how to notice that it lost them.
 
-Behind a pooler that lends sessions by the transaction nothing can be kept, because the next
-transaction may meet another session. Such a pooler tells its clients a process of its own making.
+Parsing and planning a claim costs the server as much as claiming fifty actions. Behind a pooler in
+transaction mode nothing can be prepared, because the next transaction may run in another session.
+Such a pooler reports a made-up backend process id, which is how it is detected.
 """
 
 from __future__ import annotations
@@ -16,57 +17,60 @@ import psycopg
 
 from duetime.store.sql.drivers import Command
 
-# A plan that the session does not know, or that no longer fits the tables: it did not run, and
-# what psycopg believes of the session is wrong.
-STALE = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.FeatureNotSupported)
-# psycopg prepares on its own what it saw so often; we say ourselves what is worth it.
-ONLY_WHEN_ASKED = sys.maxsize
-# Where nothing else tells which process answers: what to ask for `notice_session`.
-WHO = Command("SELECT pg_backend_pid()")
+# The session does not know the plan, or the plan no longer fits the tables. The statement did not
+# run, and psycopg's record of what the session has prepared is wrong.
+STALE_PLAN_ERRORS = (psycopg.errors.InvalidSqlStatementName, psycopg.errors.FeatureNotSupported)
+# The threshold at which psycopg prepares statements by itself: never, only on `prepare=True`.
+EXPLICIT_ONLY = sys.maxsize
+# Sent where no other answer names the backend process, for `observe_backend`.
+BACKEND_PID_QUERY = Command("SELECT pg_backend_pid()")
 
-
-# Those of sessions that are lent to others in between.
-_keepers: WeakSet[psycopg.Connection[Any] | psycopg.AsyncConnection[Any]] = WeakSet()
-# Those that were answered by another process than the one that they were told of.
-_pooled: WeakSet[psycopg.Connection[Any] | psycopg.AsyncConnection[Any]] = WeakSet()
+# Lent connections whose session is known to keep prepared statements.
+_preparing_sessions: WeakSet[psycopg.Connection[Any] | psycopg.AsyncConnection[Any]] = WeakSet()
+# Connections that were answered by another backend process than the one they connected to.
+_shared_sessions: WeakSet[psycopg.Connection[Any] | psycopg.AsyncConnection[Any]] = WeakSet()
 
 
 @contextmanager
-def keeping(
+def preparing(
     connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
 ) -> Iterator[None]:
-    """What a handler sends over a connection that it was lent is not kept, whatever it asks for;
-    what we send meanwhile is, if the session is known to keep it."""
-    connection.prepare_threshold = ONLY_WHEN_ASKED if connection in _keepers else None
+    """Allow prepared statements inside the block, if the session is known to keep them.
+
+    Outside the block a handler uses the connection, and none of its statements are prepared, even
+    with `prepare=True`.
+    """
+    connection.prepare_threshold = EXPLICIT_ONLY if connection in _preparing_sessions else None
     try:
         yield
     finally:
         if connection.prepare_threshold is not None:
-            _keepers.add(connection)
+            _preparing_sessions.add(connection)
         connection.prepare_threshold = None
 
 
-def lost_plan(
+def lost_prepared_statement(
     connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], error: BaseException
 ) -> bool:
-    """Whether this error tells that such a session no longer has what it kept."""
-    return connection in _keepers and isinstance(error, STALE)
+    """Return whether `error` means that the session lost statements that we had prepared."""
+    return connection in _preparing_sessions and isinstance(error, STALE_PLAN_ERRORS)
 
 
-def notice_session(
-    connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], process: object
+def observe_backend(
+    connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], backend_pid: object
 ) -> None:
-    """`process` answered: is it the one that we are connected to?
+    """Allow prepared statements if the process that answered is the one we connected to.
 
-    Until this is known, and wherever it is not so, psycopg takes no `prepare=True`."""
+    Until that is known, and behind a pooler, psycopg ignores `prepare=True`.
+    """
     if connection.prepare_threshold is not None:
         return
-    if process == connection.info.backend_pid:
-        connection.prepare_threshold = ONLY_WHEN_ASKED
+    if backend_pid == connection.info.backend_pid:
+        connection.prepare_threshold = EXPLICIT_ONLY
     else:
-        _pooled.add(connection)
+        _shared_sessions.add(connection)
 
 
-def must_ask_who(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
-    """Whether nobody has told `notice_session` yet who answers here."""
-    return connection.prepare_threshold is None and connection not in _pooled
+def backend_unknown(connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    """Return whether `observe_backend` has not been called for this connection yet."""
+    return connection.prepare_threshold is None and connection not in _shared_sessions

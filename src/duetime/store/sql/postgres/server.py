@@ -1,4 +1,4 @@
-"""Where the PostgreSQL server is, and how to connect to it."""
+"""Connecting to a PostgreSQL server by its URL."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 import psycopg
-from psycopg.adapt import Dumper
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import Format
+from psycopg.types.string import BytesBinaryDumper
 
 from duetime.errors import ConfigError
 from duetime.store.sql.postgres.pools import AsyncConnection, Connection
-from duetime.store.sql.statements.pg_columns import Bigints, Binary, Uuids
+from duetime.store.sql.statements.pg_columns import BigintArray, UuidArray
 
 C = TypeVar("C", Connection, AsyncConnection)
 
-# A peer that vanished without a word is noticed by the system, also while nobody asks it.
+# Lets the operating system notice a peer that vanished, even while no statement is under way.
 KEEPALIVES = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
 
 
 class Server:
-    """A database by its URL. `name` is fit to be shown: it never holds the password."""
+    """A database by its URL. `name` is safe to show: it never contains the password."""
 
     def __init__(self, url: str, timeout: float, application_name: str) -> None:
         try:
-            given = conninfo_to_dict(_plain(url))
+            options = conninfo_to_dict(_without_driver(url))
         except psycopg.ProgrammingError:
-            # The driver's words may repeat the URL, and the password in it.
+            # The driver's message may repeat the URL, and the password in it.
             raise ConfigError(
                 "the database URL cannot be read: write postgresql://user:password@host:5432/name "
                 "and percent-encode special characters in the password"
@@ -36,56 +35,49 @@ class Server:
         defaults: dict[str, str | int | None] = {
             "connect_timeout": max(2, math.ceil(timeout)),
             "application_name": application_name,
-            # What the database's own says may be nothing at all (SQL_ASCII).
+            # The database's own encoding may be SQL_ASCII, which means none.
             "client_encoding": "utf8",
             **KEEPALIVES,
         }
-        self._conninfo = make_conninfo("", **{**defaults, **given})
-        self.name = _name(given)
+        self._conninfo = make_conninfo("", **{**defaults, **options})
+        self.name = _display_name(options)
 
     def connect(self) -> Connection:
         connection = psycopg.Connection.connect(
             self._conninfo, autocommit=True, prepare_threshold=None
         )
-        return taught(connection)
+        return with_array_dumpers(connection)
 
     async def aconnect(self) -> AsyncConnection:
         connection = await psycopg.AsyncConnection.connect(
             self._conninfo, autocommit=True, prepare_threshold=None
         )
-        return taught(connection)
+        return with_array_dumpers(connection)
 
 
-def taught(connection: C) -> C:
-    """It knows our arrays now."""
-    connection.adapters.register_dumper(Uuids, UuidsDumper)
-    connection.adapters.register_dumper(Bigints, BigintsDumper)
+def with_array_dumpers(connection: C) -> C:
+    """Register the dumpers of our binary arrays, and return the connection."""
+    connection.adapters.register_dumper(UuidArray, UuidsDumper)
+    connection.adapters.register_dumper(BigintArray, BigintsDumper)
     return connection
 
 
-class BinaryDumper(Dumper):
-    format = Format.BINARY
-
-    def dump(self, obj: Binary) -> Binary:
-        return obj
+class UuidsDumper(BytesBinaryDumper):
+    oid = UuidArray.oid
 
 
-class UuidsDumper(BinaryDumper):
-    oid = Uuids.oid
+class BigintsDumper(BytesBinaryDumper):
+    oid = BigintArray.oid
 
 
-class BigintsDumper(BinaryDumper):
-    oid = Bigints.oid
-
-
-def _plain(url: str) -> str:
-    """SQLAlchemy's way to name a driver is understood, and dropped."""
+def _without_driver(url: str) -> str:
+    """Return the URL without SQLAlchemy's driver name (`postgresql+psycopg://`)."""
     scheme, colon, rest = url.partition("://")
     return f"{scheme.partition('+')[0]}{colon}{rest}"
 
 
-def _name(given: Mapping[str, object]) -> str:
-    host = given.get("host") or given.get("hostaddr") or "the local socket"
-    port = given.get("port") or 5432
-    database = given.get("dbname") or "of the user's name"
+def _display_name(options: Mapping[str, object]) -> str:
+    host = options.get("host") or options.get("hostaddr") or "the local socket"
+    port = options.get("port") or 5432
+    database = options.get("dbname") or "of the user's name"
     return f"PostgreSQL database {database} at {host}:{port}"

@@ -1,4 +1,4 @@
-"""The store in a PostgreSQL database: a cluster of processes may share it."""
+"""The PostgreSQL store, which many processes may share."""
 
 from __future__ import annotations
 
@@ -16,53 +16,61 @@ from duetime.model.clock import Clock, SettableClock, SystemClock, micros_of, to
 from duetime.model.health.diagnosis import Diagnosis
 from duetime.model.ids import TimeOrderedIds
 from duetime.store.base import Listener, OnWake
-from duetime.store.flow import Flow, Mode, Rows, Series, Statement, Steps, Wake
+from duetime.store.flow import Flow, Mode, Pipeline, Rows, Statement, Steps, Wake
 from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
-from duetime.store.sql.drivers import Command, Pinned, adrive, drive
-from duetime.store.sql.flows.sql_store import SqlFlows
-from duetime.store.sql.joining.detect import recognise
-from duetime.store.sql.joining.joined import SqlJoined
-from duetime.store.sql.postgres.batcher import Gathering
-from duetime.store.sql.postgres.notify import Bell, told_quietly
-from duetime.store.sql.statements.loader import Loader, Migration
-from duetime.store.sql.statements.table_names import WRITTEN, Names
+from duetime.store.sql.drivers import Command, StatementWithSettings, adrive, drive
+from duetime.store.sql.flows.sql_store import SqlStore
+from duetime.store.sql.joining.detect import detect_caller
+from duetime.store.sql.joining.joined import SqlJoinedStore
+from duetime.store.sql.postgres.batcher import Batcher
+from duetime.store.sql.postgres.notify import NotifyThrottle, log_failed_notify
+from duetime.store.sql.statements.loader import Migration, StatementLoader
+from duetime.store.sql.statements.table_names import DEFAULT_PREFIX, TableNames
 
 try:
-    import psycopg  # noqa: F401 - asks whether it is there
+    import psycopg  # noqa: F401 - checks that it is installed
 except ImportError as missing:
     raise ConfigError(
         "a postgresql:// URL needs psycopg: pip install 'duetime[postgres]'"
     ) from missing
 
-from duetime.store.sql.postgres.attempt import Attempt, Sent, pins, settings
+from duetime.store.sql.postgres.attempt import Attempt, Message, plan_settings, settings_by_mode
 from duetime.store.sql.postgres.deadline import LoopDeadline, ThreadDeadline
 from duetime.store.sql.postgres.diagnosis import examine
-from duetime.store.sql.postgres.errors import FAULTS
-from duetime.store.sql.postgres.join_host import PostgresHost
+from duetime.store.sql.postgres.errors import DRIVER_ERRORS
+from duetime.store.sql.postgres.join_host import PostgresJoinHost
 from duetime.store.sql.postgres.listener import PostgresListener
 from duetime.store.sql.postgres.notify import ping_message, wake_message
-from duetime.store.sql.postgres.pipelines import sent_eagerly, sent_whole
-from duetime.store.sql.postgres.pools import AsyncCursor, Cursor, Pools, Shelf
-from duetime.store.sql.postgres.prepared import WHO, must_ask_who, notice_session
+from duetime.store.sql.postgres.pipelines import send_eagerly, send_whole
+from duetime.store.sql.postgres.pools import AsyncCursor, Cursor, IdleConnections, Pools
+from duetime.store.sql.postgres.prepared import BACKEND_PID_QUERY, backend_unknown, observe_backend
 from duetime.store.sql.postgres.server import Server
-from duetime.store.sql.transactional.factory import ASYNC_PSYCOPG, PSYCOPG, Make, opener_for
+from duetime.store.sql.transactional.factory import (
+    ASYNC_PSYCOPG,
+    PSYCOPG,
+    MakeTransaction,
+    factory_for,
+)
 from duetime.store.sql.transactional.psycopg import AsyncPsycopgTransaction, PsycopgTransaction
-from duetime.store.transaction import Joined, Opener
+from duetime.store.transaction import JoinedStore, TransactionFactory
 
 T = TypeVar("T")
 
 
-class PostgresStore(SqlFlows):
-    """Keeps nothing in a session but plans, and those not behind a pooler: one in transaction
-    mode may stand between."""
+class PostgresStore(SqlStore):
+    """Store in a PostgreSQL database.
+
+    Works behind a pooler in transaction mode: no session state is kept except prepared
+    statements, and those only without a pooler.
+    """
 
     def __init__(
         self,
         url: str,
         *,
         schema: str | None = None,
-        prefix: str = WRITTEN,
+        prefix: str = DEFAULT_PREFIX,
         migrate: bool = True,
         clock: Clock | None = None,
         timeout: float = 10.0,
@@ -79,27 +87,25 @@ class PostgresStore(SqlFlows):
         self._notify_within = micros_of(notify_within)
         self._listening = listen
         self._ids = TimeOrderedIds(clock or SystemClock())
-        self._loader = Loader("postgres", Names(prefix, schema))
-        self._settings = settings(timeout)
+        self._loader = StatementLoader("postgres", TableNames(prefix, schema))
+        self._settings = settings_by_mode(timeout)
         self._pools = Pools(self._server.connect, self._server.aconnect, pool_size, timeout)
-        # Of their own, or handlers that keep theirs would keep claims and completions waiting.
-        self._lent = Pools(self._server.connect, self._server.aconnect, pool_size, None)
+        # Separate pools: handlers that keep connections for long must not block claims.
+        self._handler_pools = Pools(self._server.connect, self._server.aconnect, pool_size, None)
         self._listeners = Listeners()
-        self._bell = Bell(self._send)
-        self._gatherings: WeakKeyDictionary[asyncio.AbstractEventLoop, Gathering] = (
-            WeakKeyDictionary()
-        )
-        self._remote: list[PostgresListener] = []
+        self._throttle = NotifyThrottle(self._send)
+        self._batchers: WeakKeyDictionary[asyncio.AbstractEventLoop, Batcher] = WeakKeyDictionary()
+        self._remote_listeners: list[PostgresListener] = []
         self._sender = uuid4().hex
         self._pings = count(1)
         self._ready = False
-        self._host = PostgresHost(
+        self._host = PostgresJoinHost(
             self._server.name,
             self,
             self._loader,
             self._clock,
-            pins=pins(timeout),
-            soon=self._soon,
+            settings=plan_settings(timeout),
+            due_soon=self._due_soon,
             wake=self._wake_after_caller,
         )
 
@@ -108,8 +114,8 @@ class PostgresStore(SqlFlows):
     async def perform(self, flow: Flow[T]) -> T:
         if not self._ready:
             await self._prepare()
-        if flow.together is not None:
-            return await self._gathering().perform(flow.together)
+        if flow.batchable is not None:
+            return await self._batcher().perform(flow.batchable)
         return await self._perform(flow)
 
     def perform_blocking(self, flow: Flow[T]) -> T:
@@ -118,18 +124,18 @@ class PostgresStore(SqlFlows):
         return self._perform_blocking(flow)
 
     async def aclose(self) -> None:
-        await self._bell.flush()
+        await self._throttle.flush()
         self.close()
 
     def close(self) -> None:
         self._pools.close()
-        self._lent.close()
+        self._handler_pools.close()
 
-    def _gathering(self) -> Gathering:
+    def _batcher(self) -> Batcher:
         loop = asyncio.get_running_loop()
-        found = self._gatherings.get(loop)
+        found = self._batchers.get(loop)
         if found is None:
-            found = self._gatherings[loop] = Gathering(self._perform, self._timeout)
+            found = self._batchers[loop] = Batcher(self._perform, self._timeout)
         return found
 
     async def _perform(self, flow: Flow[T]) -> T:
@@ -137,10 +143,10 @@ class PostgresStore(SqlFlows):
             attempt = self._attempt(flow)
             try:
                 return await self._try(attempt)
-            except FAULTS as error:
-                self._distrust(attempt, self._pools.of_loop().shelf)
-                await asyncio.sleep(attempt.pause(error, tries, self._server.name))
-                flow = flow.resent or flow
+            except DRIVER_ERRORS as error:
+                self._close_idle_if_overdue(attempt, self._pools.for_loop().idle)
+                await asyncio.sleep(attempt.retry_delay(error, tries, self._server.name))
+                flow = flow.replay or flow
         raise AssertionError("unreachable")
 
     def _perform_blocking(self, flow: Flow[T]) -> T:
@@ -148,46 +154,46 @@ class PostgresStore(SqlFlows):
             attempt = self._attempt(flow)
             try:
                 return self._try_blocking(attempt)
-            except FAULTS as error:
-                self._distrust(attempt, self._pools.of_threads().shelf)
-                time.sleep(attempt.pause(error, tries, self._server.name))
-                flow = flow.resent or flow
+            except DRIVER_ERRORS as error:
+                self._close_idle_if_overdue(attempt, self._pools.for_threads().idle)
+                time.sleep(attempt.retry_delay(error, tries, self._server.name))
+                flow = flow.replay or flow
         raise AssertionError("unreachable")
 
     async def _try(self, attempt: Attempt[T]) -> T:
-        async with self._pools.of_loop().connection() as connection:
-            deadline = LoopDeadline(connection, self._patience(attempt), attempt.is_overdue)
+        async with self._pools.for_loop().connection() as connection:
+            deadline = LoopDeadline(connection, self._timeout_for(attempt), attempt.mark_overdue)
 
-            async def execute(step: Statement | Command, *, kept: bool = False) -> AsyncCursor:
+            async def execute(step: Statement | Command, *, prepared: bool = False) -> AsyncCursor:
                 text, params = self._message(step)
                 binary = _is_binary(step)
-                return await connection.execute(text, params, prepare=kept, binary=binary)
+                return await connection.execute(text, params, prepare=prepared, binary=binary)
 
-            async def fetch(step: Sent) -> Rows:
-                if isinstance(step, Pinned):
+            async def fetch(step: Message) -> Rows:
+                if isinstance(step, StatementWithSettings):
                     async with connection.pipeline() as pipeline:
-                        sent_whole(pipeline)
-                        told = await execute(step.settings, kept=True)
-                        cursor = await execute(step.statement, kept=True)
-                    [(*_, process)] = await told.fetchall()
-                    notice_session(connection, process)
-                elif isinstance(step, Series):
+                        send_whole(pipeline)
+                        settings_cursor = await execute(step.settings, prepared=True)
+                        cursor = await execute(step.statement, prepared=True)
+                    [(*_, backend_pid)] = await settings_cursor.fetchall()
+                    observe_backend(connection, backend_pid)
+                elif isinstance(step, Pipeline):
                     return await fetch_all(step)
                 else:
                     cursor = await execute(step)
                 return await cursor.fetchall() if cursor.description else ()
 
-            async def fetch_all(series: Series) -> Rows:
-                if must_ask_who(connection):
-                    [(process,)] = await (await execute(WHO)).fetchall()
-                    notice_session(connection, process)
+            async def fetch_all(steps: Pipeline) -> Rows:
+                if backend_unknown(connection):
+                    [(backend_pid,)] = await (await execute(BACKEND_PID_QUERY)).fetchall()
+                    observe_backend(connection, backend_pid)
                 sent: list[AsyncCursor] = []
                 async with connection.pipeline() as pipeline:
-                    sent_eagerly(pipeline)
-                    for statement in series.statements:
-                        sent.append(await execute(statement, kept=True))
-                        deadline.put_off()
-                        # What is made for long must not hold up all else.
+                    send_eagerly(pipeline)
+                    for statement in steps.statements:
+                        sent.append(await execute(statement, prepared=True))
+                        deadline.extend()
+                        # Building statements takes long: let other tasks run in between.
                         await asyncio.sleep(0)
                 return [row for cursor in sent for row in await cursor.fetchall()]
 
@@ -195,72 +201,76 @@ class PostgresStore(SqlFlows):
                 return await adrive(attempt.steps(), fetch)
 
     def _try_blocking(self, attempt: Attempt[T]) -> T:
-        with self._pools.of_threads().connection() as connection:
-            deadline = ThreadDeadline(connection, self._patience(attempt), attempt.is_overdue)
+        with self._pools.for_threads().connection() as connection:
+            deadline = ThreadDeadline(connection, self._timeout_for(attempt), attempt.mark_overdue)
 
-            def execute(step: Statement | Command, *, kept: bool = False) -> Cursor:
+            def execute(step: Statement | Command, *, prepared: bool = False) -> Cursor:
                 text, params = self._message(step)
                 binary = _is_binary(step)
-                return connection.execute(text, params, prepare=kept, binary=binary)
+                return connection.execute(text, params, prepare=prepared, binary=binary)
 
-            def fetch(step: Sent) -> Rows:
-                if isinstance(step, Pinned):
+            def fetch(step: Message) -> Rows:
+                if isinstance(step, StatementWithSettings):
                     with connection.pipeline() as pipeline:
-                        sent_whole(pipeline)
-                        told = execute(step.settings, kept=True)
-                        cursor = execute(step.statement, kept=True)
-                    [(*_, process)] = told.fetchall()
-                    notice_session(connection, process)
-                elif isinstance(step, Series):
+                        send_whole(pipeline)
+                        settings_cursor = execute(step.settings, prepared=True)
+                        cursor = execute(step.statement, prepared=True)
+                    [(*_, backend_pid)] = settings_cursor.fetchall()
+                    observe_backend(connection, backend_pid)
+                elif isinstance(step, Pipeline):
                     return fetch_all(step)
                 else:
                     cursor = execute(step)
                 return cursor.fetchall() if cursor.description else ()
 
-            def fetch_all(series: Series) -> Rows:
-                if must_ask_who(connection):
-                    [(process,)] = execute(WHO).fetchall()
-                    notice_session(connection, process)
+            def fetch_all(steps: Pipeline) -> Rows:
+                if backend_unknown(connection):
+                    [(backend_pid,)] = execute(BACKEND_PID_QUERY).fetchall()
+                    observe_backend(connection, backend_pid)
                 sent: list[Cursor] = []
                 with connection.pipeline() as pipeline:
-                    sent_eagerly(pipeline)
-                    for statement in series.statements:
-                        sent.append(execute(statement, kept=True))
-                        deadline.put_off()
+                    send_eagerly(pipeline)
+                    for statement in steps.statements:
+                        sent.append(execute(statement, prepared=True))
+                        deadline.extend()
                 return [row for cursor in sent for row in cursor.fetchall()]
 
             with deadline:
                 return drive(attempt.steps(), fetch)
 
-    def _distrust(self, attempt: Attempt[T], shelf: Shelf[Any]) -> None:
-        """Where one connection fell silent, the idle ones of its age may be dead too: to find
-        out one by one would take a deadline each."""
+    def _close_idle_if_overdue(self, attempt: Attempt[T], idle: IdleConnections[Any]) -> None:
+        """Close the idle connections after a timeout: they may be dead too, and each would cost
+        another timeout to find out."""
         if attempt.overdue:
-            shelf.close()
+            idle.close()
 
-    def _patience(self, attempt: Attempt[T]) -> float:
-        within = attempt.flow.within
+    def _timeout_for(self, attempt: Attempt[T]) -> float:
+        within = attempt.flow.deadline
         return self._timeout if within is None else min(within, self._timeout)
 
     def _attempt(self, flow: Flow[T]) -> Attempt[T]:
-        return Attempt(flow, self._settings.get(flow.mode), self._tell)
+        return Attempt(flow, self._settings.get(flow.mode), self._notify)
 
     def _message(self, step: Statement | Command) -> tuple[bytes, Any]:
         if isinstance(step, Command):
             return step.text.encode(), None
         now = None if self._clock is None else to_micros(self._clock.now())
-        text, params = self._loader.bound(step, now)
+        text, params = self._loader.bind(step, now)
         return text.encode(), params
 
-    def join(self, connection: object) -> Joined:
-        return SqlJoined(self._host, recognise(connection))
+    def join(self, connection: object) -> JoinedStore:
+        return SqlJoinedStore(self._host, detect_caller(connection))
 
-    def opener(self, annotation: object, sessions: object) -> Opener | None:
-        own: dict[str, Make] = {
-            PSYCOPG: lambda: PsycopgTransaction(self._host, self._lent, self._timeout),
-            ASYNC_PSYCOPG: lambda: AsyncPsycopgTransaction(self._host, self._lent, self._timeout),
+    def transaction_factory(
+        self, annotation: object, sessions: object
+    ) -> TransactionFactory | None:
+        own: dict[str, MakeTransaction] = {
+            PSYCOPG: lambda: PsycopgTransaction(self._host, self._handler_pools, self._timeout),
+            ASYNC_PSYCOPG: lambda: AsyncPsycopgTransaction(
+                self._host, self._handler_pools, self._timeout
+            ),
         }
-        return opener_for(
+        return factory_for(
             annotation, self._host, sessions, own, self.took_effect, timeout=self._timeout
         )
 
@@ -276,50 +286,50 @@ class PostgresStore(SqlFlows):
                 yield remote
                 return
             task = asyncio.create_task(remote.run())
-            self._remote.append(remote)
+            self._remote_listeners.append(remote)
             try:
                 yield remote
             finally:
-                self._remote.remove(remote)
+                self._remote_listeners.remove(remote)
                 task.cancel()
                 await asyncio.wait([task])
 
-    def _tell(self, wakes: Sequence[Wake]) -> Statement | None:
-        """Wake those of our process; what to send to the others, if it is soon enough."""
-        self._listeners.tell(wakes)
-        now = self._bell.ring(self._soon(wakes))
-        return self._notice(now) if now else None
+    def _notify(self, wakes: Sequence[Wake]) -> Statement | None:
+        """Wake the listeners of this process; return the NOTIFY to send to others, if any."""
+        self._listeners.notify(wakes)
+        now = self._throttle.take_sendable(self._due_soon(wakes))
+        return self._notify_statement(now) if now else None
 
-    def _soon(self, wakes: Sequence[Wake]) -> list[Wake]:
+    def _due_soon(self, wakes: Sequence[Wake]) -> list[Wake]:
         return [wake for wake in wakes if wake.due_at < wake.now + self._notify_within]
 
     def _wake_after_caller(self, wakes: Sequence[Wake]) -> None:
-        """A transaction of a caller's was committed; its connection is not ours to use now."""
-        self._listeners.tell(wakes)
-        left = self._bell.ring_later(self._soon(wakes))
+        """Wake listeners after a caller's commit, over a connection of our own."""
+        self._listeners.notify(wakes)
+        left = self._throttle.send_later(self._due_soon(wakes))
         if left:
-            with told_quietly():
-                self._perform_blocking(self._notifying(left))
+            with log_failed_notify():
+                self._perform_blocking(self._notify_flow(left))
 
-    def _notice(self, wakes: Sequence[Wake]) -> Statement:
+    def _notify_statement(self, wakes: Sequence[Wake]) -> Statement:
         message = wake_message(self._sender, wakes)
         channel = self._loader.names.channel
         return Statement("notify", {"channel": channel, "message": message, "alone": True})
 
     async def _send(self, wakes: Sequence[Wake]) -> None:
-        await self._perform(self._notifying(wakes))
+        await self._perform(self._notify_flow(wakes))
 
-    def _notifying(self, wakes: Sequence[Wake]) -> Flow[None]:
+    def _notify_flow(self, wakes: Sequence[Wake]) -> Flow[None]:
         def steps() -> Steps[None]:
-            yield self._notice(wakes)
+            yield self._notify_statement(wakes)
 
         return Flow(steps, Mode.single)
 
     def _ping(self) -> dict[str, object]:
-        if not self._remote:
+        if not self._remote_listeners:
             return {}
         ping = next(self._pings)
-        for remote in self._remote:
+        for remote in self._remote_listeners:
             remote.expect(ping)
         channel = self._loader.names.channel
         return {"channel": channel, "ping": ping_message(self._sender, ping)}
@@ -332,17 +342,17 @@ class PostgresStore(SqlFlows):
     # -- migrating -------------------------------------------------------------------
 
     def pending(self) -> list[Migration]:
-        """The migrations that this database lacks."""
+        """Return the migrations that have not been applied to this database."""
         return self._perform_blocking(migrations.pending(self._loader))
 
     def migrate_blocking(self) -> None:
-        """Apply them, whatever `migrate=` says."""
+        """Apply pending migrations, even with `migrate=False`."""
         self._perform_blocking(migrations.apply(self._loader))
 
     async def _prepare(self) -> None:
         missing = await self._perform(migrations.pending(self._loader))
         if not self._migrate:
-            migrations.refuse(missing, self._loader.names, self._url)
+            migrations.refuse_missing(missing, self._loader.names, self._url)
         elif missing:
             await self._perform(migrations.apply(self._loader))
         self._ready = True
@@ -350,12 +360,13 @@ class PostgresStore(SqlFlows):
     def _prepare_blocking(self) -> None:
         missing = self.pending()
         if not self._migrate:
-            migrations.refuse(missing, self._loader.names, self._url)
+            migrations.refuse_missing(missing, self._loader.names, self._url)
         elif missing:
             self.migrate_blocking()
         self._ready = True
 
 
 def _is_binary(step: Statement | Command) -> bool:
-    """Numbers and ids are read faster in binary; but then one message is one statement."""
+    """Return whether to ask for binary results: faster for numbers and ids, but only one statement
+    fits into a message then."""
     return isinstance(step, Statement)

@@ -1,1 +1,1 @@
-"""The SQLite store: its writer thread and its watch of the write-ahead log."""
+"""The SQLite store, its writer thread, and its watcher of the write-ahead log."""

@@ -1,4 +1,4 @@
-"""What an error of SQLite means to the user: never a raw driver error."""
+"""Translates SQLite errors into duetime's, which name the file and the remedy."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import sqlite3
 
 from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
 
-# What the driver raises when something is wrong, with SQLite or with a value it is given.
-FAULTS = (sqlite3.Error, OverflowError, UnicodeError)
+# Errors that the driver raises, for faults of the database or of a value.
+DRIVER_ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
 
-PRIMARY_CODE = 0xFF
+PRIMARY_CODE_MASK = 0xFF
 
 
 def explain(error: Exception, path: str) -> DuetimeError:
-    """The error to raise instead, naming the file and the remedy."""
+    """Return the error to raise instead of a driver error."""
     if not isinstance(error, sqlite3.Error):
         return InvalidArgument("value", str(error), "SQLite cannot store it")
     code = getattr(error, "sqlite_errorcode", None)
-    match None if code is None else code & PRIMARY_CODE:
+    match None if code is None else code & PRIMARY_CODE_MASK:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return _unavailable(
                 path,
@@ -27,11 +27,11 @@ def explain(error: Exception, path: str) -> DuetimeError:
                 "join it",
             )
         case sqlite3.SQLITE_FULL:
-            return _unavailable(path, "cannot grow: the disk is full; make room")
+            return _unavailable(path, "cannot grow: the disk is full; free some space")
         case sqlite3.SQLITE_READONLY:
             return _unavailable(path, "cannot be written: make the file and its directory writable")
         case sqlite3.SQLITE_CANTOPEN:
-            return ConfigError(f"cannot open the SQLite database {path}: {_closed(path)}")
+            return ConfigError(f"cannot open the SQLite database {path}: {_why_not_opened(path)}")
         case sqlite3.SQLITE_NOTADB:
             return ConfigError(
                 f"{path} is not a SQLite database: name another file, or move this one away"
@@ -47,11 +47,15 @@ def explain(error: Exception, path: str) -> DuetimeError:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    return error.sqlite_errorcode & PRIMARY_CODE in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return error.sqlite_errorcode & PRIMARY_CODE_MASK in (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+    )
 
 
 def is_missing(path: str) -> bool:
-    """Is no file there? One that may not even be looked at is left to SQLite to complain of."""
+    """Return whether there is no such file. False without permission to check: then SQLite
+    reports the error."""
     try:
         os.stat(path)
     except PermissionError:
@@ -61,8 +65,8 @@ def is_missing(path: str) -> bool:
     return False
 
 
-def _closed(path: str) -> str:
-    """Why a file cannot be opened, of which SQLite says only that it cannot."""
+def _why_not_opened(path: str) -> str:
+    """Return why a file cannot be opened, since SQLite only says that it cannot."""
     folder = os.path.dirname(path) or "."
     if os.path.isdir(path):
         return "it is a directory; name a file"

@@ -1,5 +1,8 @@
-"""How a SQLite store takes part in a caller's transaction: all of it happens on the caller's
-connection, since that may hold the lock that one of ours would wait for."""
+"""Lets a SQLite store join a caller's transaction.
+
+All statements, migrations too, run on the caller's connection: it may hold the write lock, for
+which a connection of ours would wait.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +14,26 @@ from duetime.model.clock import Clock, to_micros
 from duetime.store.flow import Wake
 from duetime.store.sql import migrate as migrations
 from duetime.store.sql.drivers import Command, Driven, statements
-from duetime.store.sql.joining.base import Caller, Standing, Step, another_database
-from duetime.store.sql.joining.joined import Host, bracketed
-from duetime.store.sql.statements.loader import Loader, Migration, Style
+from duetime.store.sql.joining.base import Caller, Step, TransactionMode, wrong_database_error
+from duetime.store.sql.joining.joined import JoinHost, atomic_steps
+from duetime.store.sql.statements.loader import Migration, ParamStyle, StatementLoader
 
 DATABASES = Command("PRAGMA database_list")
 
 
-class SqliteHost(Host):
-    """`ready` tells whether our tables are known to be there; `refuse` raises if any of these
-    migrations are missing and may not be made."""
+class SqliteHost(JoinHost):
+    """The SQLite side of joining.
 
-    pins = last_pins = None
+    `ready` returns whether our tables are known to exist; `refuse` raises if migrations are
+    missing and may not be applied.
+    """
+
+    plan_settings = final_plan_settings = None
 
     def __init__(
         self,
         path: str,
-        loader: Loader,
+        loader: StatementLoader,
         clock: Clock,
         *,
         ready: Callable[[], bool],
@@ -42,39 +48,40 @@ class SqliteHost(Host):
         self.wake = wake
 
     async def ready_to_join(self) -> None:
-        """Whatever is missing is made on the caller's connection."""
+        """Do nothing: `admit` creates missing tables on the caller's connection."""
 
     def ready_to_join_blocking(self) -> None:
-        """The same."""
+        """Do nothing: `admit` creates missing tables on the caller's connection."""
 
     def admit(self, caller: Caller) -> Driven[Step, None]:
         if caller.dialect != "sqlite":
-            raise another_database("PostgreSQL", self._path)
+            raise wrong_database_error("PostgreSQL", self._path)
         listed = cast("Any", (yield DATABASES))
         file = next(file for _, name, file in listed if name == "main")
         if not _is_same(file, self._path):
-            raise another_database(file or "a database in memory", self._path)
+            raise wrong_database_error(file or "a database in memory", self._path)
         if not self._ready():
             yield from self._prepare(caller)
 
     def _prepare(self, caller: Caller) -> Driven[Step, None]:
-        """Part of the caller's transaction if one is open: rolled back, they are missing again.
-        None is begun for them, since a read would leave it open."""
+        """Create missing tables, inside the caller's transaction if one is open: a rollback removes
+        them again. No transaction of the caller's is begun for this, since a read would leave it
+        open."""
         missing, _ = yield from statements(migrations.pending(self._loader).start())
         self._refuse(missing)
         if missing:
-            is_open = caller.standing() is Standing.open
-            standing = Standing.open if is_open else Standing.alone
-            yield from bracketed(migrations.apply(self._loader), standing, caller.dialect)
+            is_open = caller.transaction_mode() is TransactionMode.open
+            standing = TransactionMode.open if is_open else TransactionMode.autocommit
+            yield from atomic_steps(migrations.apply(self._loader), standing, caller.dialect)
 
-    def loader_for(self, style: Style) -> Loader:
+    def loader_for(self, style: ParamStyle) -> StatementLoader:
         return self._loader.for_caller(style)
 
     def now_for_callers(self) -> int:
         return to_micros(self._clock.now())
 
     def notice(self, wakes: Sequence[Wake]) -> None:
-        """Whoever listens watches the file."""
+        """Do nothing: listeners watch the file."""
 
 
 def _is_same(file: str, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""The store in a SQLite file."""
+"""The store that keeps actions in a SQLite file."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from duetime.store.flow import Flow, Rows, Statement, Wake
 from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
 from duetime.store.sql.drivers import drive, statements
-from duetime.store.sql.joining.detect import recognise
-from duetime.store.sql.joining.joined import SqlJoined
+from duetime.store.sql.joining.detect import detect_caller
+from duetime.store.sql.joining.joined import SqlJoinedStore
 from duetime.store.sql.sqlite.diagnosis import examine
-from duetime.store.sql.sqlite.errors import FAULTS, explain, is_missing
+from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain, is_missing
 from duetime.store.sql.sqlite.flows import SqliteFlows
 from duetime.store.sql.sqlite.join_host import SqliteHost
-from duetime.store.sql.sqlite.wal import WalWatch
-from duetime.store.sql.sqlite.writer import Job, Writer
-from duetime.store.sql.statements.loader import Loader, Migration
-from duetime.store.sql.statements.table_names import WRITTEN, Names
-from duetime.store.sql.transactional.factory import SQLITE3, opener_for
+from duetime.store.sql.sqlite.wal import WalWatcher
+from duetime.store.sql.sqlite.writer import Writer, WriteRequest
+from duetime.store.sql.statements.loader import Migration, StatementLoader
+from duetime.store.sql.statements.table_names import DEFAULT_PREFIX, TableNames
+from duetime.store.sql.transactional.factory import SQLITE3, factory_for
 from duetime.store.sql.transactional.sqlite3 import Sqlite3Transaction
-from duetime.store.transaction import Joined, Opener
+from duetime.store.transaction import JoinedStore, TransactionFactory
 
 T = TypeVar("T")
 
 
 class SqliteStore(SqliteFlows):
-    """Actions live in one file; threads and processes of one machine may share it."""
+    """Keeps actions in one file, which threads and processes of one machine may share."""
 
     def __init__(
         self,
         path: str | PathLike[str],
         *,
-        prefix: str = WRITTEN,
+        prefix: str = DEFAULT_PREFIX,
         migrate: bool = True,
         clock: Clock | None = None,
         timeout: float = 5.0,
@@ -52,7 +52,7 @@ class SqliteStore(SqliteFlows):
         self._clock = clock or SystemClock()
         self._timeout = timeout
         self._ids = TimeOrderedIds(self._clock)
-        self._loader = Loader("sqlite", Names(prefix))
+        self._loader = StatementLoader("sqlite", TableNames(prefix))
         self._listeners = Listeners()
         self._ready = False
         self._writer = Writer(self._path, self._connect, self._drive)
@@ -62,7 +62,7 @@ class SqliteStore(SqliteFlows):
             self._clock,
             ready=lambda: self._ready,
             refuse=self._refuse,
-            wake=self._listeners.tell,
+            wake=self._listeners.notify,
         )
 
     # -- performing ------------------------------------------------------------------
@@ -71,23 +71,23 @@ class SqliteStore(SqliteFlows):
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
 
-        def done(job: Job) -> None:
-            self._listeners.tell(_woken(job))
-            # The loop may be closed by now: then nobody waits for the answer.
+        def answer_caller(request: WriteRequest) -> None:
+            self._listeners.notify(_wakes_of(request))
+            # The loop may be closed by now; then no caller waits for the answer.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(_answer, answer, job)
+                loop.call_soon_threadsafe(_resolve, answer, request)
 
-        self._writer.submit(Job(flow, done))
+        self._writer.submit(WriteRequest(flow, answer_caller))
         return await answer
 
     def perform_blocking(self, flow: Flow[T]) -> T:
         answer: Future[T] = Future()
 
-        def done(job: Job) -> None:
-            self._listeners.tell(_woken(job))
-            _answer(answer, job)
+        def answer_caller(request: WriteRequest) -> None:
+            self._listeners.notify(_wakes_of(request))
+            _resolve(answer, request)
 
-        self._writer.submit(Job(flow, done))
+        self._writer.submit(WriteRequest(flow, answer_caller))
         return answer.result()
 
     async def aclose(self) -> None:
@@ -96,21 +96,23 @@ class SqliteStore(SqliteFlows):
     def close(self) -> None:
         self._writer.stop()
 
-    def join(self, connection: object) -> Joined:
-        return SqlJoined(self._host, recognise(connection))
+    def join(self, connection: object) -> JoinedStore:
+        return SqlJoinedStore(self._host, detect_caller(connection))
 
-    def opener(self, annotation: object, sessions: object) -> Opener | None:
+    def transaction_factory(
+        self, annotation: object, sessions: object
+    ) -> TransactionFactory | None:
         own = {SQLITE3: lambda: Sqlite3Transaction(self._host, self._open)}
-        return opener_for(
+        return factory_for(
             annotation, self._host, sessions, own, self.took_effect, one_at_a_time=True
         )
 
     @asynccontextmanager
     async def listen(self, on_wake: OnWake) -> AsyncIterator[Listener]:
         async with self._listeners.listen(on_wake) as listener:
-            # Which lane another process made due is not seen: look at all of them.
-            watch = WalWatch(self._path, lambda: on_wake(()))
-            task = asyncio.create_task(watch.run())
+            # The file does not show which lane another process made due: wake all of them.
+            watcher = WalWatcher(self._path, lambda: on_wake(()))
+            task = asyncio.create_task(watcher.run())
             try:
                 yield listener
             finally:
@@ -123,12 +125,12 @@ class SqliteStore(SqliteFlows):
     # -- migrating -------------------------------------------------------------------
 
     def pending(self) -> list[Migration]:
-        """The migrations that this file lacks."""
+        """Return the migrations that are not applied to this file yet."""
         with self._own_connection() as connection:
             return self._drive(connection, migrations.pending(self._loader))[0]
 
     def migrate_blocking(self) -> None:
-        """Apply them, whatever `migrate=` says."""
+        """Apply the pending migrations, even with `migrate=False`."""
         with self._own_connection() as connection:
             self._apply(connection)
 
@@ -137,14 +139,14 @@ class SqliteStore(SqliteFlows):
         try:
             with closing(self._open()) as connection:
                 yield connection
-        except FAULTS as error:
+        except DRIVER_ERRORS as error:
             raise explain(error, self._path) from error
 
     # -- on the writer's thread ------------------------------------------------------
 
     def _connect(self) -> sqlite3.Connection:
         if not self._migrate and is_missing(self._path):
-            # To open it would make it.
+            # Opening the file would create it.
             self._refuse(self._loader.migrations())
         connection = self._open()
         try:
@@ -176,7 +178,7 @@ class SqliteStore(SqliteFlows):
 
     def _refuse(self, missing: Sequence[Migration]) -> None:
         if not self._migrate:
-            migrations.refuse(missing, self._loader.names, f"sqlite:///{self._path}")
+            migrations.refuse_missing(missing, self._loader.names, f"sqlite:///{self._path}")
 
     def _apply(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
@@ -192,19 +194,19 @@ class SqliteStore(SqliteFlows):
         now = to_micros(self._clock.now())
 
         def fetch(statement: Statement) -> Rows:
-            return connection.execute(*self._loader.bound(statement, now)).fetchall()
+            return connection.execute(*self._loader.bind(statement, now)).fetchall()
 
         return drive(statements(flow.start()), fetch)
 
 
-def _woken(job: Job) -> list[Wake]:
-    return [] if job.error else job.wakes
+def _wakes_of(request: WriteRequest) -> list[Wake]:
+    return [] if request.error else request.wakes
 
 
-def _answer(future: asyncio.Future[T] | Future[T], job: Job) -> None:
+def _resolve(future: asyncio.Future[T] | Future[T], request: WriteRequest) -> None:
     if future.done():
-        return  # whoever asked was cancelled
-    if job.error is not None:
-        future.set_exception(job.error)
+        return  # the caller was cancelled
+    if request.error is not None:
+        future.set_exception(request.error)
     else:
-        future.set_result(job.value)
+        future.set_result(request.value)

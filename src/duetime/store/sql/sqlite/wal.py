@@ -1,4 +1,4 @@
-"""Notices commits of other processes to a SQLite file, without a statement."""
+"""Detects commits of other processes to a SQLite file without running a statement."""
 
 from __future__ import annotations
 
@@ -6,38 +6,41 @@ import asyncio
 import os
 from collections.abc import Callable
 
-EVERY = 0.05
-# A commit is written to the log, then the disk is waited for, and only then do others see it:
-# so many rounds after the last change they are told to look again.
-AGAIN = (1, 3, 7, 15)
+POLL_SECONDS = 0.05
+# A commit is written to the log, then synced to disk, and only then visible to others. So the
+# change is reported again this many polls after the last one.
+REPEAT_AFTER_POLLS = (1, 3, 7, 15)
 
 
-class WalWatch:
-    """Every commit writes to the file's write-ahead log, so its age and size tell of it.
+class WalWatcher:
+    """Calls `changed` when the write-ahead log, to which interval commit writes, has a new
+    modification time or size.
 
-    Only `stat` will do: to open and close the log here would drop the locks that SQLite
+    It only uses `stat`: opening and closing the log here would drop the locks that SQLite
     holds on it for this process.
     """
 
-    def __init__(self, path: str, changed: Callable[[], None], every: float = EVERY) -> None:
+    def __init__(
+        self, path: str, changed: Callable[[], None], interval: float = POLL_SECONDS
+    ) -> None:
         self._log = f"{path}-wal"
         self._changed = changed
-        self._every = every
-        self._seen = self._look()
+        self._interval = interval
+        self._last_stat = self._stat()
 
     async def run(self) -> None:
-        quiet = AGAIN[-1]
+        quiet_polls = REPEAT_AFTER_POLLS[-1]
         while True:
-            now = self._look()
-            quiet = quiet + 1 if now == self._seen else 0
-            self._seen = now
-            if quiet == 0 or quiet in AGAIN:
+            stat = self._stat()
+            quiet_polls = quiet_polls + 1 if stat == self._last_stat else 0
+            self._last_stat = stat
+            if quiet_polls == 0 or quiet_polls in REPEAT_AFTER_POLLS:
                 self._changed()
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(self._interval)
 
-    def _look(self) -> tuple[int, int] | None:
+    def _stat(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self._log)
+            stat = os.stat(self._log)
         except OSError:
             return None
-        return found.st_mtime_ns, found.st_size
+        return stat.st_mtime_ns, stat.st_size

@@ -1,7 +1,7 @@
 """The thread that owns a process's connection to a SQLite file.
 
-Flows run whole on it, one after the other. All that wait are committed together: the disk
-is waited for once for all of them.
+Flows run on it one after the other. All waiting flows are committed together, with one sync to
+disk.
 """
 
 from __future__ import annotations
@@ -17,113 +17,116 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from duetime.store.flow import Flow, Mode, Wake
-from duetime.store.sql.sqlite.errors import FAULTS, explain
+from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain
 
-# So many flows share one commit at most, so that the first of them need not wait for ever.
-MOST_TOGETHER = 500
+# At most this many flows share a commit, which bounds how long the first of them waits.
+MAX_FLOWS_PER_COMMIT = 500
 
 Drive = Callable[[sqlite3.Connection, Flow[Any]], tuple[Any, list[Wake]]]
 
 
 @dataclass(slots=True)
-class Job:
-    """A flow, and whom to tell how it went."""
+class WriteRequest:
+    """A flow to run, its outcome, and the callback that receives the finished request."""
 
     flow: Flow[Any]
-    done: Callable[[Job], None]
+    on_finished: Callable[[WriteRequest], None]
     value: Any = None
     error: BaseException | None = None
     wakes: list[Wake] = field(default_factory=list)
 
 
 class Writer:
-    """Takes jobs from any thread. Starts at the first, and again after `stop`."""
+    """Takes requests from any thread. The thread starts with the first request, also after
+    `stop`."""
 
     def __init__(self, path: str, connect: Callable[[], sqlite3.Connection], drive: Drive) -> None:
         self._path = path
         self._connect = connect
         self._drive = drive
-        # None tells the thread to stop.
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        # None asks the thread to stop.
+        self._requests: SimpleQueue[WriteRequest | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         _writers.add(self)
 
-    def submit(self, job: Job) -> None:
+    def submit(self, request: WriteRequest) -> None:
         with _forking:
             if self._thread is None:
-                # A daemon: an app that is never closed keeps no process alive.
+                # A daemon, so that an app that is never closed does not keep its process alive.
                 self._thread = threading.Thread(
-                    target=self._run, args=(self._jobs,), name="duetime-sqlite", daemon=True
+                    target=self._run, args=(self._requests,), name="duetime-sqlite", daemon=True
                 )
                 self._thread.start()
-            self._jobs.put(job)
+            self._requests.put(request)
 
     def stop(self) -> None:
-        """Finish what was submitted, close the connection, end the thread."""
+        """Finish the submitted requests, close the connection, end the thread."""
         with _forking:
             self._stop()
 
     def _stop(self) -> None:
         thread, self._thread = self._thread, None
-        jobs, self._jobs = self._jobs, SimpleQueue()
+        requests, self._requests = self._requests, SimpleQueue()
         if thread is not None:
-            jobs.put(None)
+            requests.put(None)
             thread.join()
 
     # -- on the thread ---------------------------------------------------------------
 
-    def _run(self, jobs: SimpleQueue[Job | None]) -> None:
+    def _run(self, requests: SimpleQueue[WriteRequest | None]) -> None:
         connection: sqlite3.Connection | None = None
         stopping = False
         while not stopping:
-            group, stopping = _take(jobs)
+            group, stopping = _take(requests)
             try:
                 connection = connection or self._connect()
                 self._perform(connection, group)
-            except BaseException as error:  # noqa: BLE001 - whoever waits must be told
-                # Nothing of the group is committed. A connection that failed is not trusted.
+            except BaseException as error:  # noqa: BLE001 - waiting callers must be answered
+                # Nothing of the group is committed. A connection that failed is not reused.
                 self._fail(group, error)
                 _close(connection)
                 connection = None
-            _tell(group)
+            _report(group)
         _close(connection)
 
-    def _perform(self, connection: sqlite3.Connection, group: Sequence[Job]) -> None:
+    def _perform(self, connection: sqlite3.Connection, group: Sequence[WriteRequest]) -> None:
         if not group:
             return
-        writing = any(job.flow.mode is not Mode.read for job in group)
+        writing = any(request.flow.mode is not Mode.read for request in group)
         alone = len(group) == 1
         connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
         try:
-            for job in group:
-                # Alone it needs no savepoint, for which SQLite copies every page it changes.
-                self._perform_one(
-                    connection, job, nullcontext() if alone else _savepoint(connection)
-                )
+            for request in group:
+                # A single flow needs no savepoint, for which SQLite copies every changed page.
+                savepoint = nullcontext() if alone else _savepoint(connection)
+                self._perform_request(connection, request, savepoint)
             connection.execute("ROLLBACK" if alone and group[0].error else "COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
 
-    def _perform_one(
-        self, connection: sqlite3.Connection, job: Job, savepoint: AbstractContextManager[None]
+    def _perform_request(
+        self,
+        connection: sqlite3.Connection,
+        request: WriteRequest,
+        savepoint: AbstractContextManager[None],
     ) -> None:
         try:
             with savepoint:
-                job.value, job.wakes = self._drive(connection, job.flow)
+                request.value, request.wakes = self._drive(connection, request.flow)
         except BaseException as error:
-            job.error = self._explained(error)
-            # Some faults (a full disk) undo the whole transaction: then nobody's work is left.
+            request.error = self._explained(error)
+            # Some faults (a full disk) roll back the whole transaction: then all of it failed.
             if not connection.in_transaction:
                 raise
 
-    def _fail(self, group: Sequence[Job], error: BaseException) -> None:
-        for job in group:
-            job.error = job.error or self._explained(error)
+    def _fail(self, group: Sequence[WriteRequest], error: BaseException) -> None:
+        for request in group:
+            request.error = request.error or self._explained(error)
 
     def _explained(self, error: BaseException) -> BaseException:
-        if not isinstance(error, FAULTS):
+        if not isinstance(error, DRIVER_ERRORS):
             return error
         explained = explain(error, self._path)
         explained.__cause__ = error
@@ -132,7 +135,7 @@ class Writer:
 
 @contextmanager
 def _savepoint(connection: sqlite3.Connection) -> Iterator[None]:
-    """A flow that fails takes back its own writes, and nobody else's."""
+    """Roll back the writes of a flow that fails, and not those of others."""
     connection.execute("SAVEPOINT one")
     try:
         yield
@@ -144,24 +147,24 @@ def _savepoint(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("RELEASE one")
 
 
-def _take(jobs: SimpleQueue[Job | None]) -> tuple[list[Job], bool]:
-    """All that wait, at least one; and whether we were told to stop."""
-    group: list[Job] = []
-    job = jobs.get()
-    while job is not None:
-        group.append(job)
-        if len(group) >= MOST_TOGETHER:
+def _take(requests: SimpleQueue[WriteRequest | None]) -> tuple[list[WriteRequest], bool]:
+    """Return the waiting requests, and whether to stop. Waits for the first."""
+    group: list[WriteRequest] = []
+    request = requests.get()
+    while request is not None:
+        group.append(request)
+        if len(group) >= MAX_FLOWS_PER_COMMIT:
             return group, False
         try:
-            job = jobs.get_nowait()
+            request = requests.get_nowait()
         except Empty:
             return group, False
     return group, True
 
 
-def _tell(group: Sequence[Job]) -> None:
-    for job in group:
-        job.done(job)
+def _report(group: Sequence[WriteRequest]) -> None:
+    for request in group:
+        request.on_finished(request)
 
 
 def _close(connection: sqlite3.Connection | None) -> None:
@@ -170,8 +173,8 @@ def _close(connection: sqlite3.Connection | None) -> None:
 
 
 # -- forking -------------------------------------------------------------------------
-# SQLite keeps its locks on a file in memory shared by all connections of a process. A child
-# that inherits it open believes in locks it does not have, so nothing is open at a fork.
+# SQLite records its file locks in memory that all connections of a process share. A forked child
+# would inherit records of locks that it does not own, so connections are closed before a fork.
 
 _writers: weakref.WeakSet[Writer] = weakref.WeakSet()
 _forking = threading.RLock()

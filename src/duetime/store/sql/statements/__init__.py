@@ -1,1 +1,1 @@
-"""SQL files compiled for a dialect, and parameters that hold many rows."""
+"""Compile `.sql` files for a dialect, and encode many rows as statement parameters."""

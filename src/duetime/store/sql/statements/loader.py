@@ -5,8 +5,9 @@ A file holds one statement, written once for both dialects wherever they agree:
 - `duetime_actions` stands for the table under its configured prefix and schema;
 - `:name` is a parameter, rendered in the driver's style;
 - a line that ends in `-- if :name` is kept only if that parameter is given;
-- `:each_kind`, for PostgreSQL, is the kind of each row `n` of the table `:rows`, which stands in
-  `unnest(:arrays) AS n (:columns)`: a column if rows differ in it, else one value for all;
+- `:each_kind`, for PostgreSQL, is the `kind` of each row of the parameter `:rows`, which the
+  statement reads by `unnest(:arrays) AS n (:columns)`: a column of `n` if its values vary, else
+  one value for all rows;
 - `{{columns}}` includes the file `_columns.sql`.
 
 A file in `queries/<dialect>` overrides one of the same name in `queries/common`.
@@ -22,25 +23,24 @@ from importlib.resources import files
 from typing import Literal
 
 from duetime.store.flow import Statement
-from duetime.store.sql.statements import pg_columns as arrays
-from duetime.store.sql.statements import sqlite_columns as cells
-from duetime.store.sql.statements.bulk_rows import COLUMN_TYPES, Table, type_of
-from duetime.store.sql.statements.table_names import WRITTEN, Names
+from duetime.store.sql.statements import pg_columns, sqlite_columns
+from duetime.store.sql.statements.bulk_rows import COLUMN_TYPES, BulkRows, column_type
+from duetime.store.sql.statements.table_names import DEFAULT_PREFIX, TableNames
 from duetime.store.sql.statements.tokenizer import Token, tokenize
 
 Dialect = Literal["sqlite", "postgres"]
 # How a driver writes a parameter: `:name`, `%(name)s`, or `$1`.
-Style = Literal["named", "pyformat", "dollar"]
+ParamStyle = Literal["named", "pyformat", "dollar"]
 
-# Stable within a statement, so the planner may use it as an index condition, and real also
-# in a transaction that began long ago.
+# Stable within a statement, so the planner may use it as an index condition; and current even in
+# a transaction that began long ago.
 POSTGRES_NOW = (
     "coalesce(CAST({} AS bigint), "
     "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS bigint))"
 )
 
-# What PostgreSQL shall take each parameter for. Said in every statement, so that neither a
-# NULL nor a driver's idea of the type can change the plan.
+# The PostgreSQL type of each parameter; others are text. Every statement casts its parameters, so
+# that neither a NULL nor the type that a driver infers can change the plan.
 PARAM_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("id", "token", "before", "after", "beyond", "lowest", "highest"), "uuid"),
     **dict.fromkeys(("rows", "ids", "leases", "names", "apart"), "json"),
@@ -57,96 +57,100 @@ PARAM_TYPES: Mapping[str, str] = {
     **{f"all_{name}": type_ for name, type_ in COLUMN_TYPES.items() if type_ != "json"},
 }
 
-# Other drivers, or their users, may have ideas of their own about these; all agree on text.
-_FOREIGN = frozenset({"uuid", "json", "boolean"})
+# A caller's driver may be configured to adapt these types in its own way, but sends text as text.
+_SENT_AS_TEXT = frozenset({"uuid", "json", "boolean"})
 
-Bound = tuple[str, Mapping[str, object] | tuple[object, ...]]
+BoundStatement = tuple[str, Mapping[str, object] | tuple[object, ...]]
 
-# What `spread` writes in other words.
-EACH, ARRAYS, COLUMNS = ":each_", ":arrays", ":columns"
+# Markers in `.sql` files that `place_columns` replaces.
+EACH_PREFIX, ARRAYS_MARKER, COLUMNS_MARKER = ":each_", ":arrays", ":columns"
 
 _CONDITION = re.compile(r"--\s*if\s+:(\w+)\s*$")
-_HERE = files("duetime.store.sql")
+_SQL_FOLDER = files("duetime.store.sql")
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One file of `migrations/<dialect>`: its number, and its statements ready to print."""
+    """A file of `migrations/<dialect>`: its number, its name, and the text of its statements."""
 
     version: int
     name: str
     statements: tuple[str, ...]
 
     def steps(self) -> list[Statement]:
-        """Its statements ready to be performed."""
+        """Return the statements as steps of a flow."""
         return [Statement(f"{self.name}:{part}", {}) for part in range(len(self.statements))]
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    """A statement's text, and its parameters in the order in which `$1`, `$2` name them."""
+class CompiledStatement:
+    """A statement's text, and its parameters in the order of `$1`, `$2`."""
 
     text: str
     names: tuple[str, ...]
 
 
-class Loader:
-    """The statements of one store, in the way one driver writes parameters."""
+class StatementLoader:
+    """Compiles the statements of one store, in one driver's parameter style."""
 
-    def __init__(self, dialect: Dialect, names: Names, style: Style | None = None) -> None:
+    def __init__(
+        self, dialect: Dialect, names: TableNames, style: ParamStyle | None = None
+    ) -> None:
         self.dialect = dialect
         self.names = names
         self._foreign = style is not None
-        self._style: Style = style or ("named" if dialect == "sqlite" else "pyformat")
-        self._compiled: dict[tuple[str, frozenset[str], frozenset[str] | None], Compiled] = {}
-        self._for_callers: dict[Style, Loader] = {}
+        self._style: ParamStyle = style or ("named" if dialect == "sqlite" else "pyformat")
+        self._compiled: dict[
+            tuple[str, frozenset[str], frozenset[str] | None], CompiledStatement
+        ] = {}
+        self._for_callers: dict[ParamStyle, StatementLoader] = {}
 
-    def for_caller(self, style: Style, located: str | None = None) -> Loader:
-        """The same statements for a connection of the caller's."""
-        known = self._for_callers.get(style)
-        if known is None or known.names.located != located:
-            names = replace(self.names, located=located)
-            known = self._for_callers[style] = Loader(self.dialect, names, style)
-        return known
+    def for_caller(self, style: ParamStyle, found_schema: str | None = None) -> StatementLoader:
+        """Return a loader of these statements for a caller's connection."""
+        loader = self._for_callers.get(style)
+        if loader is None or loader.names.found_schema != found_schema:
+            names = replace(self.names, found_schema=found_schema)
+            loader = self._for_callers[style] = StatementLoader(self.dialect, names, style)
+        return loader
 
     def sql(self, statement: Statement) -> str:
-        """The text for this statement with the parameters that it gives."""
-        return self._compiled_of(statement).text
+        """Return the text of a statement, with the lines that its parameters select."""
+        return self._compiled_for(statement).text
 
-    def bound(self, statement: Statement, now: int | None) -> Bound:
-        """The text, and its parameters as a driver takes them: by name, or by their order."""
-        compiled = self._compiled_of(statement)
-        given: dict[str, object] = {"now": now}
+    def bind(self, statement: Statement, now: int | None) -> BoundStatement:
+        """Return the text, and its parameters as the driver takes them: by name or by position."""
+        compiled = self._compiled_for(statement)
+        params: dict[str, object] = {"now": now}
         for name, value in statement.params.items():
-            if not isinstance(value, Table):
-                given[name] = value
+            if not isinstance(value, BulkRows):
+                params[name] = value
             elif self.dialect == "sqlite":
-                given |= value.cells(name)
+                params |= value.sqlite_params(name)
             else:
-                given |= value.arrays(name, foreign=self._foreign)
+                params |= value.postgres_params(name, foreign=self._foreign)
         if self._style == "dollar":
-            return compiled.text, tuple(given.get(name) for name in compiled.names)
-        return compiled.text, {name: given.get(name) for name in compiled.names}
+            return compiled.text, tuple(params.get(name) for name in compiled.names)
+        return compiled.text, {name: params.get(name) for name in compiled.names}
 
-    def _compiled_of(self, statement: Statement) -> Compiled:
-        template = template_of(self.dialect, statement.name)
+    def _compiled_for(self, statement: Statement) -> CompiledStatement:
+        template = load_template(self.dialect, statement.name)
         given = frozenset(
             name for name in template.optional if statement.params.get(name) is not None
         )
-        table = statement.params.get("rows") if template.spreads else None
-        differing = table.differing if isinstance(table, Table) else None
-        key = (statement.name, given, differing)
-        found = self._compiled.get(key)
-        if found is None:
-            tokens = spread(list(template.kept(given)), differing)
-            found = self._compiled[key] = self._compile(list(tokens))
-        return found
+        rows = statement.params.get("rows") if template.has_rows else None
+        varying = rows.varying if isinstance(rows, BulkRows) else None
+        key = (statement.name, given, varying)
+        compiled = self._compiled.get(key)
+        if compiled is None:
+            tokens = place_columns(list(template.select_lines(given)), varying)
+            compiled = self._compiled[key] = self._compile(list(tokens))
+        return compiled
 
     def migrations(self) -> list[Migration]:
-        """Every migration, oldest first."""
-        folder = _HERE / "migrations" / self.dialect
-        found = (file.name for file in folder.iterdir())
-        names = sorted(name.removesuffix(".sql") for name in found if name.endswith(".sql"))
+        """Return all migrations, oldest first."""
+        folder = _SQL_FOLDER / "migrations" / self.dialect
+        files_ = (file.name for file in folder.iterdir())
+        names = sorted(name.removesuffix(".sql") for name in files_ if name.endswith(".sql"))
         return [self._migration(name) for name in names]
 
     def _migration(self, name: str) -> Migration:
@@ -154,97 +158,108 @@ class Loader:
         statements = tuple(self._render(part, None) for part in parts)
         return Migration(int(name.split("_")[0]), name, statements)
 
-    def _compile(self, tokens: Sequence[Token]) -> Compiled:
+    def _compile(self, tokens: Sequence[Token]) -> CompiledStatement:
         names = _parameters(tokens)
-        return Compiled(self._render(tokens, names), names)
+        return CompiledStatement(self._render(tokens, names), names)
 
     def _render(self, tokens: Iterable[Token], names: tuple[str, ...] | None) -> str:
-        """Without names there are no parameters, and what stands there is for people to read."""
+        """Return the text of tokens. If `names` is None, the text has no parameters: it is a
+        migration, which is also printed for people to read."""
         text = "".join(self._piece(token, names) for token in tokens)
         return "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
 
     def _piece(self, token: Token, names: tuple[str, ...] | None) -> str:
         if token.kind == "comment":
             return ""
-        if token.kind == "word" and token.text.startswith(WRITTEN):
-            return self.names.of(token.text)
+        if token.kind == "word" and token.text.startswith(DEFAULT_PREFIX):
+            return self.names.quoted(token.text)
         if names is None:
             return token.text
         if token.kind == "parameter":
             return self._parameter(token.text[1:], names)
-        # Such drivers read a bare percent sign as the start of a parameter.
+        # Drivers of the pyformat style read a single percent sign as the start of a parameter.
         return token.text.replace("%", "%%") if self._style == "pyformat" else token.text
 
     def _parameter(self, name: str, names: tuple[str, ...]) -> str:
-        written = {
+        parameter = {
             "named": f":{name}",
             "pyformat": f"%({name})s",
             "dollar": f"${names.index(name) + 1}",
         }[self._style]
         column = name.removeprefix("rows_")
         if column != name:
-            return self._column(written, column)
+            return self._column(parameter, column)
         if self.dialect == "sqlite":
-            return written
+            return parameter
         if name == "now":
-            return POSTGRES_NOW.format(written)
+            return POSTGRES_NOW.format(parameter)
         type_ = PARAM_TYPES.get(name, "text")
-        if self._foreign and type_ in _FOREIGN:
-            return f"CAST(CAST({written} AS text) AS {type_})"
-        return f"CAST({written} AS {type_})"
+        if self._foreign and type_ in _SENT_AS_TEXT:
+            return f"CAST(CAST({parameter} AS text) AS {type_})"
+        return f"CAST({parameter} AS {type_})"
 
     def _column(self, parameter: str, column: str) -> str:
         if self.dialect == "sqlite":
-            return cells.reading(parameter, column, type_of(column))
-        return arrays.reading(parameter, type_of(column), foreign=self._foreign)
+            return sqlite_columns.read_expression(parameter, column, column_type(column))
+        return pg_columns.read_expression(parameter, column_type(column), foreign=self._foreign)
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
-    """A statement whose optional lines are not decided yet. One that `spreads` has rows, of which
-    it is not known yet in what they differ."""
+class StatementTemplate:
+    """A statement whose optional lines are not selected yet. If it `has_rows`, their columns are
+    not placed yet either."""
 
     tokens: tuple[Token, ...]
     optional: frozenset[str]
-    spreads: bool
+    has_rows: bool
 
     @classmethod
-    def of(cls, tokens: Iterable[Token]) -> Template:
-        all_of_them = tuple(tokens)
-        optional = frozenset(filter(None, map(_condition, all_of_them)))
-        return cls(all_of_them, optional, any(token.text == ARRAYS for token in all_of_them))
+    def from_tokens(cls, tokens: Iterable[Token]) -> StatementTemplate:
+        listed = tuple(tokens)
+        optional = frozenset(filter(None, map(_condition, listed)))
+        return cls(listed, optional, any(token.text == ARRAYS_MARKER for token in listed))
 
-    def kept(self, given: frozenset[str]) -> Iterator[Token]:
+    def select_lines(self, given: frozenset[str]) -> Iterator[Token]:
         for line in _lines(self.tokens):
             if all(_condition(token) in (None, *given) for token in line):
                 yield from line
 
 
-def spread(tokens: Sequence[Token], differing: frozenset[str] | None) -> Iterator[Token]:
-    """The columns of a table in their places. Each that need not be an array is one the less to
-    read, row by row. If nobody says which ones differ, all do."""
-    asked = [token.text.removeprefix(EACH) for token in tokens if token.text.startswith(EACH)]
-    apart = [n for n in dict.fromkeys(asked) if differing is None or n in differing]
-    places = {ARRAYS: ", ".join(f":rows_{name}" for name in apart), COLUMNS: ", ".join(apart)}
-    places |= {EACH + name: f"n.{name}" if name in apart else f":all_{name}" for name in asked}
+def place_columns(tokens: Sequence[Token], varying: frozenset[str] | None) -> Iterator[Token]:
+    """Replace the column markers by parameters: an array for each column in `varying`, or for
+    every column if that is None, and one value for each other column, which spares the server an
+    array to read row by row."""
+    columns = [
+        token.text.removeprefix(EACH_PREFIX)
+        for token in tokens
+        if token.text.startswith(EACH_PREFIX)
+    ]
+    arrays = [name for name in dict.fromkeys(columns) if varying is None or name in varying]
+    texts = {
+        ARRAYS_MARKER: ", ".join(f":rows_{name}" for name in arrays),
+        COLUMNS_MARKER: ", ".join(arrays),
+    }
+    texts |= {
+        EACH_PREFIX + name: f"n.{name}" if name in arrays else f":all_{name}" for name in columns
+    }
     for token in tokens:
-        yield from tokenize(places[token.text]) if token.text in places else (token,)
+        yield from tokenize(texts[token.text]) if token.text in texts else (token,)
 
 
-# Read and taken apart once per process: only the names of tables differ between stores.
+# Files are read and tokenized once per process: only table names differ between stores.
 
 
 @cache
-def template_of(dialect: Dialect, name: str) -> Template:
+def load_template(dialect: Dialect, name: str) -> StatementTemplate:
     if ":" not in name:
-        return Template.of(_expand(dialect, name))
+        return StatementTemplate.from_tokens(_expand(dialect, name))
     migration, part = name.split(":")
-    return Template.of(_migration_parts(dialect, migration)[int(part)])
+    return StatementTemplate.from_tokens(_migration_parts(dialect, migration)[int(part)])
 
 
 @cache
 def _migration_parts(dialect: Dialect, name: str) -> tuple[tuple[Token, ...], ...]:
-    text = (_HERE / "migrations" / dialect / f"{name}.sql").read_text("utf-8")
+    text = (_SQL_FOLDER / "migrations" / dialect / f"{name}.sql").read_text("utf-8")
     return tuple(tuple(part) for part in _split(tokenize(text)))
 
 
@@ -273,14 +288,14 @@ def _expand(dialect: Dialect, name: str) -> Iterator[Token]:
 
 def _read(dialect: Dialect, name: str) -> str:
     for folder in (dialect, "common"):
-        file = _HERE / "queries" / folder / f"{name}.sql"
+        file = _SQL_FOLDER / "queries" / folder / f"{name}.sql"
         if file.is_file():
             return file.read_text("utf-8").strip()
     raise LookupError(f"there is no {name}.sql for {dialect}")
 
 
 def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:
-    """The statements of a script, without the semicolons between them."""
+    """Yield the statements of a script, without the semicolons between them."""
     part: list[Token] = []
     for token in tokens:
         if token.kind == "semicolon":

@@ -1,4 +1,4 @@
-"""What our tables are called in the user's database."""
+"""Names of duetime's tables and indexes in the user's database."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from duetime.errors import ConfigError
 
-WRITTEN = "duetime_"
-SCHEMA = "duetime_schema"
-# PostgreSQL cuts names after 63 bytes, and those of our indexes begin with the prefix.
-LONGEST = {"prefix": 30, "schema": 63}
-TABLES = frozenset(
-    WRITTEN + table
+DEFAULT_PREFIX = "duetime_"
+SCHEMA_PLACEHOLDER = "duetime_schema"
+# PostgreSQL truncates names to 63 bytes, and index names begin with the prefix.
+MAX_NAME_LENGTHS = {"prefix": 30, "schema": 63}
+TABLE_PLACEHOLDERS = frozenset(
+    DEFAULT_PREFIX + table
     for table in (
         *("actions", "history", "runs", "audit", "workers", "migrations", "store"),
         *("jobs", "ticks"),
@@ -22,61 +22,61 @@ TABLES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class TableNames:
     """The prefix of every table and index, and the schema they live in (PostgreSQL only).
 
-    `located` is where they were found without a schema given: on a connection of the caller's,
-    whose search path may be another, they are named in full.
+    `found_schema` is the schema in which the tables were found when none is configured. A caller's
+    connection may have another search path, so statements sent on it name this schema.
     """
 
-    prefix: str = WRITTEN
+    prefix: str = DEFAULT_PREFIX
     schema: str | None = None
-    located: str | None = None
+    found_schema: str | None = None
 
     def __post_init__(self) -> None:
-        _check("prefix", self.prefix)
+        _check_name("prefix", self.prefix)
         if self.schema is not None:
-            _check("schema", self.schema)
+            _check_name("schema", self.schema)
 
-    def of(self, written: str) -> str:
-        """The quoted name of what `.sql` files call `duetime_…`.
+    def quoted(self, placeholder: str) -> str:
+        """Return the quoted name for a `duetime_…` placeholder of a `.sql` file.
 
-        Only tables carry the schema: an index lives where its table does, and naming its
-        schema is a syntax error.
+        Only tables are qualified with the schema: an index lives in its table's schema, and
+        naming that schema is a syntax error.
         """
-        if written == SCHEMA and self.schema is not None:
-            return quoted(self.schema)
-        name = quoted(self.prefix + written.removeprefix(WRITTEN))
-        home = self.schema or self.located
-        if home is None or written not in TABLES:
+        if placeholder == SCHEMA_PLACEHOLDER and self.schema is not None:
+            return quote_identifier(self.schema)
+        name = quote_identifier(self.prefix + placeholder.removeprefix(DEFAULT_PREFIX))
+        schema = self.schema or self.found_schema
+        if schema is None or placeholder not in TABLE_PLACEHOLDERS:
             return name
-        return f"{quoted(home)}.{name}"
+        return f"{quote_identifier(schema)}.{name}"
 
     @property
     def channel(self) -> str:
-        """Where PostgreSQL tells listeners of this store: a name that needs no quoting."""
+        """The NOTIFY channel of this store: a name that needs no quoting."""
         full = f"{self.schema or ''}.{self.prefix}"
         return "duetime_" + hashlib.sha256(full.encode()).hexdigest()[:16]
 
     @property
-    def lock(self) -> int:
-        """The advisory lock under which this store is migrated."""
+    def migration_lock(self) -> int:
+        """The key of the advisory lock that serialises migrations of this store."""
         return int.from_bytes(hashlib.sha256(self.channel.encode()).digest()[:8], signed=True)
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def wanted_instead(argument: str, value: str) -> str | None:
-    """What a prefix or a schema must be, if this is none."""
-    most = LONGEST[argument]
-    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and len(value) <= most:
+def name_requirement(argument: str, value: str) -> str | None:
+    """Return what a prefix or schema must look like if `value` is invalid, else None."""
+    max_length = MAX_NAME_LENGTHS[argument]
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) and len(value) <= max_length:
         return None
-    return f"letters, digits and underscores, no digit first, at most {most} characters"
+    return f"letters, digits and underscores, no digit first, at most {max_length} characters"
 
 
-def _check(argument: str, value: str) -> None:
-    wanted = wanted_instead(argument, value)
-    if wanted is not None:
-        raise ConfigError(f"{argument}={value!r} is not valid: give {wanted}")
+def _check_name(argument: str, value: str) -> None:
+    requirement = name_requirement(argument, value)
+    if requirement is not None:
+        raise ConfigError(f"{argument}={value!r} is not valid: give {requirement}")

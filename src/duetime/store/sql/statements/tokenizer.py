@@ -1,4 +1,4 @@
-"""SQL cut into the pieces that matter to us: what is quoted stays untouched."""
+"""Splits SQL into the tokens that the loader handles; quoted text is left untouched."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Token:
 
 
 def tokenize(sql: str) -> Iterator[Token]:
-    """Every character of the text, in order, as part of one token."""
+    """Yield the tokens of `sql` in order; every character belongs to exactly one token."""
     for match in _TOKEN.finditer(sql):
         kind = next(name for name in match.re.groupindex if name != "tag" and match[name])
         if kind == "other" and match[0] in "'\"":

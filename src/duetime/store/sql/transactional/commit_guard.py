@@ -1,4 +1,4 @@
-"""Statements that would end a transaction, known by their text before they are sent."""
+"""Detects statements that would end a transaction, by their text, before they are sent."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import re
 from collections.abc import Iterator
 
 from duetime.store.sql.statements.tokenizer import tokenize
-from duetime.store.transaction import OwnCommit
+from duetime.store.transaction import UserCommitted
 
-SUSPECT = re.compile(r"\b(commit|end|abort|rollback|prepare)\b", re.IGNORECASE)
-NOISE = {"work", "transaction"}
-
-
-def refuse_ending(text: str) -> None:
-    if SUSPECT.search(text) and _ends(text):
-        raise OwnCommit
+TRANSACTION_KEYWORDS = re.compile(r"\b(commit|end|abort|rollback|prepare)\b", re.IGNORECASE)
+OPTIONAL_WORDS = {"work", "transaction"}
 
 
-def _ends(text: str) -> bool:
+def refuse_transaction_end(text: str) -> None:
+    if TRANSACTION_KEYWORDS.search(text) and _ends_transaction(text):
+        raise UserCommitted
+
+
+def _ends_transaction(text: str) -> bool:
     try:
-        statements = list(_openings(text))
+        statements = list(_leading_words(text))
     except ValueError:
-        return False  # quoted in a way of its own: the server will read it
+        return False  # quoting that we cannot parse: the mark reveals a commit afterwards
     # A later `END` may close the body of a function.
     return _is_ending(statements[0], "end") or any(map(_is_ending, statements))
 
@@ -31,22 +31,22 @@ def _is_ending(words: list[str], *also: str) -> bool:
         case [("commit" | "abort"), *_] | ["prepare", "transaction", *_]:
             return True
         case ["rollback", *rest]:
-            return [word for word in rest if word not in NOISE][:1] != ["to"]
+            return [word for word in rest if word not in OPTIONAL_WORDS][:1] != ["to"]
         case [first, *_]:
             return first in also
     return False
 
 
-def _openings(text: str) -> Iterator[list[str]]:
-    """The words with which each statement of a text begins."""
+def _leading_words(text: str) -> Iterator[list[str]]:
+    """Yield the leading words of each statement in a text."""
     words: list[str] = []
-    open_ = True
+    leading = True
     for token in tokenize(text):
         if token.kind == "semicolon":
             yield words
-            words, open_ = [], True
-        elif token.kind == "word" and open_:
+            words, leading = [], True
+        elif token.kind == "word" and leading:
             words.append(token.text.lower())
         elif token.kind not in ("comment", "newline") and not token.text.isspace():
-            open_ = False
+            leading = False
     yield words

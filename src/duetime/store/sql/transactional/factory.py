@@ -1,6 +1,6 @@
-"""Which transaction the annotation of a handler's parameter asks for.
+"""Chooses the transaction that the annotation of a handler's parameter asks for.
 
-Told by where its class comes from: none of these libraries is imported to ask.
+The annotated class is recognised by its module and name, so that no library is imported for it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_origin
 
 from duetime.errors import ConfigError
-from duetime.model.actions.completion import Ending
+from duetime.model.actions.completion import Completion
 from duetime.store.flow import Flow
-from duetime.store.sql.joining.joined import Host
-from duetime.store.transaction import Opener, Transaction
+from duetime.store.sql.joining.joined import JoinHost
+from duetime.store.transaction import Transaction, TransactionFactory
 
 SESSION = "sqlalchemy.orm.session.Session"
 ASYNC_SESSION = "sqlalchemy.ext.asyncio.session.AsyncSession"
@@ -24,65 +24,71 @@ BLOCKING = (SESSION, PSYCOPG, SQLITE3)
 KNOWN = (*BLOCKING, ASYNC_SESSION, ASYNC_PSYCOPG)
 MAKERS = {"sessionmaker", "async_sessionmaker", "scoped_session", "async_scoped_session"}
 
-Make = Callable[[], Transaction]
+MakeTransaction = Callable[[], Transaction]
 
 
-def opener_for(
+def factory_for(
     annotation: object,
-    host: Host,
+    host: JoinHost,
     sessions: Any,
-    own: Mapping[str, Make],
-    took_effect: Callable[[Ending], Flow[bool]],
+    own: Mapping[str, MakeTransaction],
+    took_effect: Callable[[Completion], Flow[bool]],
     *,
     timeout: float | None = None,
     one_at_a_time: bool = False,
-) -> Opener | None:
-    """None if the annotation asks for no transaction. `own` are those that the store makes
-    itself; ConfigError if it is asked for another. `timeout` is how long a session's database
-    may take to answer what we ask ourselves."""
-    asked = _asked_for(annotation)
-    if asked is None:
+) -> TransactionFactory | None:
+    """Return the factory for an annotation, or None if it names no connection or session.
+
+    `own` maps the connection types that the store opens itself; any other raises ConfigError.
+    `timeout` limits how long a session's database may take to answer our own statements.
+    """
+    type_name = _connection_type(annotation)
+    if type_name is None:
         return None
-    if asked in (SESSION, ASYNC_SESSION):
-        make = _of_sessions(asked, host, sessions, timeout)
-    elif asked in own:
-        make = own[asked]
+    if type_name in (SESSION, ASYNC_SESSION):
+        make = _session_transactions(type_name, host, sessions, timeout)
+    elif type_name in own:
+        make = own[type_name]
     else:
         raise ConfigError(
-            f"{asked} is no connection to this store: annotate {' or '.join(own)}, or a session "
-            "of SQLAlchemy"
+            f"{type_name} is not a connection to this store: annotate {' or '.join(own)}, or a "
+            "SQLAlchemy session"
         )
-    return Opener(make, took_effect, asked in BLOCKING, one_at_a_time)
+    return TransactionFactory(make, took_effect, type_name in BLOCKING, one_at_a_time)
 
 
-def _asked_for(annotation: object) -> str | None:
-    """Which of the known classes it is, or inherits."""
+def _connection_type(annotation: object) -> str | None:
+    """Return the known class that the annotation is or inherits from."""
     plain = get_origin(annotation) or annotation
     classes = inspect.getmro(plain) if inspect.isclass(plain) else ()
-    named = (f"{base.__module__}.{base.__name__}" for base in classes)
-    return next((name for name in named if name in KNOWN), None)
+    names = (f"{base.__module__}.{base.__name__}" for base in classes)
+    return next((name for name in names if name in KNOWN), None)
 
 
-def _of_sessions(asked: str, host: Host, sessions: Any, timeout: float | None) -> Make:
-    maker = "sessionmaker" if asked == SESSION else "async_sessionmaker"
+def _session_transactions(
+    type_name: str, host: JoinHost, sessions: Any, timeout: float | None
+) -> MakeTransaction:
+    maker = "sessionmaker" if type_name == SESSION else "async_sessionmaker"
     if sessions is None:
         raise ConfigError(
-            f"{asked} needs to know your engine: Duetime(..., sessions={maker}(engine))"
+            f"{type_name} needs to know your engine: Duetime(..., sessions={maker}(engine))"
         )
     if not callable(sessions) or _is_other(sessions, maker):
-        raise ConfigError(f"{asked} needs Duetime(sessions={maker}(engine)), not {sessions!r}")
+        raise ConfigError(f"{type_name} needs Duetime(sessions={maker}(engine)), not {sessions!r}")
     from duetime.store.sql.transactional.sqlalchemy import (
         AsyncSessionTransaction,
         SessionTransaction,
     )
 
-    if asked == SESSION:
+    if type_name == SESSION:
         return lambda: SessionTransaction(host, sessions, timeout)
     return lambda: AsyncSessionTransaction(host, sessions, timeout)
 
 
 def _is_other(sessions: object, maker: str) -> bool:
-    """The async maker is no subclass of the other, so each is known by its name. A scoped one
-    lends what the thread's other code may be using; a run needs a session of its own."""
+    """Return whether `sessions` is another kind of session maker; other callables are accepted.
+
+    A scoped session may be in use by other code of the thread, and a run needs its own session.
+    """
     names = {base.__name__ for base in type(sessions).__mro__}
     return bool(names & MAKERS) and maker not in names

@@ -1,5 +1,5 @@
-"""The cursors of a connection that a handler was lent: they do not end its transaction, and are of
-no use once it is over."""
+"""Cursors for the connection that a handler is lent: they refuse to end the transaction, and to be
+used once the loan is over."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import psycopg
 from psycopg.abc import AdaptContext
 
-from duetime.store.sql.transactional.commit_guard import refuse_ending
-from duetime.store.sql.transactional.loan import refuse_late
+from duetime.store.sql.transactional.commit_guard import refuse_transaction_end
+from duetime.store.sql.transactional.loan import refuse_after_loan
 
 
-class _Guarded:
-    """Of an async cursor, some of these return what is to be awaited."""
+class _GuardedMixin:
+    """Guards for blocking and async cursors; the async methods return awaitables."""
 
     def execute(self: Any, query: Any, params: Any = None, **how: Any) -> Any:
         _guard(self, query)
@@ -32,17 +32,17 @@ class _Guarded:
         return super().copy(statement, params, **how)  # type: ignore[misc]
 
 
-class GuardedCursor(_Guarded, psycopg.Cursor[Any]):
+class GuardedCursor(_GuardedMixin, psycopg.Cursor[Any]):
     pass
 
 
-class AsyncGuardedCursor(_Guarded, psycopg.AsyncCursor[Any]):
+class AsyncGuardedCursor(_GuardedMixin, psycopg.AsyncCursor[Any]):
     pass
 
 
 def _guard(cursor: AdaptContext, query: Any) -> None:
-    refuse_late()
-    refuse_ending(_as_text(query, cursor))
+    refuse_after_loan()
+    refuse_transaction_end(_as_text(query, cursor))
 
 
 def _as_text(query: Any, cursor: AdaptContext) -> str:

@@ -1,5 +1,6 @@
-"""For how long a handler, and what it started, may use the connection that it was lent: the next
-handler has the same one."""
+"""Limits a lent connection to its handler and the tasks that the handler started.
+
+The next handler is lent the same connection, so late use must be refused."""
 
 from __future__ import annotations
 
@@ -9,22 +10,24 @@ from duetime.errors import ConfigError
 
 
 class Loan:
+    """A handler's use of a connection; `over` is set when the handler has finished."""
+
     over = False
 
 
-# Tasks, and threads of `asyncio.to_thread`, inherit it from the handler that started them.
-_ours: ContextVar[Loan | None] = ContextVar("duetime_loan", default=None)
+# Tasks and `asyncio.to_thread` threads inherit the loan from the handler that started them.
+_current_loan: ContextVar[Loan | None] = ContextVar("duetime_loan", default=None)
 
 
 def lend() -> Loan:
-    """To whatever runs in this context, and what that starts."""
+    """Begin a loan for the current context and the tasks started in it."""
     loan = Loan()
-    _ours.set(loan)
+    _current_loan.set(loan)
     return loan
 
 
-def refuse_late() -> None:
-    loan = _ours.get()
+def refuse_after_loan() -> None:
+    loan = _current_loan.get()
     if loan is not None and loan.over:
         raise ConfigError(
             "a task that a transactional=True handler started used its connection after the "

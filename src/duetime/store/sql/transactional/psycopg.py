@@ -1,5 +1,7 @@
-"""Connections of psycopg 3, blocking and async, from a pool for handlers; each comes as if it
-were new. What we ask of them ourselves is answered in time, or the connection is cut."""
+"""Handler transactions on psycopg 3, blocking and async, with connections from the handler pools.
+
+Each connection is reset between handlers. Our own statements have a deadline, after which the
+connection is severed."""
 
 from __future__ import annotations
 
@@ -16,52 +18,56 @@ from psycopg.rows import tuple_row
 
 from duetime.errors import ConfigError
 from duetime.store.flow import Flow
-from duetime.store.sql.joining.joined import Host
-from duetime.store.sql.joining.pooled import AsyncLentCaller, LentCaller
-from duetime.store.sql.joining.psycopg import plain
+from duetime.store.sql.joining.joined import JoinHost
+from duetime.store.sql.joining.pooled import AsyncPooledPsycopgCaller, PooledPsycopgCaller
+from duetime.store.sql.joining.psycopg import with_default_types
 from duetime.store.sql.postgres.deadline import LoopDeadline, ThreadDeadline, sever
-from duetime.store.sql.postgres.pipelines import sent_whole
+from duetime.store.sql.postgres.pipelines import send_whole
 from duetime.store.sql.postgres.pools import AsyncConnection, AsyncCursor, Connection, Cursor, Pools
-from duetime.store.sql.postgres.prepared import lost_plan
-from duetime.store.sql.transactional.base import BlockingTransaction, OwnJoined, OwnTransaction
+from duetime.store.sql.postgres.prepared import lost_prepared_statement
+from duetime.store.sql.transactional.base import (
+    BlockingTransaction,
+    HandlerJoinedStore,
+    HandlerTransaction,
+)
 from duetime.store.sql.transactional.guarded_cursor import AsyncGuardedCursor, GuardedCursor
 from duetime.store.sql.transactional.loan import Loan, lend
 from duetime.store.sql.transactional.reclaim import (
-    take_back,
-    take_back_async,
+    reclaim,
+    reclaim_async,
     wait_until_free,
     wait_until_free_async,
 )
-from duetime.store.transaction import Hop, OwnCommit
+from duetime.store.transaction import RunBlocking, UserCommitted
 
 T = TypeVar("T")
 
-UNDO = (Rollback, Rollback(), None)
-# Nobody's snapshot may be older than the lease of the run: the fence must see it.
+ROLLBACK_EXIT = (Rollback, Rollback(), None)
+# A snapshot must not be older than the lease of the run: the fence must see the current claim.
 ISOLATION = IsolationLevel.READ_COMMITTED
-# psycopg itself takes up to five seconds to ask the server to cancel a statement.
-INTERRUPTING = 6.0
+# psycopg itself takes up to five seconds to send a cancel request to the server.
+INTERRUPT_TIMEOUT_SECONDS = 6.0
 
-# As DISCARD ALL, but what the driver prepared is kept: to plan a completion takes the server
-# longer than all else that is asked of it. What a handler prepared by a statement is told last.
-CLEAR = rb"""
+# DISCARD ALL without the driver's prepared statements: planning a completion costs the server more
+# than executing it. The last row counts the statements that a handler prepared by SQL.
+RESET_SESSION = rb"""
 CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *;
 SELECT pg_advisory_unlock_all(); DISCARD TEMP; DISCARD SEQUENCES;
 SELECT count(*) FROM pg_prepared_statements WHERE from_sql OR name NOT LIKE '\_pg3\_%'
 """
 
 
-class OfPsycopg(OwnTransaction):
-    """What both forms have in common."""
+class PsycopgTransactionBase(HandlerTransaction):
+    """Common parts of the blocking and the async transaction."""
 
     _connection: Connection | AsyncConnection | None
     _loan: Loan
 
-    async def check(self, hop: Hop) -> None:
+    async def check(self, run_blocking: RunBlocking) -> None:
         self._loan.over = True
-        await self._wait_until_free(hop)
+        await self._wait_until_free(run_blocking)
         if self._status() == TransactionStatus.IDLE:
-            raise OwnCommit
+            raise UserCommitted
 
     def _status(self) -> TransactionStatus:
         if self._connection is None:
@@ -69,88 +75,90 @@ class OfPsycopg(OwnTransaction):
         return self._connection.info.transaction_status
 
     def refusal(self, error: BaseException) -> ConfigError | None:
-        """psycopg itself lets nobody call commit() within a block of transaction()."""
+        """Recognise psycopg's own refusal of commit() within a block of transaction()."""
         own = isinstance(error, psycopg.ProgrammingError) and "within a Transaction" in str(error)
-        return super().refusal(error) or (OwnCommit() if own else None)
+        return super().refusal(error) or (UserCommitted() if own else None)
 
-    def broken(self, error: BaseException) -> bool:
+    def is_disconnect(self, error: BaseException) -> bool:
         return self._connection is None or self._connection.closed
 
-    def met_another(self, error: BaseException) -> bool:
-        """Or a handler made the session forget the plan of the completion."""
-        stale = self._connection is not None and lost_plan(self._connection, error)
-        return super().met_another(error) or stale
+    def is_conflict(self, error: BaseException) -> bool:
+        """Also True if a handler made the session lose the completion's prepared statement."""
+        stale = self._connection is not None and lost_prepared_statement(self._connection, error)
+        return super().is_conflict(error) or stale
 
-    async def ended_early(self, hop: Hop, error: BaseException) -> bool:
+    async def closed_by_handler(self, run_blocking: RunBlocking, error: BaseException) -> bool:
         self._loan.over = True
-        await self._take_back(hop, error)
+        await self._reclaim(run_blocking, error)
         match self._status():
             case TransactionStatus.INTRANS:
-                return await self._is_unmarked(hop)
+                return await self._is_other_transaction(run_blocking)
             case TransactionStatus.INERROR:
-                return await self._was_committed(hop)
+                return await self._was_committed(run_blocking)
             case status:
                 return status == TransactionStatus.IDLE
 
     @abstractmethod
-    async def _wait_until_free(self, hop: Hop) -> None:
-        """Until whoever of the handler's holds the connection lets go of it."""
+    async def _wait_until_free(self, run_blocking: RunBlocking) -> None:
+        """Wait until no task or thread of the handler uses the connection."""
 
     @abstractmethod
-    async def _take_back(self, hop: Hop, error: BaseException) -> None: ...
+    async def _reclaim(self, run_blocking: RunBlocking, error: BaseException) -> None: ...
 
     @abstractmethod
-    async def _is_unmarked(self, hop: Hop) -> bool: ...
+    async def _is_other_transaction(self, run_blocking: RunBlocking) -> bool: ...
 
     @abstractmethod
-    async def _was_committed(self, hop: Hop) -> bool: ...
+    async def _was_committed(self, run_blocking: RunBlocking) -> bool: ...
 
 
-class PsycopgTransaction(OfPsycopg, BlockingTransaction):
-    """A block as of `connection.transaction()`, in which psycopg itself refuses commit()."""
+class PsycopgTransaction(PsycopgTransactionBase, BlockingTransaction):
+    """A block like `connection.transaction()`, in which psycopg itself refuses commit()."""
 
-    def __init__(self, host: Host, pools: Pools, timeout: float) -> None:
+    def __init__(self, host: JoinHost, pools: Pools, timeout: float) -> None:
         self._host = host
         self._pools = pools
         self._timeout = timeout
         self._stack = ExitStack()
         self._connection: Connection | None = None
-        self._spoiled = False
+        self._failed = False
         self._loan = Loan()
 
     def _begin(self) -> Connection:
-        connection = self._stack.enter_context(self._pools.of_threads().connection())
+        connection = self._stack.enter_context(self._pools.for_threads().connection())
         self._connection = connection
         connection.row_factory = tuple_row
         connection.cursor_factory = GuardedCursor
         connection.isolation_level = ISOLATION
         self._loan = lend()
-        # What a task of the handler sends after our commit must not be committed by itself.
+        # A late statement of a handler's task, sent after our commit, must not commit by itself.
         connection.autocommit = False
-        self.joined = OwnJoined(self._host, LentCaller(connection), self._deadline)
+        self.joined = HandlerJoinedStore(
+            self._host, PooledPsycopgCaller(connection), self._deadline
+        )
         self._block = psycopg.Transaction(connection)
         self._host.ready_to_join_blocking()
         with self._deadline(), connection.pipeline() as pipeline:
-            sent_whole(pipeline)
+            send_whole(pipeline)
             self._block.__enter__()
-            plain(psycopg.Cursor(connection)).execute(*self.joined.marker())
+            with_default_types(psycopg.Cursor(connection)).execute(*self.joined.mark_message())
         return connection
 
-    async def _wait_until_free(self, hop: Hop) -> None:
-        await hop(lambda: wait_until_free(self._there(), self._timeout))
+    async def _wait_until_free(self, run_blocking: RunBlocking) -> None:
+        await run_blocking(lambda: wait_until_free(self._required(), self._timeout))
 
-    async def _take_back(self, hop: Hop, error: BaseException) -> None:
-        await hop(lambda: take_back(self._there(), error, self._timeout, self._deadline))
+    async def _reclaim(self, run_blocking: RunBlocking, error: BaseException) -> None:
+        await run_blocking(lambda: reclaim(self._required(), error, self._timeout, self._deadline))
 
-    async def _is_unmarked(self, hop: Hop) -> bool:
-        return bool(await hop(lambda: self._ask(self.joined.unmarked())))
+    async def _is_other_transaction(self, run_blocking: RunBlocking) -> bool:
+        return bool(await run_blocking(lambda: self._ask(self.joined.is_other_transaction())))
 
-    async def _was_committed(self, hop: Hop) -> bool:
-        return bool(await hop(self._ask_after_error))
+    async def _was_committed(self, run_blocking: RunBlocking) -> bool:
+        return bool(await run_blocking(self._ask_after_error))
 
     def _ask_after_error(self) -> bool:
         with self._deadline():
-            psycopg.Cursor(self._there()).execute("ROLLBACK")
+            psycopg.Cursor(self._required()).execute("ROLLBACK")
         return self._ask(self.joined.was_committed())
 
     def _ask(self, flow: Flow[bool]) -> bool:
@@ -162,50 +170,51 @@ class PsycopgTransaction(OfPsycopg, BlockingTransaction):
             self._block.__exit__(None, None, None)
 
     def _rollback(self) -> None:
-        self._spoiled = True
-        if not self._there().lock.locked():  # else it was cut, and nothing of it is kept
+        self._failed = True
+        if not self._required().lock.locked():  # else it was severed, and the server rolls back
             with self._deadline():
-                self._block.__exit__(*UNDO)
+                self._block.__exit__(*ROLLBACK_EXIT)
 
     def _close(self) -> None:
         self._loan.over = True
         with self._stack:
             if self._connection is not None and not self._connection.closed:
-                with self._deadline(), closed_if_it_fails(self._connection):
-                    self._clear(self._connection)
+                with self._deadline(), close_on_error(self._connection):
+                    self._reset(self._connection)
 
     def _deadline(self) -> AbstractContextManager[None]:
-        distrust = self._pools.of_threads().shelf.close
-        return ThreadDeadline(self._there(), self._timeout, distrust)
+        close_idle = self._pools.for_threads().idle.close
+        return ThreadDeadline(self._required(), self._timeout, close_idle)
 
-    def _there(self) -> Connection:
+    def _required(self) -> Connection:
         assert self._connection is not None
         return self._connection
 
-    def _clear(self, connection: Connection) -> None:
-        """What the handler set or locked for its session is not for the next one. Where it came
-        to no good end, code of it may still run: the connection is not used again."""
-        if self._spoiled:
+    def _reset(self, connection: Connection) -> None:
+        """Undo session settings and locks of the handler before the next handler.
+
+        After a failed run the connection is closed, since code of the handler may still use it."""
+        if self._failed:
             connection.close()
             return
         connection.autocommit = True
-        found = psycopg.Cursor(connection).execute(CLEAR, prepare=False)
-        if _left_plans(found):
+        cursor = psycopg.Cursor(connection).execute(RESET_SESSION, prepare=False)
+        if _has_foreign_plans(cursor):
             connection.close()
 
 
-class AsyncPsycopgTransaction(OfPsycopg):
-    def __init__(self, host: Host, pools: Pools, timeout: float) -> None:
+class AsyncPsycopgTransaction(PsycopgTransactionBase):
+    def __init__(self, host: JoinHost, pools: Pools, timeout: float) -> None:
         self._host = host
         self._pools = pools
         self._timeout = timeout
         self._stack = AsyncExitStack()
         self._connection: AsyncConnection | None = None
-        self._spoiled = False
+        self._failed = False
         self._loan = Loan()
 
-    async def begin(self, hop: Hop) -> AsyncConnection:
-        lent = self._pools.of_loop().connection()
+    async def begin(self, run_blocking: RunBlocking) -> AsyncConnection:
+        lent = self._pools.for_loop().connection()
         connection = await self._stack.enter_async_context(lent)
         self._connection = connection
         connection.row_factory = tuple_row
@@ -213,84 +222,88 @@ class AsyncPsycopgTransaction(OfPsycopg):
         await connection.set_isolation_level(ISOLATION)
         self._loan = lend()
         await connection.set_autocommit(False)
-        self.joined = OwnJoined(self._host, AsyncLentCaller(connection), self._deadline)
+        self.joined = HandlerJoinedStore(
+            self._host, AsyncPooledPsycopgCaller(connection), self._deadline
+        )
         self._block = psycopg.AsyncTransaction(connection)
         await self._host.ready_to_join()
         with self._deadline():
             async with connection.pipeline() as pipeline:
-                sent_whole(pipeline)
+                send_whole(pipeline)
                 await self._block.__aenter__()
-                await plain(psycopg.AsyncCursor(connection)).execute(*self.joined.marker())
+                await with_default_types(psycopg.AsyncCursor(connection)).execute(
+                    *self.joined.mark_message()
+                )
         return connection
 
-    async def work(self, call: Coroutine[Any, Any, T]) -> T:
-        """psycopg waits for the end of a statement that was interrupted, also on a wire that
-        swallowed it: then the wire is cut."""
+    async def run_handler(self, call: Coroutine[Any, Any, T]) -> T:
+        """Run the handler. On cancellation psycopg waits for the interrupted statement, even on a
+        dead connection: then the connection is severed."""
         task = asyncio.get_running_loop().create_task(call)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             task.cancel()
-            ended, _ = await asyncio.wait([task], timeout=INTERRUPTING)
-            if ended:
+            done, _ = await asyncio.wait([task], timeout=INTERRUPT_TIMEOUT_SECONDS)
+            if done:
                 return task.result()
-            sever(self._there())
+            sever(self._required())
             await asyncio.wait([task])
             raise
 
-    async def _wait_until_free(self, hop: Hop) -> None:
-        await wait_until_free_async(self._there(), self._timeout)
+    async def _wait_until_free(self, run_blocking: RunBlocking) -> None:
+        await wait_until_free_async(self._required(), self._timeout)
 
-    async def _take_back(self, hop: Hop, error: BaseException) -> None:
-        await take_back_async(self._there(), error, self._timeout, self._deadline)
+    async def _reclaim(self, run_blocking: RunBlocking, error: BaseException) -> None:
+        await reclaim_async(self._required(), error, self._timeout, self._deadline)
 
-    async def _is_unmarked(self, hop: Hop) -> bool:
+    async def _is_other_transaction(self, run_blocking: RunBlocking) -> bool:
         with self._deadline():
-            return await self.joined.perform(self.joined.unmarked())
+            return await self.joined.perform(self.joined.is_other_transaction())
 
-    async def _was_committed(self, hop: Hop) -> bool:
+    async def _was_committed(self, run_blocking: RunBlocking) -> bool:
         with self._deadline():
-            await psycopg.AsyncCursor(self._there()).execute("ROLLBACK")
+            await psycopg.AsyncCursor(self._required()).execute("ROLLBACK")
             return await self.joined.perform(self.joined.was_committed())
 
-    async def commit(self, hop: Hop) -> None:
+    async def commit(self, run_blocking: RunBlocking) -> None:
         with self._deadline():
             await self._block.__aexit__(None, None, None)
 
-    async def rollback(self, hop: Hop) -> None:
-        self._spoiled = True
-        if not self._there().lock.locked():
+    async def rollback(self, run_blocking: RunBlocking) -> None:
+        self._failed = True
+        if not self._required().lock.locked():
             with self._deadline():
-                await self._block.__aexit__(*UNDO)
+                await self._block.__aexit__(*ROLLBACK_EXIT)
 
-    async def close(self, hop: Hop) -> None:
+    async def close(self, run_blocking: RunBlocking) -> None:
         self._loan.over = True
         async with self._stack:
             if self._connection is not None and not self._connection.closed:
-                with self._deadline(), closed_if_it_fails(self._connection):
-                    await self._clear(self._connection)
+                with self._deadline(), close_on_error(self._connection):
+                    await self._reset(self._connection)
 
     def _deadline(self) -> AbstractContextManager[None]:
-        distrust = self._pools.of_loop().shelf.close
-        return LoopDeadline(self._there(), self._timeout, distrust)
+        close_idle = self._pools.for_loop().idle.close
+        return LoopDeadline(self._required(), self._timeout, close_idle)
 
-    def _there(self) -> AsyncConnection:
+    def _required(self) -> AsyncConnection:
         assert self._connection is not None
         return self._connection
 
-    async def _clear(self, connection: AsyncConnection) -> None:
-        if self._spoiled:
+    async def _reset(self, connection: AsyncConnection) -> None:
+        if self._failed:
             await connection.close()
             return
         await connection.set_autocommit(True)
-        found = await psycopg.AsyncCursor(connection).execute(CLEAR, prepare=False)
-        if _left_plans(found):
+        cursor = await psycopg.AsyncCursor(connection).execute(RESET_SESSION, prepare=False)
+        if _has_foreign_plans(cursor):
             await connection.close()
 
 
 @contextmanager
-def closed_if_it_fails(connection: Connection | AsyncConnection) -> Iterator[None]:
-    """A session that could not be cleared is not for the next handler."""
+def close_on_error(connection: Connection | AsyncConnection) -> Iterator[None]:
+    """Close the connection on an error: a session that was not reset must not be lent again."""
     try:
         yield
     except BaseException:
@@ -298,8 +311,8 @@ def closed_if_it_fails(connection: Connection | AsyncConnection) -> Iterator[Non
         raise
 
 
-def _left_plans(cursor: Cursor | AsyncCursor) -> bool:
-    """Whether the session keeps what the next one could stumble over."""
+def _has_foreign_plans(cursor: Cursor | AsyncCursor) -> bool:
+    """Return whether a handler left prepared statements in the session."""
     result = cursor.pgresult
     while cursor.nextset():
         result = cursor.pgresult

@@ -1,5 +1,6 @@
-"""Sessions of SQLAlchemy, blocking and async. What we ask of them ourselves is answered in time,
-or their connection is cut."""
+"""Handler transactions on SQLAlchemy sessions, blocking and async.
+
+Our own statements have a deadline, after which the connection is severed."""
 
 from __future__ import annotations
 
@@ -16,25 +17,30 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm import SessionTransaction as Level
 
 from duetime.errors import ConfigError
-from duetime.store.sql.joining.base import Standing
-from duetime.store.sql.joining.joined import Host, SqlJoined
+from duetime.store.sql.joining.base import TransactionMode
+from duetime.store.sql.joining.joined import JoinHost, SqlJoinedStore
 from duetime.store.sql.joining.sqlalchemy import AlchemyCaller, AsyncAlchemyCaller
 from duetime.store.sql.postgres.deadline import LoopDeadline, ThreadDeadline
-from duetime.store.sql.transactional.base import BlockingTransaction, OwnJoined, OwnTransaction
-from duetime.store.sql.transactional.commit_guard import refuse_ending
-from duetime.store.sql.transactional.sqlite3 import Rule, is_denial, refuse_commit
-from duetime.store.transaction import Hop, OwnCommit
+from duetime.store.sql.transactional.base import (
+    BlockingTransaction,
+    HandlerJoinedStore,
+    HandlerTransaction,
+)
+from duetime.store.sql.transactional.commit_guard import refuse_transaction_end
+from duetime.store.sql.transactional.sqlite3 import Authorizer, is_denial, refuse_commit
+from duetime.store.transaction import RunBlocking, UserCommitted
 
 log = logging.getLogger("duetime.worker")
 
 
-class Guard:
-    """Lets nobody but us commit the transaction of a session, and notes if it was rolled back,
-    and over which connection it goes."""
+class SessionGuard:
+    """Refuses commits of a session's transaction until `allow_commit`.
+
+    Notes whether the transaction was closed, and which connection it uses."""
 
     def __init__(self, session: Session) -> None:
-        self._open = False
-        self.ended = False
+        self._allowed = False
+        self.closed = False
         self.connection: Connection | None = None
         self.driver: Any = None
         event.listen(session, "before_commit", self._before_commit)
@@ -42,11 +48,11 @@ class Guard:
         event.listen(session, "after_transaction_end", self._after_end)
 
     def check(self) -> None:
-        if self.ended:
-            raise OwnCommit
+        if self.closed:
+            raise UserCommitted
 
-    def lift(self, session: Session) -> None:
-        self._open = True
+    def allow_commit(self, session: Session) -> None:
+        self._allowed = True
         authorize(session.connection(), None)
 
     def _before_commit(self, session: Session) -> None:
@@ -56,37 +62,41 @@ class Guard:
     def _after_begin(self, session: Session, transaction: object, connection: Connection) -> None:
         self.connection, self.driver = connection, _driver(connection)
         event.listen(connection, "commit", lambda _: self._refuse())
-        # Whoever gets the connection next may do with it as they please.
-        event.listen(connection, "rollback", lambda one: authorize(one, None))
+        # The next user of the connection must not be restricted.
+        event.listen(connection, "rollback", lambda connection: authorize(connection, None))
         if connection.dialect.name == "postgresql":
             event.listen(connection, "before_cursor_execute", self._before_execute)
 
     def _after_end(self, session: Session, transaction: Level) -> None:
         if transaction.parent is None:
-            self.ended = self.ended or not self._open
+            self.closed = self.closed or not self._allowed
             self.connection = self.driver = None
 
     def _before_execute(self, connection: Connection, cursor: Any, text: str, *_: Any) -> None:
-        if not self._open:
-            refuse_ending(text)
+        if not self._allowed:
+            refuse_transaction_end(text)
 
     def _refuse(self) -> None:
-        if not self._open:
-            raise OwnCommit
+        if not self._allowed:
+            raise UserCommitted
 
 
 def begin(session: Session) -> None:
-    """Nobody's snapshot may be older than the lease of the run: the fence must see it."""
+    """Begin the session's transaction.
+
+    READ COMMITTED, since a snapshot must not be older than the lease of the run: the fence must
+    see the current claim.
+    """
     if _dialect(session) == "postgresql":
         session.connection(execution_options={"isolation_level": "READ COMMITTED"})
         return
     connection = session.connection()
     if getattr(_driver(connection), "autocommit", None) is True:
         raise ConfigError(
-            "sessions= have an engine whose connections commit each statement by themselves: "
-            "leave autocommit=True out of its connect_args"
+            "the engine of sessions= commits each statement by itself: remove autocommit=True "
+            "from its connect_args"
         )
-    if AlchemyCaller(session).standing() is not Standing.open:
+    if AlchemyCaller(session).transaction_mode() is not TransactionMode.open:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
     authorize(connection, refuse_commit)
 
@@ -96,78 +106,80 @@ def _dialect(session: Session) -> str:
         return session.get_bind().dialect.name
     except UnboundExecutionError:
         raise ConfigError(
-            "sessions= makes sessions without an engine of their own: bind them, "
-            "sessionmaker(engine)"
+            "sessions= creates sessions that are not bound to an engine: use sessionmaker(engine)"
         ) from None
 
 
-def authorize(connection: Connection, rule: Rule | None) -> None:
-    """What SQLite itself shall refuse, by whatever means it is asked. Old versions of aiosqlite
-    cannot tell it."""
+def authorize(connection: Connection, authorizer: Authorizer | None) -> None:
+    """Set what SQLite itself refuses, whatever way a statement is sent; None allows everything.
+
+    Old versions of aiosqlite have no such method."""
     if hasattr(_driver(connection), "set_authorizer"):
-        given: Any = connection.connection.dbapi_connection
-        if isinstance(given, AdaptedConnection):
-            given.run_async(lambda driver: driver.set_authorizer(rule))
+        connection_object: Any = connection.connection.dbapi_connection
+        if isinstance(connection_object, AdaptedConnection):
+            connection_object.run_async(lambda driver: driver.set_authorizer(authorizer))
         else:
-            given.set_authorizer(rule)
+            connection_object.set_authorizer(authorizer)
 
 
 def _driver(connection: Connection) -> Any:
     return connection.connection.driver_connection
 
 
-class OfSessions(OwnTransaction):
-    """What both forms have in common."""
+class SessionTransactionBase(HandlerTransaction):
+    """Common parts of the blocking and the async session transaction."""
 
-    _guard: Guard
-    _host: Host
-
-    @abstractmethod
-    async def _is_unmarked(self, hop: Hop) -> bool: ...
+    _guard: SessionGuard
+    _host: JoinHost
 
     @abstractmethod
-    async def _was_committed(self, hop: Hop) -> bool: ...
+    async def _is_other_transaction(self, run_blocking: RunBlocking) -> bool: ...
 
-    async def check(self, hop: Hop) -> None:
+    @abstractmethod
+    async def _was_committed(self, run_blocking: RunBlocking) -> bool: ...
+
+    async def check(self, run_blocking: RunBlocking) -> None:
         self._guard.check()
 
     def refusal(self, error: BaseException) -> ConfigError | None:
         cause = error.orig if isinstance(error, DBAPIError) else error
         own = cause is not None and is_denial(cause)
-        return super().refusal(error) or (OwnCommit() if own else None)
+        return super().refusal(error) or (UserCommitted() if own else None)
 
-    def broken(self, error: BaseException) -> bool:
-        return _tells_of_loss(error)
+    def is_disconnect(self, error: BaseException) -> bool:
+        return _is_invalidated(error)
 
-    async def ended_early(self, hop: Hop, error: BaseException) -> bool:
-        """A session that was rolled back committed nothing; one that is out of order can tell no
-        more than whether it did; and one whose connection broke, nothing."""
-        if self._guard.ended:
+    async def closed_by_handler(self, run_blocking: RunBlocking, error: BaseException) -> bool:
+        """Compare the mark, or ask for the committed mark if the session is in an error state.
+
+        A session that was rolled back committed nothing; a broken connection answers nothing, and
+        counts as not committed."""
+        if self._guard.closed:
             return False
         try:
-            return await self._is_unmarked(hop)
+            return await self._is_other_transaction(run_blocking)
         except Exception:
-            log.debug("a session in error cannot be asked for its mark", exc_info=True)
+            log.debug("the mark of a failed session could not be read", exc_info=True)
         try:
-            return await self._was_committed(hop)
+            return await self._was_committed(run_blocking)
         except Exception:
-            log.debug("a session in error cannot be asked at all", exc_info=True)
+            log.debug("whether a failed session was committed could not be read", exc_info=True)
             return False
 
     def _ask_after_error(self) -> bool:
-        """Past the session, which may refuse everything until it is rolled back, and would then
-        have given its connection away."""
+        """Ask on the connection itself: the session may refuse everything until it is rolled back,
+        and then releases its connection."""
         connection = self._guard.connection
         if connection is None:
             return False
         connection.connection.rollback()
-        joined = SqlJoined(self._host, AlchemyCaller(connection))
+        joined = SqlJoinedStore(self._host, AlchemyCaller(connection))
         return joined.perform_blocking(self.joined.was_committed())
 
 
-class SessionTransaction(OfSessions, BlockingTransaction):
+class SessionTransaction(SessionTransactionBase, BlockingTransaction):
     def __init__(
-        self, host: Host, sessions: Callable[[], Session], timeout: float | None = None
+        self, host: JoinHost, sessions: Callable[[], Session], timeout: float | None = None
     ) -> None:
         self._host = host
         self._sessions = sessions
@@ -176,35 +188,35 @@ class SessionTransaction(OfSessions, BlockingTransaction):
 
     def _begin(self) -> Session:
         self._session = session = self._sessions()
-        self._guard = Guard(session)
-        self.joined = OwnJoined(self._host, AlchemyCaller(session), self._deadline)
+        self._guard = SessionGuard(session)
+        self.joined = HandlerJoinedStore(self._host, AlchemyCaller(session), self._deadline)
         begin(session)
         with self._deadline():
-            self.joined.perform_blocking(self.joined.marking())
+            self.joined.perform_blocking(self.joined.set_mark())
         return session
 
-    async def _is_unmarked(self, hop: Hop) -> bool:
-        return bool(await hop(self._ask_for_mark))
+    async def _is_other_transaction(self, run_blocking: RunBlocking) -> bool:
+        return bool(await run_blocking(self._ask_for_mark))
 
     def _ask_for_mark(self) -> bool:
         with self._deadline():
-            return self.joined.perform_blocking(self.joined.unmarked())
+            return self.joined.perform_blocking(self.joined.is_other_transaction())
 
-    async def _was_committed(self, hop: Hop) -> bool:
+    async def _was_committed(self, run_blocking: RunBlocking) -> bool:
         def ask() -> bool:
             with self._deadline():
                 return self._ask_after_error()
 
-        return bool(await hop(ask))
+        return bool(await run_blocking(ask))
 
     def _commit(self) -> None:
-        self._guard.lift(self._there())
+        self._guard.allow_commit(self._required())
         with self._deadline():
-            self._there().commit()
+            self._required().commit()
 
     def _rollback(self) -> None:
         with self._deadline():
-            self._there().rollback()
+            self._required().rollback()
 
     def _close(self) -> None:
         if self._session is not None:
@@ -216,47 +228,47 @@ class SessionTransaction(OfSessions, BlockingTransaction):
             return nullcontext()
         return ThreadDeadline(self._guard.driver, self._timeout)
 
-    def _there(self) -> Session:
+    def _required(self) -> Session:
         assert self._session is not None
         return self._session
 
 
-class AsyncSessionTransaction(OfSessions):
+class AsyncSessionTransaction(SessionTransactionBase):
     def __init__(
-        self, host: Host, sessions: Callable[[], AsyncSession], timeout: float | None = None
+        self, host: JoinHost, sessions: Callable[[], AsyncSession], timeout: float | None = None
     ) -> None:
         self._host = host
         self._sessions = sessions
         self._timeout = timeout
         self._session: AsyncSession | None = None
 
-    async def begin(self, hop: Hop) -> AsyncSession:
+    async def begin(self, run_blocking: RunBlocking) -> AsyncSession:
         self._session = session = self._sessions()
-        self._guard = Guard(session.sync_session)
-        self.joined = OwnJoined(self._host, AsyncAlchemyCaller(session), self._deadline)
+        self._guard = SessionGuard(session.sync_session)
+        self.joined = HandlerJoinedStore(self._host, AsyncAlchemyCaller(session), self._deadline)
         await session.run_sync(begin)
         with self._deadline():
-            await self.joined.perform(self.joined.marking())
+            await self.joined.perform(self.joined.set_mark())
         return session
 
-    async def _is_unmarked(self, hop: Hop) -> bool:
+    async def _is_other_transaction(self, run_blocking: RunBlocking) -> bool:
         with self._deadline():
-            return await self.joined.perform(self.joined.unmarked())
+            return await self.joined.perform(self.joined.is_other_transaction())
 
-    async def _was_committed(self, hop: Hop) -> bool:
+    async def _was_committed(self, run_blocking: RunBlocking) -> bool:
         with self._deadline():
-            return await self._there().run_sync(lambda _: self._ask_after_error())
+            return await self._required().run_sync(lambda _: self._ask_after_error())
 
-    async def commit(self, hop: Hop) -> None:
-        await self._there().run_sync(self._guard.lift)
+    async def commit(self, run_blocking: RunBlocking) -> None:
+        await self._required().run_sync(self._guard.allow_commit)
         with self._deadline():
-            await self._there().commit()
+            await self._required().commit()
 
-    async def rollback(self, hop: Hop) -> None:
+    async def rollback(self, run_blocking: RunBlocking) -> None:
         with self._deadline():
-            await self._there().rollback()
+            await self._required().rollback()
 
-    async def close(self, hop: Hop) -> None:
+    async def close(self, run_blocking: RunBlocking) -> None:
         if self._session is not None:
             with self._deadline():
                 await self._session.close()
@@ -266,12 +278,12 @@ class AsyncSessionTransaction(OfSessions):
             return nullcontext()
         return LoopDeadline(self._guard.driver, self._timeout)
 
-    def _there(self) -> AsyncSession:
+    def _required(self) -> AsyncSession:
         assert self._session is not None
         return self._session
 
 
-def _tells_of_loss(error: BaseException | None) -> bool:
+def _is_invalidated(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, DBAPIError) and error.connection_invalidated:
             return True

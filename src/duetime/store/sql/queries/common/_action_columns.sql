@@ -1,5 +1,5 @@
--- A record as rows.record() reads it, of an unfinished action. All of it is cast: a connection of
--- the caller's may convert what comes straight from a column by the type the column was declared.
+-- A record of an unfinished action, as records.record() reads it. All columns are cast: a caller's
+-- connection may convert plain columns by their declared type.
 CAST(a.id AS text), CAST(a.kind AS text), CAST(a.version AS integer), CAST(a.payload AS text),
 CASE WHEN a.token IS NULL THEN 'scheduled' ELSE 'running' END,
 CAST(a.queue AS text), CAST(a.priority AS integer), CAST(a.tenant AS text),

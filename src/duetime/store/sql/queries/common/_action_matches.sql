@@ -1,5 +1,5 @@
--- The filter of find, cancel_many: see model.filter.Filter. What is asked for is often so of all
--- rows; inside a CASE, PostgreSQL does not take it for rare in a table that it has not analysed.
+-- The filter of find and cancel_many: see model.filter.Filter. Its conditions often hold for all
+-- rows; inside a CASE, PostgreSQL does not assume that they are rare in a table not analysed yet.
     AND a.kind = :kind -- if :kind
     AND a.queue = :queue -- if :queue
     AND a.correlation_id = :correlation_id -- if :correlation_id

@@ -1,4 +1,4 @@
--- A record as rows.record() reads it, of a finished action; cast as in _action_columns.
+-- A record of a finished action, as records.record() reads it; cast as in `_action_columns.sql`.
 CAST(h.id AS text), CAST(h.kind AS text), CAST(h.version AS integer), CAST(h.payload AS text),
 CAST(h.state AS text),
 CAST(h.queue AS text), CAST(h.priority AS integer), CAST(h.tenant AS text),

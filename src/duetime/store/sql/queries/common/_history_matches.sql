@@ -1,4 +1,4 @@
--- The filter of find, retry_many: see model.filter.Filter, and `_action_matches.sql`.
+-- The filter of find and retry_many: see model.filter.Filter, and `_action_matches.sql`.
     AND h.state = :state -- if :state
     AND h.kind = :kind -- if :kind
     AND h.queue = :queue -- if :queue

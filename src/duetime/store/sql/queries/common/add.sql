@@ -1,7 +1,7 @@
--- Store new actions whose id and key are free. Indexes: primary keys, actions_key.
--- What is a query by itself PostgreSQL does once: to read the clock, and to ask whether anything
--- between the lowest and the highest id has finished before, in order, so by the index. Only then
--- each is asked for.
+-- Insert new actions whose id and key are free. Indexes: primary keys, actions_key.
+-- PostgreSQL evaluates a plain subquery once: for the clock, and for whether any id between the
+-- lowest and the highest has finished, which it reads in index order. Only if one has, each id is
+-- checked.
 INSERT INTO duetime_actions (
     id, kind, version, payload, queue, priority, tenant, correlation_id, key, lane,
     due_at, after, after_on, after_at, after_delay, created_at, created_by

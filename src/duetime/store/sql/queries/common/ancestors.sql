@@ -1,4 +1,4 @@
--- An action, and those that it waits for, directly or through others. Index: primary key.
+-- An action, and the actions that it waits for, directly or through others. Index: primary key.
 WITH RECURSIVE line (parent) AS (
     SELECT :after
     UNION

@@ -1,4 +1,4 @@
--- The newest acts on one subject, newest first. Index: audit_subject.
+-- The newest audit entries of a subject, newest first. Index: audit_subject.
 SELECT
     CAST(u.id AS text), u.at, u."by", u.tenant, u.verb, u.subject, u.subject_id, u.before, u.after
 FROM duetime_audit AS u

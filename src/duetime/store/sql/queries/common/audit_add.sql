@@ -1,4 +1,4 @@
--- Note administrative acts. Index: primary key of audit.
+-- Insert audit entries. Index: primary key of audit.
 INSERT INTO duetime_audit (id, at, "by", tenant, verb, subject, subject_id, before, after)
 SELECT n.id, :now, :by, n.tenant, :verb, :subject, n.subject_id, n.before, n.after
 FROM {{audit_rows}}

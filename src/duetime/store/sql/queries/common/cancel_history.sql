@@ -1,11 +1,11 @@
--- Scheduled actions as history tells them once cancelled. Index: primary key of actions.
+-- Copy scheduled actions to history as cancelled. Index: primary key of actions.
 INSERT INTO duetime_history (
-    {{carried}},
+    {{moved_columns}},
     base_attempt, losses, error, progress, state, cancelled_by, modified_at, modified_by,
     finished_at
 )
 SELECT
-    {{carried}},
+    {{moved_columns}},
     base_attempt, losses, error, progress, 'cancelled', :by, :now, :by, :now
 FROM duetime_actions
 WHERE token IS NULL AND id IN ({{ids}})

@@ -1,4 +1,4 @@
--- One action, finished or not, in one snapshot. Indexes: primary keys.
+-- An action, finished or not, in one snapshot. Indexes: primary keys.
 SELECT {{action_columns}}
 FROM duetime_actions AS a
 WHERE a.id = :id

@@ -1,4 +1,4 @@
--- New jobs whose name is free. Index: primary key of jobs.
+-- Insert jobs whose name is free. Index: primary key of jobs.
 INSERT INTO duetime_jobs (
     name, app, tenant, declared, next_due_at, retired_at, removed_at, record
 )

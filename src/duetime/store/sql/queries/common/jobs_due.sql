@@ -1,5 +1,5 @@
--- Jobs of an app whose tick has come, but for some, held until we commit, except what others hold.
--- Index: jobs_due.
+-- Jobs of an app whose tick is due, except those in :names, locked until commit; skips jobs that
+-- other transactions have locked. Index: jobs_due.
 SELECT CAST(a.record AS text), :now, CAST(a.name AS text)
 FROM duetime_jobs AS a
 WHERE

@@ -1,4 +1,4 @@
--- Jobs by name, in pages. Index: primary key of jobs.
+-- A page of jobs, in the order of their names. Index: primary key of jobs.
 SELECT CAST(a.record AS text), :now, CAST(a.name AS text)
 FROM duetime_jobs AS a
 WHERE

@@ -1,5 +1,5 @@
--- The unfinished occurrences of some jobs, the oldest first: ids are as good as the clocks of those
--- who made them. Index: actions_job.
+-- The unfinished occurrences of these jobs, oldest first. Ties are broken by id, which is as
+-- accurate as the clock of the process that made it. Index: actions_job.
 SELECT
     CAST(a.job AS text), CAST(a.id AS text), CASE WHEN a.token IS NULL THEN 0 ELSE 1 END,
     CASE WHEN a.due_at IS NULL THEN CAST(a.after AS text) END,

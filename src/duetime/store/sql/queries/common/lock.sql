@@ -1,4 +1,4 @@
--- An unfinished action, held until we commit. Index: primary key of actions.
+-- An unfinished action, locked until commit. Index: primary key of actions.
 SELECT {{action_columns}}, :now, CAST(a.lane AS text), CAST(a.stop_by AS text)
 FROM duetime_actions AS a
 WHERE a.id = :id

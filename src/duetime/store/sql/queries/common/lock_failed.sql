@@ -1,4 +1,4 @@
--- Every failed action that matches, held until we commit. Indexes: as find_finished.
+-- All failed actions that match, locked until commit. Indexes: as find_finished.
 SELECT {{history_columns}}, :now, NULL, NULL
 FROM duetime_history AS h
 WHERE

@@ -1,4 +1,4 @@
--- A finished action, held until we commit. Index: primary key of history.
+-- A finished action, locked until commit. Index: primary key of history.
 SELECT {{history_columns}}, :now, NULL, NULL
 FROM duetime_history AS h
 WHERE h.id = :id

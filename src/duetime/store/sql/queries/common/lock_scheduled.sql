@@ -1,4 +1,4 @@
--- Every scheduled action that matches, held until we commit. Indexes: as find_unfinished.
+-- All scheduled actions that match, locked until commit. Indexes: as find_unfinished.
 SELECT {{action_columns}}, :now, CAST(a.lane AS text), CAST(a.stop_by AS text)
 FROM duetime_actions AS a
 WHERE

@@ -1,4 +1,4 @@
--- When the next tick of an app comes, but for some jobs. Index: jobs_due.
+-- When the next tick of an app is due, except those of jobs in :names. Index: jobs_due.
 SELECT CAST(min(j.next_due_at) AS bigint), :now
 FROM duetime_jobs AS j
 WHERE

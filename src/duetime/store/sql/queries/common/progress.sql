@@ -1,4 +1,4 @@
--- How far a run is, if it is still ours. Index: primary key of actions.
+-- Store a run's progress, if its token is the stored one. Index: primary key of actions.
 UPDATE duetime_actions
 SET progress = :progress
 WHERE id = :id AND token = :token

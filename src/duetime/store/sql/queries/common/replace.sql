@@ -1,4 +1,4 @@
--- Give a scheduled action other work. Index: primary key of actions.
+-- Replace the content of a scheduled action. Index: primary key of actions.
 UPDATE duetime_actions
 SET
     version = :version,

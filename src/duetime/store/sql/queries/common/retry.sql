@@ -1,6 +1,6 @@
--- Bring failed actions back, except where another holds the key. Index: primary keys.
+-- Insert failed actions again, unless another action holds the key. Index: primary keys.
 INSERT INTO duetime_actions (
-    {{carried}},
+    {{moved_columns}},
     base_attempt, lane, modified_at, modified_by
 )
 SELECT

@@ -1,3 +1,3 @@
--- They are no longer finished. Index: primary key of history.
+-- Delete retried actions from history. Index: primary key of history.
 DELETE FROM duetime_history
 WHERE state = 'failed' AND id IN ({{ids}})

@@ -1,4 +1,4 @@
--- The runs that failed join the earlier ones. Index: primary key of history.
+-- Copy the last runs of retried actions to the earlier runs. Index: primary key of history.
 INSERT INTO duetime_runs (
     id, action_id, due_at, started_at, finished_at, lease_until, attempt, worker, outcome,
     result, error

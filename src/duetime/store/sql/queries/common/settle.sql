@@ -1,5 +1,5 @@
--- Make waiting children due, or note why they cannot be, or for whom they wait from now on. They
--- are ours by their locks.
+-- Store the settlement of waiting children, which this transaction has locked: their due time, the
+-- error for which they are cancelled, or the parent for which they wait next.
 -- Index: primary key of actions.
 UPDATE duetime_actions
 SET

@@ -1,4 +1,4 @@
--- How many of the newest finished actions came to each end. Index: history_state.
+-- The number of newest finished actions in each state. Index: history_state.
 SELECT
     :now,
     s.state,

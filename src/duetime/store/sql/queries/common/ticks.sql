@@ -1,4 +1,4 @@
--- Ticks of a job that were dealt with. Index: primary key of ticks.
+-- Ticks of a job that were applied. Index: primary key of ticks.
 SELECT CAST(t.tick AS bigint)
 FROM duetime_ticks AS t
 WHERE t.job = :job_name AND t.tick >= :since AND t.tick < :until

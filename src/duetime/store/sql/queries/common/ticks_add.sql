@@ -1,4 +1,4 @@
--- Ticks that were not dealt with before. Index: primary key of ticks.
+-- Insert ticks that were not applied before. Index: primary key of ticks.
 INSERT INTO duetime_ticks (job, tick)
 SELECT n.job_name, n.job_tick FROM {{tick_rows}}
 WHERE n.job_name IS NOT NULL

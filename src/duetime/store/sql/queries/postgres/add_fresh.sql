@@ -1,7 +1,7 @@
--- Store new actions without key and parent whose ids were made for them just now, so that nobody
--- can have stored or finished them: to make sure of it for each would take a third more time. Tells
--- when they were stored, which is read once for all of them. Nothing but the rows is read, so there
--- is one plan, and it can be kept whatever the tables hold. Indexes: primary key.
+-- Insert new actions without key and parent whose ids are fresh, so that none can be stored or have
+-- finished already: checking each would take a third more time. Returns their creation time, which
+-- is read once for all of them. It reads nothing but the rows, so there is only one plan, which can
+-- be cached whatever the tables hold. Indexes: primary key.
 WITH stored AS (
     INSERT INTO duetime_actions (
         id, kind, version, payload, queue, priority, tenant, correlation_id, lane, due_at,

@@ -1,6 +1,6 @@
--- Take due actions span by span, waiting for no row. Index: actions_due. They are found again
--- by their place, which cannot change while we hold them; one that was moved since this
--- statement began is left to the next claim. A token is the claim's own :tokens and a number.
+-- Claim due actions span by span, without waiting for locked rows. Index: actions_due. The rows are
+-- found again by their ctid, which cannot change while they are locked; a row that was moved after
+-- this statement began is left to the next claim. A token is the claim's :tokens and a number.
 WITH clock AS MATERIALIZED (
     SELECT :now AS now
 ),
@@ -16,7 +16,7 @@ picked AS MATERIALIZED (
         WHERE
             a.lane = s.lane AND a.due_at >= s.since AND a.due_at <= s.until
             AND a.token IS NULL
-            AND coalesce(a.tenant, '') NOT IN ({{apart}}) -- if :apart
+            AND coalesce(a.tenant, '') NOT IN ({{excluded_tenants}}) -- if :apart
         ORDER BY a.due_at
         LIMIT :limit
         FOR UPDATE SKIP LOCKED

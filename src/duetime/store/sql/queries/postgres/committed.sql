@@ -1,2 +1,2 @@
--- The mark of the last transaction of this session that had one and was committed. Index: none.
+-- The mark of this session's last committed transaction that had one. Index: none.
 SELECT current_setting('duetime.committed', true)

@@ -1,2 +1,2 @@
--- The schema that was configured.
+-- Create the configured schema.
 CREATE SCHEMA IF NOT EXISTS duetime_schema

@@ -1,5 +1,5 @@
--- Declared jobs of an app that none of its live workers declares, held until we commit, except what
--- others hold. Index: none; there are few jobs, and one look a minute.
+-- Declared jobs of an app that none of its live workers declares, locked until commit; skips jobs
+-- that other transactions have locked. Index: none; there are few jobs, read once a minute.
 SELECT CAST(a.record AS text), :now, CAST(a.name AS text)
 FROM duetime_jobs AS a
 WHERE

@@ -1,4 +1,4 @@
--- Marks a transaction: one mark ends with it, the other stays if it is committed, and only then.
+-- Mark a transaction: the first setting ends with it, the second stays if, and only if, it commits.
 -- Index: none.
 SELECT
     set_config('duetime.transaction', :mark, true),

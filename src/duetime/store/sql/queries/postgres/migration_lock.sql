@@ -1,2 +1,2 @@
--- One migrates, the others wait for it.
+-- Serialise migrations: other processes wait for the first.
 SELECT pg_advisory_xact_lock(:lock)

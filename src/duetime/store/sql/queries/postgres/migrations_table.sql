@@ -1,5 +1,5 @@
--- Whether our tables are there, and the schema they belong in. Reads the catalogue's tables:
--- to_regclass answers from a cache that forgets what another migrated while we waited.
+-- Whether the migrations table and the configured schema exist. Reads the catalogue's tables:
+-- to_regclass answers from a cache that may miss tables that were created while we waited.
 SELECT
     (
         SELECT count(*)

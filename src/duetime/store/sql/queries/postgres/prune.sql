@@ -1,4 +1,4 @@
--- Delete the oldest finished actions, their runs, workers long gone, and old ticks.
+-- Delete the oldest finished actions with their runs, workers not seen for long, and old ticks.
 -- Indexes: history_state, ticks_tick.
 WITH clock AS MATERIALIZED (
     SELECT :now AS now

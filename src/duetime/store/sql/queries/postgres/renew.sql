@@ -1,4 +1,5 @@
--- Extend leases that are still ours, waiting for no row. Index: primary key of actions.
+-- Extend leases whose token is still stored, without waiting for locked rows. Index: primary key of
+-- actions.
 WITH clock AS MATERIALIZED (
     SELECT :now AS now
 ),

@@ -1,5 +1,5 @@
--- Who keeps dead rows of this database from being cleared away, the oldest first: sessions and
--- prepared transactions by the time they are open, replication slots by transactions. No index.
+-- What keeps dead rows of this database from being vacuumed, oldest first: sessions and prepared
+-- transactions by how long they are open, replication slots by transactions. No index.
 SELECT x.name, x.seconds, x.transactions
 FROM (
     SELECT

@@ -1,12 +1,12 @@
--- Lanes with their next due time, leases that expired at their front, whether there is more
--- behind it, this worker alive; and among some children that wait, those whose parent is no
--- longer unfinished; and the next tick of its app, and whether a younger worker declares jobs of
--- it. Indexes: actions_due, actions_after, jobs_due. Limits are hidden from the planner as in
--- `_heads.sql`.
+-- The lanes with their next due time, expired leases at the front of each lane, and whether there
+-- are due actions behind it; parents that are no longer unfinished, among those of a window of
+-- waiting children; the next tick of the app; and whether a younger worker declares jobs of it.
+-- Also updates this worker's row. Indexes: actions_due, actions_after, jobs_due. Limits are hidden
+-- from the planner as in `_lane_heads.sql`.
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT :now AS now
 ),
-{{heads}},
+{{lane_heads}},
 expired AS (
     SELECT x.*
     FROM lanes AS l
@@ -46,7 +46,7 @@ present AS (
             queues = excluded.queues,
             concurrency = excluded.concurrency,
             seen_at = excluded.seen_at
-    -- A row that was there before has been updated by somebody: by us.
+    -- xmax is set if the row existed, so that this statement has updated it.
     RETURNING w.id, w.started_at, w.xmax <> 0 AS known
 )
 SELECT

@@ -1,1 +1,1 @@
--- Whoever writes holds the whole database.
+-- The write lock covers the whole database.

@@ -1,5 +1,5 @@
--- Take actions by their places, which nobody can change while we write. A token is the claim's own
--- :tokens and that place.
+-- Claim actions by rowid, which cannot change while we hold the write lock. A token is the claim's
+-- :tokens and the rowid.
 UPDATE duetime_actions
 SET
     token = :tokens || printf('%012x', rowid & 281474976710655),

@@ -1,15 +1,15 @@
--- Ended actions as history tells them, if the token is the stored one. Index: primary key.
+-- Copy completed actions to history, if the token is the stored one. Index: primary key.
 INSERT INTO duetime_history (
-    {{carried}},
+    {{moved_columns}},
     base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
     losses, started_at, state, outcome, result, error, cancelled_by, finished_at
 )
 SELECT
-    {{carried}},
+    {{moved_columns}},
     base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
     losses + ending_lost, coalesce(ending_started_at, started_at), ending_state,
     ending_outcome, ending_result, ending_error, ending_cancelled_by, :now
-FROM {{endings}}
+FROM {{completion_rows}}
 INNER JOIN duetime_actions AS a ON a.id = e.ending_id AND a.token = e.ending_token
 WHERE
     a.token IS NOT NULL

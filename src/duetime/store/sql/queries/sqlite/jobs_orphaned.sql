@@ -1,5 +1,5 @@
 -- Declared jobs of an app that none of its live workers declares. Index: none; there are few jobs,
--- and one look a minute.
+-- read once a minute.
 SELECT CAST(a.record AS text), :now, CAST(a.name AS text)
 FROM duetime_jobs AS a
 WHERE

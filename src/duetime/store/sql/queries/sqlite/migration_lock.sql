@@ -1,2 +1,2 @@
--- Whoever writes holds the whole database.
+-- The write lock covers the whole database.
 SELECT 1

@@ -1,4 +1,4 @@
--- Extend leases that are still ours. Index: primary key of actions.
+-- Extend leases whose token is still stored. Index: primary key of actions.
 UPDATE duetime_actions
 SET lease_until = :now + :lease
 WHERE (id, token) IN (

@@ -1,6 +1,7 @@
--- Lanes with their next due time, expired leases, and, among some children that wait, those
--- whose parent is no longer unfinished. Indexes: actions_due, actions_lease, actions_after.
-WITH RECURSIVE {{heads}},
+-- The lanes with their next due time, expired leases, and the parents that are no longer
+-- unfinished, among those of a window of waiting children.
+-- Indexes: actions_due, actions_lease, actions_after.
+WITH RECURSIVE {{lane_heads}},
 expired AS (
     SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses, a.job, a.triggered_by
     FROM duetime_actions AS a

@@ -1,5 +1,0 @@
--- How many occurrences of some jobs failed for good. Index: history_dead.
-SELECT CAST(h.job AS text), count(*)
-FROM duetime_history AS h
-WHERE h.job IN ({{names}}) AND h.job IS NOT NULL AND h.state = 'failed'
-GROUP BY h.job

@@ -1,4 +1,0 @@
--- Which of these jobs there are. Index: primary key of jobs.
-SELECT CAST(a.name AS text)
-FROM duetime_jobs AS a
-WHERE a.name IN ({{names}})

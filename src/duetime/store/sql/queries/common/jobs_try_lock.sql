@@ -1,0 +1,7 @@
+-- Jobs by name, locked until commit; skips jobs that other transactions have locked.
+-- Index: primary key of jobs.
+SELECT CAST(a.record AS text), :now, CAST(a.name AS text)
+FROM duetime_jobs AS a
+WHERE a.name IN ({{names}})
+ORDER BY a.name
+{{skip_locked}}

@@ -1,3 +1,0 @@
--- Forget a worker. Index: primary key of workers.
-DELETE FROM duetime_workers
-WHERE id = :worker

@@ -1,2 +1,0 @@
--- What was applied, and the oldest code that may use it.
-SELECT CAST(m.version AS integer), CAST(m.oldest_code AS integer) FROM duetime_migrations AS m

@@ -1,8 +1,0 @@
--- Which of these are stored, and whose they are. Indexes: primary keys.
-SELECT CAST(a.id AS text), CAST(a.tenant AS text)
-FROM duetime_actions AS a
-WHERE a.id IN ({{ids}})
-UNION ALL
-SELECT CAST(h.id AS text), CAST(h.tenant AS text)
-FROM duetime_history AS h
-WHERE h.id IN ({{ids}})

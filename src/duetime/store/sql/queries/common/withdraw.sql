@@ -1,6 +1,0 @@
--- Take back what was stored although it has finished before. Indexes: both primary keys.
-DELETE FROM duetime_actions
-WHERE
-    token IS NULL AND id IN ({{ids}})
-    AND id IN (SELECT h.id FROM duetime_history AS h WHERE h.id IN ({{ids}}))
-RETURNING CAST(id AS text)

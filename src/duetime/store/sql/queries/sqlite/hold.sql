@@ -1,2 +1,0 @@
--- Whoever writes holds the whole database.
-SELECT 1

@@ -1,2 +1,0 @@
--- What stands in these places.
-SELECT rowid, payload FROM duetime_actions WHERE rowid IN (SELECT value FROM json_each(:places))
