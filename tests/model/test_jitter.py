@@ -5,7 +5,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duetime.model.jobs.ticks import jitter_of
+from duetime.model.jobs.occurrence import (
+    jitter_of,
+)
 
 from .rules import INSTANTS
 

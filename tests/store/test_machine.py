@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from duetime.store.base import Store
 from duetime.store.memory.store import MemoryStore
 from duetime.store.sql.postgres.store import PostgresStore
 from duetime.store.sql.sqlite.store import SqliteStore
 from duetime.testing import FakeClock
 from store.clearing import clear_postgres, clear_sqlite
-from store.random_rounds import run_rounds
+from store.random_rounds import ROUNDS, run_rounds
 
 
 def test_memory_behaves_like_the_specification() -> None:
@@ -31,7 +33,10 @@ def test_sqlite_behaves_like_the_specification(sqlite_path: Path) -> None:
     store.close()
 
 
-def test_postgres_behaves_like_the_specification(postgres_url: str) -> None:
+@pytest.mark.parametrize(
+    "rounds", [range(2), pytest.param(ROUNDS[2:], marks=pytest.mark.soak)], ids=["first", "rest"]
+)
+def test_postgres_behaves_like_the_specification(postgres_url: str, rounds: range) -> None:
     clock = FakeClock()
     store = PostgresStore(postgres_url, clock=clock)
 
@@ -39,5 +44,5 @@ def test_postgres_behaves_like_the_specification(postgres_url: str) -> None:
         clear_postgres(postgres_url)
         return store
 
-    run_rounds(clock, cleared_store)
+    run_rounds(clock, cleared_store, rounds)
     store.close()

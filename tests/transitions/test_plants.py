@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, false
 
 from duetime import Duetime
 from duetime.testing import FakeClock
-from duetime.transitions import apply, selects
+from duetime.transitions import change_rows, selects
 from duetime.transitions.batch import DueRow
 from duetime.transitions.selects import TargetSelects
 from patching import Patch, planted
@@ -36,10 +36,10 @@ def strictly_before(real: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
 
 
 FORGETFUL: list[Patch] = [
-    (apply, "claim", claims_all),
+    (change_rows, "claim", claims_all),
     (TargetSelects, "_blocked_by_ledger", never_blocked),
 ]
-UNFENCED: list[Patch] = [(apply, "claim", claims_all)]
+UNFENCED: list[Patch] = [(change_rows, "claim", claims_all)]
 UNGUARDED: list[Patch] = [(selects, "with_literals", lambda terms: [])]
 TOO_LATE: list[Patch] = [(TargetSelects, "_due_terms", strictly_before(TargetSelects._due_terms))]
 

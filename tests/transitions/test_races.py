@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from duetime import Duetime
 from duetime.testing import FakeClock
-from duetime.transitions import apply
+from duetime.transitions import apply, change_rows
 from duetime.transitions.locking import begin_writing
 from duetime.transitions.target import Target
 from patching import planted
@@ -106,7 +106,7 @@ async def test_a_sweep_that_read_before_another_committed_applies_nothing_again(
     other = Duetime("memory://", clock=clock)
     other.transitions.register(Base, database.sync_engine)
     database.add(Post(id=1, publish_at=clock.now()))
-    real = apply.claim
+    real = change_rows.claim
     first = True
 
     def claim(*args: Any) -> dict[str, int]:
@@ -121,7 +121,7 @@ async def test_a_sweep_that_read_before_another_committed_applies_nothing_again(
             )
         return real(*args)
 
-    with planted([(apply, "claim", claim)]):
+    with planted([(change_rows, "claim", claim)]):
         report = await app.transitions.sweep()
     assert (report.updated, report.skipped) == (0, 1)
     assert database.rows("SELECT status FROM posts") == [("draft",)]

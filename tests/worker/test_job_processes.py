@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from duetime import Duetime, Occurrence, Outcome
 from duetime.errors import JobNotFound
 from polling import until
@@ -60,6 +62,7 @@ async def test_each_tick_of_each_job_is_one_action(durable_url: str, tmp_path: P
             assert_each_once(await app.jobs.runs(f"shop-job-{number}", limit=200))
 
 
+@pytest.mark.soak
 async def test_also_if_they_are_killed_again_and_again(durable_url: str, tmp_path: Path) -> None:
     async with Duetime(durable_url, name="shop") as app:
         for _ in range(2):

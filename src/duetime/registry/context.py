@@ -14,7 +14,7 @@ from duetime.model.actions.action import Action
 class Stop:
     """Asks a handler to stop; set by cancel(running=True), a timeout, a lost lease or shutdown."""
 
-    requested: bool = False
+    asked: bool = False
     by: str | None = None
 
 
@@ -66,7 +66,7 @@ class Context:
     @property
     def cancelled(self) -> bool:
         """Whether this run should stop soon."""
-        return self.stop.requested
+        return self.stop.asked
 
     async def progress(self, value: object) -> None:
         """Store the progress of this run, readable as the action's `progress`."""

@@ -7,19 +7,19 @@ found; these are recorded in the ledger as failed, and the others are changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, inspect
 from sqlalchemy.orm import Session
 
 from duetime.model.clock import monotonic
-from duetime.model.transition import RowError, retry_at
 from duetime.transitions.batch import BatchResult, DueRow, RowBatch, keys_of
+from duetime.transitions.change_rows import change, models_by_key
 from duetime.transitions.commit import commit
-from duetime.transitions.errors import error_text, is_lock_timeout, is_unrelated_to_rows
+from duetime.transitions.errors import is_lock_timeout, is_unrelated_to_rows
+from duetime.transitions.failed_rows import change_by_halves, fail
 from duetime.transitions.locking import begin, begin_writing, shorten_lock_timeout
 from duetime.transitions.probe import probe
 
@@ -207,163 +207,4 @@ def _result(
 # -- changing rows -------------------------------------------------------------------
 
 
-def change(
-    session: Session,
-    batch: RowBatch,
-    now: datetime,
-    rows: Sequence[DueRow],
-    models: dict[str, Any] | None = None,
-) -> list[DueRow]:
-    """Claim and change rows; return those whose claim succeeded. `models` are loaded if None."""
-    attempts = claim(session, batch, now, rows)
-    ours = [row for row in rows if row.row_key in attempts]
-    if not ours:
-        return []
-    if batch.uses_bulk:
-        values = batch.statements.values_at(now)
-        batch.run(session, batch.statements.change_rows, duetime_rows=keys_of(ours), **values)
-        return _finish_change(session, batch, ours, [])
-    models = _load_models(session, batch, ours) if models is None else models
-    # A cascade in this transaction may have deleted some of the rows.
-    ours = [row for row in ours if row.row_key in models]
-    return _change_models(session, batch, now, ours, [models[row.row_key] for row in ours])
-
-
-def claim(
-    session: Session, batch: RowBatch, now: datetime, rows: Sequence[DueRow]
-) -> dict[str, int]:
-    """Claim the rows' current values in the ledger. Return the keys of the claimed rows, each with
-    the number of failed attempts so far."""
-    if not rows:
-        return {}
-    params: dict[str, Any] = {"duetime_now": now}
-    if batch.statements.on_postgres:
-        params["duetime_row_keys"] = [row.row_key for row in rows]
-        params["duetime_values"] = [row.due_at for row in rows]
-    else:
-        params["duetime_rows"] = keys_of(rows)
-    entries = batch.run(session, batch.statements.claim, **params)
-    return {entry.row_key: entry.attempts for entry in entries}
-
-
-def _load_models(session: Session, batch: RowBatch, rows: Sequence[DueRow]) -> dict[str, Any]:
-    return models_by_key(batch.run(session, batch.statements.load, duetime_rows=keys_of(rows)))
-
-
-def models_by_key(records: Sequence[Any]) -> dict[str, Any]:
-    """Return the models of loaded rows, which come first in each result row."""
-    return {record.duetime_key: record[0] for record in records}
-
-
-def _change_models(
-    session: Session, batch: RowBatch, now: datetime, rows: Sequence[DueRow], models: Sequence[Any]
-) -> list[DueRow]:
-    """Change rows through the ORM, so that its listeners run, in one flush."""
-    target = batch.target
-    written = {target.attribute(column): value for column, value in target.values_at(now).items()}
-    payloads: list[object] = []
-    for model in models:
-        payloads += _payloads_of(target.declared.action, model)
-        for attribute, value in written.items():
-            setattr(model, attribute, value)
-        if target.declared.hard_delete:
-            session.delete(model)
-    session.flush()
-    if target.declared.hard_delete:
-        for model in models:
-            _hard_delete(session, model)
-    return _finish_change(session, batch, rows, payloads)
-
-
-def _payloads_of(action: Callable[[Any], object] | None, model: object) -> list[object]:
-    payload = None if action is None else action(model)
-    if payload is None:
-        return []
-    return list(payload) if isinstance(payload, list) else [payload]
-
-
-def _hard_delete(session: Session, model: Any) -> None:
-    """Delete the row from each of its tables, if a listener turned the ORM's delete into a soft
-    delete."""
-    state = inspect(model)
-    if state.deleted:
-        return
-    mapper = state.mapper
-    for table in reversed(mapper.tables):
-        same = [
-            key == getattr(model, mapper.get_property_by_column(key).key)
-            for key in table.primary_key
-        ]
-        session.execute(delete(table).where(*same), bind_arguments={"mapper": mapper})
-
-
-def _finish_change(
-    session: Session, batch: RowBatch, rows: Sequence[DueRow], payloads: Sequence[object]
-) -> list[DueRow]:
-    """Delete ledger entries that are no longer needed, and insert actions, in this transaction."""
-    if batch.target.applies_once:
-        deletes, statements = batch.target.declared.hard_delete, batch.statements
-        cleanup = statements.delete_row_entries if deletes else statements.delete_column_entries
-        batch.run(session, cleanup, duetime_row_keys=[row.row_key for row in rows])
-    batch.write_actions(session, rows, payloads)
-    return list(rows)
-
-
 # -- failing rows --------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class SplitResult:
-    """Rows that were changed, and bad rows with their errors. Rows that another transaction has
-    locked, or whose claim failed, are in neither list."""
-
-    changed: list[DueRow] = field(default_factory=list)
-    bad: list[tuple[DueRow, Exception]] = field(default_factory=list)
-
-
-def change_by_halves(
-    session: Session, rows: Sequence[DueRow], change: Callable[[Sequence[DueRow]], list[DueRow]]
-) -> SplitResult:
-    """Change all rows, or those that can be changed: halving the rows finds the others."""
-    if not rows:
-        return SplitResult()
-    try:
-        with session.begin_nested():
-            return SplitResult(changed=change(rows))
-    except Exception as error:
-        if is_unrelated_to_rows(error):
-            raise
-        if len(rows) == 1:
-            return SplitResult(bad=[] if is_lock_timeout(error) else [(rows[0], error)])
-    half = len(rows) // 2
-    first = change_by_halves(session, rows[:half], change)
-    second = change_by_halves(session, rows[half:], change)
-    return SplitResult(first.changed + second.changed, first.bad + second.bad)
-
-
-def fail(
-    session: Session, batch: RowBatch, now: datetime, row: DueRow, error: BaseException
-) -> list[RowError]:
-    """Record the failure in the ledger, if the row's current value can still be claimed."""
-    claimed = claim(session, batch, now, [row])
-    return [
-        _record_failure(session, batch, now, row, error, failures) for failures in claimed.values()
-    ]
-
-
-def _record_failure(
-    session: Session, batch: RowBatch, now: datetime, row: DueRow, error: BaseException, before: int
-) -> RowError:
-    attempts, text = before + 1, error_text(error)
-    again = retry_at(attempts, now, batch.retry, batch.chance())
-    entry = {"applied_at": None, "attempts": attempts, "retry_at": again, "error": text}
-    failed = batch.statements.mark_failed.values(entry)
-    batch.run(session, failed, duetime_row_key=row.row_key)
-    return RowError(
-        model=batch.target.model,
-        column=batch.target.attribute(batch.target.column),
-        id=row.id,
-        error=text,
-        attempts=attempts,
-        retry_at=again,
-    )

@@ -349,7 +349,7 @@ class Worker:
         running = [h for h in self._runs if h.task is not None and not h.task.done()]
         tasks = [h.task for h in running if h.task is not None]
         for run in running:
-            run.stop.requested = True
+            run.stop.asked = True
         if not tasks:
             return
         _, late = await asyncio.wait(tasks, timeout=self._settings.grace)

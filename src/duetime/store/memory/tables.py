@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
 from uuid import UUID
@@ -17,6 +15,7 @@ from duetime.model.jobs.job import JobRecord
 from duetime.model.state import State
 from duetime.model.tenant import Scope, sees
 from duetime.store.memory.lanes import Lanes, MemoryRow
+from duetime.store.memory.undo import UndoLog
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -47,19 +46,8 @@ class Tables:
         self.lanes = Lanes()
         self._ids_by_key: dict[KeySlot, UUID] = {}
         self._children: dict[UUID, set[UUID]] = {}
-        self._undo: list[Callable[[], None]] = []
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Keep everything written inside the context, or undo all of it after an exception."""
-        try:
-            yield
-        except BaseException:
-            while self._undo:
-                self._undo.pop()()
-            raise
-        finally:
-            self._undo.clear()
+        self._undo = UndoLog()
+        self.transaction = self._undo.transaction
 
     # -- reading ---------------------------------------------------------------------
 
@@ -171,12 +159,12 @@ class Tables:
 
     def _set(self, table: dict[K, V], key: K, value: V | None) -> None:
         old = table.get(key)
-        self._undo.append(lambda: _store(table, key, old))
+        self._undo.add(lambda: _store(table, key, old))
         _store(table, key, value)
 
     def _place(self, action_id: UUID, row: MemoryRow | None) -> None:
         old = self.unfinished.get(action_id)
-        self._undo.append(lambda: self._swap(action_id, old))
+        self._undo.add(lambda: self._swap(action_id, old))
         self._swap(action_id, row)
 
     def _swap(self, action_id: UUID, row: MemoryRow | None) -> None:

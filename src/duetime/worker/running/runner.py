@@ -335,7 +335,7 @@ def _loop_is_running() -> bool:
 def _cancelled_by_worker(run: InFlightRun) -> bool:
     """Return whether the worker cancelled the task; a handler may also raise CancelledError."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0 and run.stop.requested
+    return task is not None and task.cancelling() > 0 and run.stop.asked
 
 
 def _log_failure(claim: Claim, result: HandlerResult, completion: Completion) -> None:
