@@ -17,13 +17,9 @@ from duetime.model.jobs.change import AppliedJobChange, FoundJob, JobChange
 from duetime.model.jobs.edit import arm, pause_job, resume_job, retire_job, seed_job
 from duetime.model.jobs.job import rule_of
 from duetime.model.jobs.misfire import Misfire
-from duetime.model.jobs.occurrence import (
-    OccurrenceBuilder,
-)
+from duetime.model.jobs.occurrence import OccurrenceBuilder
 from duetime.model.jobs.selectors import ByName, DueJobs
-from duetime.model.jobs.ticks import (
-    apply_ticks,
-)
+from duetime.model.jobs.ticks import apply_ticks
 from duetime.model.jobs.view import JobView
 from duetime.store.memory.jobs import MemoryJobs
 from duetime.store.memory.store import MemoryStore

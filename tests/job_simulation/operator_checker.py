@@ -46,13 +46,22 @@ class OperatorChecker:
             self._checker.trace.count("operator calls refused")
             return
         self._checker.trace.count(f"operator calls: {call.verb}")
-        unfinished, records = (
-            before.get(call.name, []),
-            self._checker.records(changes.get(call.name)),
-        )
         if expected is None:
             self._first_put(call, now)
-            return
+        else:
+            self._apply(call, expected, now, before, changes)
+
+    def _apply(
+        self,
+        call: OperatorCall,
+        expected: ExpectedJob,
+        now: int,
+        before: UnfinishedByJob,
+        changes: dict[str, AppliedJobChange],
+    ) -> None:
+        """Change the expected job as the call must have changed the stored one."""
+        unfinished = before.get(call.name, [])
+        records = self._checker.records(changes.get(call.name))
         match call.verb:
             case "pause":
                 self._pause(expected, call, now, before, changes)

@@ -5,9 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duetime.model.jobs.occurrence import (
-    jitter_of,
-)
+from duetime.model.jobs.occurrence import jitter_of
 
 from .rules import INSTANTS
 

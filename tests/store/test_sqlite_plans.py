@@ -8,9 +8,7 @@ import pytest
 
 from duetime.store.flow import Statement
 from duetime.store.sql.sqlite.store import SqliteStore
-from duetime.store.sql.statements.bulk_rows import (
-    completion_params,
-)
+from duetime.store.sql.statements.bulk_rows import completion_params
 from store.planned_statements import (
     COUNTING,
     FILL,
