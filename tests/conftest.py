@@ -23,6 +23,19 @@ import pytest
 from databases import Databases
 from servers import GIVEN, NoServer, OwnServer, Server, open_own_server, open_server
 
+# Test processes take whole files in this order. What takes longest begins first; otherwise the last
+# process would still be busy with a long file when the others have finished.
+LONGEST_FIRST = ("faults", "test_docs.py", "simulation", "job_simulation", "store", "test_bench.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    room = item.path.relative_to(Path(__file__).parent).parts[0]
+    return LONGEST_FIRST.index(room) if room in LONGEST_FIRST else len(LONGEST_FIRST)
+
 
 @pytest.fixture
 def sqlite_path(tmp_path: Path) -> Path:

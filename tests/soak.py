@@ -27,7 +27,7 @@ from store.random_rounds import LIVES_PER_ROUND, LONG_LIVES, run_rounds
 
 SEEDS = 100_000
 # Beyond the seeds of normal test runs.
-FIRST = 1_000_000
+FIRST_SEED = 1_000_000
 # Months of jobs that are simulated at a time.
 MONTHS = 4
 TICKS = 500_000
@@ -60,7 +60,7 @@ def report(verdict: Verdict) -> None:
     print(verdict.report() if verdict.failures else "every guarantee held")
 
 
-def months(ticks: int = TICKS, first: int = FIRST) -> job_campaign.Verdict:
+def months(ticks: int = TICKS, first: int = FIRST_SEED) -> job_campaign.Verdict:
     """Simulate months of recurring jobs until they had enough ticks."""
     verdict, began = job_campaign.Verdict(), time.monotonic()
     while verdict.ticks < ticks:
@@ -118,7 +118,7 @@ def compare(clock: FakeClock, store: Store, empty: Callable[[], None]) -> None:
     store.close()
 
 
-def main(seeds: int = SEEDS, first: int = FIRST) -> int:
+def main(seeds: int = SEEDS, first: int = FIRST_SEED) -> int:
     verdict = histories(range(first, first + seeds))
     report(verdict)
     jobs = months()

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent.parent / "src" / "duetime"
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "duetime"
+TESTS = ROOT / "tests"
 
 # Words that once meant several things, as parts of a name. The glossary has the words to use.
 RETIRED = {
@@ -35,9 +37,9 @@ BARE_CONSTANTS = {"AGAIN", "EVERY", "FEW", "FIRST", "LAST", "LONGEST", "MANY", "
 BARE_CONSTANTS |= {"PATIENCE", "PAUSE", "SHORTEST"}
 
 
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(SOURCE.rglob("*.py")):
-        yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+def modules(*folders: Path) -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
+        yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def defined(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -60,7 +62,7 @@ def words(name: str) -> set[str]:
 
 def test_no_class_name_is_used_twice() -> None:
     places: dict[str, list[str]] = defaultdict(list)
-    for file, tree in modules():
+    for file, tree in modules(SOURCE):
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(f"{file}:{node.lineno}")
@@ -70,7 +72,7 @@ def test_no_class_name_is_used_twice() -> None:
 def test_no_name_holds_a_retired_word() -> None:
     found = [
         f"{file}:{line}: {name}"
-        for file, tree in modules()
+        for file, tree in modules(SOURCE, TESTS)
         for name, line in defined(tree)
         if words(name) & RETIRED and name not in KEPT
     ]
@@ -78,14 +80,14 @@ def test_no_name_holds_a_retired_word() -> None:
 
 
 def test_every_exception_is_still_needed() -> None:
-    names = {name for _, tree in modules() for name, _ in defined(tree)}
+    names = {name for _, tree in modules(SOURCE) for name, _ in defined(tree)}
     assert set(KEPT) - names == set()
 
 
 def test_names_say_what_they_hold() -> None:
     found = [
         f"{file}:{line}: {name}"
-        for file, tree in modules()
+        for file, tree in modules(SOURCE, TESTS)
         for name, line in defined(tree)
         if name == "one" or name.lstrip("_") in BARE_CONSTANTS
     ]
@@ -96,7 +98,7 @@ def test_every_docstring_stands_alone() -> None:
     """One that begins with "The same" says nothing where the other cannot be seen."""
     found = [
         f"{file}: {text.splitlines()[0]}"
-        for file, tree in modules()
+        for file, tree in modules(SOURCE)
         for node in ast.walk(tree)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and (text := ast.get_docstring(node))

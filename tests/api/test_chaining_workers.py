@@ -97,7 +97,7 @@ async def test_a_parent_that_times_out_has_failed(url: str) -> None:
 
 
 async def claim(app: Duetime, lease: int = 60_000_000) -> Claim:
-    """As a worker does that is never heard of again."""
+    """Claim as a worker does that then vanishes."""
     store = app.store
     lanes = (await store.perform(store.look_ahead())).lanes
     order = ClaimOrder("dead", [LaneSpan(head.lane, 0, 0) for head in lanes], 1, lease)

@@ -1,4 +1,4 @@
-"""Durable subscribers: events as actions, written with what they tell of."""
+"""Durable subscribers: events as actions, inserted in the transaction of the change."""
 
 from __future__ import annotations
 

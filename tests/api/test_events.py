@@ -1,4 +1,4 @@
-"""Events: told after the commit, only of a real change, to whoever subscribed."""
+"""Events: emitted after the commit, only of a real change, to every subscriber."""
 
 import asyncio
 import logging

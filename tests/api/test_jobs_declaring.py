@@ -1,4 +1,4 @@
-"""What is wrong with a job is told where it is declared, by name and remedy; and seeding."""
+"""A faulty job is refused where it is declared, by name and remedy; and seeding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of jobs, once for each real change."""
+"""Events of jobs: one for each real change."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ def test_a_scheduled_action_shows_all_its_fields(ask: Any) -> None:
 
 def test_a_delay_counts_from_now(ask: Any) -> None:
     made = ask("schedule", "mail", '{"to": "ada"}', "--delay", "1h30m")
-    due, born = (datetime.fromisoformat(made[name]) for name in ("due_at", "created_at"))
-    assert due - born == timedelta(minutes=90)
+    due, created = (datetime.fromisoformat(made[name]) for name in ("due_at", "created_at"))
+    assert due - created == timedelta(minutes=90)
     assert made["created_by"] == os_user()
 
 
@@ -206,9 +206,9 @@ def test_tenants_see_their_own(duetime: Duetimes, ask: Any, url: str) -> None:
 def test_json_is_utf8_and_instants_are_utc(ask: Any) -> None:
     made = ask("schedule", "mail", '{"to": "Zoë"}')
     assert made["payload"]["to"] == "Zoë"
-    born = datetime.fromisoformat(made["created_at"])
+    created = datetime.fromisoformat(made["created_at"])
     assert made["created_at"].endswith("Z")
-    assert born.tzinfo is UTC or born.utcoffset() == timedelta(0)
+    assert created.tzinfo is UTC or created.utcoffset() == timedelta(0)
 
 
 def test_the_same_words_on_postgres(duetime: Duetimes, postgres_url: str, tmp_path: Path) -> None:

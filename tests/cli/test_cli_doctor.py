@@ -341,7 +341,7 @@ def test_notices_that_do_not_come_through(
     duetime: Duetimes, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As behind a pooler in transaction mode, where LISTEN is said to a session that goes to
-    others: everything works, and nothing is ever heard."""
+    others: everything works, and no wake arrives."""
     monkeypatch.setattr(postgres_diagnosis, "PING_TIMEOUT_SECONDS", 0.2)
     duetime.ok("migrate", "--url", postgres_url)
     with NotifyDroppingProxy(postgres_url) as proxy:

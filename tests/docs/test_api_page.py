@@ -34,18 +34,18 @@ NOT_FOR_USERS = {"worker_settings", "on_change"}
 
 
 def public(class_: type) -> set[str]:
-    parts = [vars(one) for one in class_.__mro__ if one.__module__.startswith("duetime")]
+    parts = [vars(base) for base in class_.__mro__ if base.__module__.startswith("duetime")]
     return {name for part in parts for name in part if not name.startswith("_")} - NOT_FOR_USERS
 
 
 def error_types(root: type[Exception]) -> list[type[Exception]]:
     """Those of `duetime.errors`; other modules may have more for themselves."""
-    below = [one for sub in root.__subclasses__() for one in error_types(sub)]
-    return [one for one in (root, *below) if one.__module__ == errors.__name__]
+    below = [error for sub in root.__subclasses__() for error in error_types(sub)]
+    return [error for error in (root, *below) if error.__module__ == errors.__name__]
 
 
 def names(class_: type) -> set[str]:
-    return {one.name for one in fields(class_)} - UNUSED
+    return {field.name for field in fields(class_)} - UNUSED
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def names(class_: type) -> set[str]:
     sorted(
         {
             *duetime.__all__,
-            *(one.__name__ for one in error_types(errors.DuetimeError)),
+            *(error.__name__ for error in error_types(errors.DuetimeError)),
             *public(Duetime),
             *public(FakeClock),
             *public(Testing),
@@ -101,8 +101,8 @@ def _documented(stub: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, objec
     defaults = [*([None] * required), *arguments.defaults, *arguments.kw_defaults]
     named = zip([*arguments.args, *arguments.kwonlyargs], defaults, strict=True)
     return {
-        one.arg: inspect.Parameter.empty if value is None else ast.literal_eval(value)
-        for one, value in named
+        argument.arg: inspect.Parameter.empty if value is None else ast.literal_eval(value)
+        for argument, value in named
     }
 
 

@@ -27,5 +27,5 @@ def commands(command: Any, name: str) -> Iterator[tuple[str, list[str]]]:
 
 def test_the_documented_options_are_those_of_the_commands() -> None:
     sections = SECTION.finditer(TEXT)
-    documented = {one["command"]: OPTION.findall(one["body"]) for one in sections}
+    documented = {section["command"]: OPTION.findall(section["body"]) for section in sections}
     assert documented == dict(commands(get_command(cli), "duetime"))

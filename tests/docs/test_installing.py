@@ -73,7 +73,7 @@ def imported(code: str) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import):
-            names |= {one.name.partition(".")[0] for one in node.names}
+            names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names.add((node.module or "").partition(".")[0])
     return names
@@ -83,4 +83,4 @@ def installed(text: str) -> set[str]:
     """Packages, and each extra of duetime by itself."""
     found = {word for match in INSTALL.finditer(text) for word in shlex.split(match["what"])}
     extras = {extra for word in found for extra in re.findall(r"duetime\[([\w,]+)\]", word)}
-    return found | {f"duetime[{one}]" for extra in extras for one in extra.split(",")}
+    return found | {f"duetime[{name}]" for extra in extras for name in extra.split(",")}

@@ -19,7 +19,7 @@ def links(page: Path) -> list[tuple[Path, str]]:
     """File and anchor of every link into the repository."""
     prose = FENCED.sub("", page.read_text(encoding="utf-8"))
     targets = [match["target"] for match in LINK.finditer(prose)]
-    pairs = [one.partition("#") for one in targets if "://" not in one]
+    pairs = [target.partition("#") for target in targets if "://" not in target]
     return [((page.parent / path).resolve() if path else page, anchor) for path, _, anchor in pairs]
 
 

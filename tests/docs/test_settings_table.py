@@ -29,6 +29,6 @@ def test_the_documented_settings_are_those_of_the_code() -> None:
     first = lines.index(HEAD[0])
     assert lines[first + 1] == HEAD[1]
     rows = [line.strip("| ").split(" | ") for line in lines[first + 2 : lines.index("", first)]]
-    wanted = [(f"`{one.name}`", shown(one.default)) for one in fields(Settings)]
+    wanted = [(f"`{setting.name}`", shown(setting.default)) for setting in fields(Settings)]
     assert [(name, default) for name, default, _ in rows] == wanted
     assert all(meaning.strip() for *_, meaning in rows)

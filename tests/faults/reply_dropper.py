@@ -29,7 +29,7 @@ class ReplyDropper:
     text: str
     link: object = None
     done: bool = False
-    withheld_replies: list[bytes] = field(default_factory=list)
+    kept_replies: list[bytes] = field(default_factory=list)
     struck: threading.Event = field(default_factory=threading.Event)
 
     def note_statement(self, link: object, statement: str) -> None:
@@ -39,16 +39,16 @@ class ReplyDropper:
     def closed(self, link: object) -> None:
         """Forget a connection that broke before its commit."""
         if link is self.link:
-            self.link, self.withheld_replies = None, []
+            self.link, self.kept_replies = None, []
 
     def filter_reply(self, link: object, message: bytes) -> list[bytes]:
         """Return the messages to pass on now."""
         if link is not self.link:
             return [message]
-        self.withheld_replies.append(message)
+        self.kept_replies.append(message)
         if message[:1] != READY:
             return []
-        round_, self.withheld_replies = self.withheld_replies, []
+        round_, self.kept_replies = self.kept_replies, []
         failed = any(reply[:1] == FAILED for reply in round_)
         if failed:
             self.link = None

@@ -54,10 +54,10 @@ async def test_idle_clients_hold_no_session(pooled: Pooled) -> None:
     url = pooled(1)
     stores = [PostgresStore(url, listen=False, timeout=5) for _ in range(4)]
     await add(stores[0])
-    [one] = await claim(stores[0])
+    [claimed] = await claim(stores[0])
     # Each call could leave the only session bound to a client that has nothing more to say.
     for _ in range(300):
-        await stores[0].perform(stores[0].renew([Fence(one.id, one.token)], 60_000_000))
+        await stores[0].perform(stores[0].renew([Fence(claimed.id, claimed.token)], 60_000_000))
         assert await find(stores[1]) == 1
     for store in stores:
         assert await find(store) == 1
@@ -73,7 +73,7 @@ async def test_two_workers_and_blocking_clients_share_two_sessions(pooled: Poole
             lambda: [apps[2].sync.schedule(Note()) for _ in range(5)]
         )
         ended = await asyncio.gather(*(apps[2].wait(action.id, timeout=20) for action in actions))
-    assert {one.state for one in ended} == {State.succeeded}
+    assert {action.state for action in ended} == {State.succeeded}
     assert all([len(await apps[2].runs(action.id)) == 1 for action in actions])
     for app in apps:
         await app.aclose()
@@ -114,9 +114,11 @@ async def test_transactional_handlers_have_their_effect_once(
     async with app, app.worker():
         actions = [await app.schedule(Note(str(n))) for n in range(20)]
         ended = [await app.wait(action.id, timeout=30) for action in actions]
-        others = [await app.wait(one.id, timeout=30) for one in await app.find(kind="other")]
-    assert {(one.state, one.attempt, one.losses) for one in ended} == {(State.succeeded, 1, 0)}
-    assert [one.result for one in others] == ["4MB"] * 20
+        others = [await app.wait(action.id, timeout=30) for action in await app.find(kind="other")]
+    assert {(action.state, action.attempt, action.losses) for action in ended} == {
+        (State.succeeded, 1, 0)
+    }
+    assert [action.result for action in others] == ["4MB"] * 20
     with another(postgres_url) as admin:
         [row] = admin.execute("SELECT count(*), count(DISTINCT text) FROM effects")
     assert row == (40, 21)

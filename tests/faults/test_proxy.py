@@ -40,18 +40,18 @@ def connect(proxy: Proxy) -> psycopg.Connection:
 
 
 def test_it_carries_large_things_both_ways(proxy: Proxy) -> None:
-    with connect(proxy) as one:
-        [row] = one.execute("SELECT %s || 'x'", ("y" * 3_000_000,))
+    with connect(proxy) as connection:
+        [row] = connection.execute("SELECT %s || 'x'", ("y" * 3_000_000,))
     assert len(row[0]) == 3_000_001
 
 
 def test_a_cut_is_noticed_and_the_next_connection_is_well(proxy: Proxy) -> None:
-    with connect(proxy) as one:
+    with connect(proxy) as connection:
         proxy.cut()
         with pytest.raises(psycopg.OperationalError):
-            one.execute("SELECT 1")
-    with connect(proxy) as one:
-        one.execute("SELECT 1")
+            connection.execute("SELECT 1")
+    with connect(proxy) as connection:
+        connection.execute("SELECT 1")
 
 
 def test_it_refuses_until_it_is_healed(proxy: Proxy) -> None:
@@ -81,10 +81,10 @@ def test_a_silent_wire_is_given_up_in_time(
 
 
 def test_a_slow_wire_is_slow(proxy: Proxy) -> None:
-    with connect(proxy) as one:
+    with connect(proxy) as connection:
         proxy.shape(down=Direction(rate=100))
         before = time.monotonic()
-        one.execute("SELECT 1")
+        connection.execute("SELECT 1")
         assert time.monotonic() - before > 0.3
 
 
@@ -92,14 +92,14 @@ async def test_the_reply_to_a_commit_can_be_lost(proxy: Proxy, postgres_url: str
     with another(postgres_url) as admin:
         admin.execute("CREATE TABLE t (n int)")
     proxy.drop_reply(ReplyDropper("INSERT INTO t"))
-    with connect(proxy) as one, pytest.raises(psycopg.OperationalError):
-        one.execute("INSERT INTO t VALUES (1)")
+    with connect(proxy) as connection, pytest.raises(psycopg.OperationalError):
+        connection.execute("INSERT INTO t VALUES (1)")
     proxy.drop_reply(ReplyDropper("INSERT INTO t"))
-    with connect(proxy) as one:
-        one.execute("BEGIN")
-        one.execute("INSERT INTO t VALUES (2)")
+    with connect(proxy) as connection:
+        connection.execute("BEGIN")
+        connection.execute("INSERT INTO t VALUES (2)")
         with pytest.raises(psycopg.OperationalError):
-            one.execute("COMMIT")
+            connection.execute("COMMIT")
     with another(postgres_url) as admin:
         assert admin.execute("SELECT n FROM t ORDER BY n").fetchall() == [(1,), (2,)]
 
@@ -108,10 +108,10 @@ async def test_a_pipeline_ends_without_a_flush(proxy: Proxy, postgres_url: str) 
     """A pooler in transaction mode would bind a session to an idle client for it."""
     store = PostgresStore(proxy.through(postgres_url), listen=False)
     await add(store, 3)
-    [one, *_] = await claim(store)
+    [claimed, *_] = await claim(store)
     for _ in range(20):
-        await store.perform(store.renew([Fence(one.id, one.token)], 10_000_000))
-    store.perform_blocking(store.renew([Fence(one.id, one.token)], 10_000_000))
+        await store.perform(store.renew([Fence(claimed.id, claimed.token)], 10_000_000))
+    store.perform_blocking(store.renew([Fence(claimed.id, claimed.token)], 10_000_000))
     assert await find(store) == 3
     assert proxy.seen["S"] > 20
     assert proxy.seen[FLUSH.decode()] == 0
@@ -119,7 +119,7 @@ async def test_a_pipeline_ends_without_a_flush(proxy: Proxy, postgres_url: str) 
 
 
 async def test_a_client_that_vanished_frees_its_rows(proxy: Proxy, postgres_url: str) -> None:
-    """The server hears nothing of its end: the row must not stay locked until TCP notices."""
+    """The server sees no end of the connection: the row must not stay locked until TCP notices."""
     store, other = (
         PostgresStore(url, timeout=2, listen=False) for url in (proxy.url, postgres_url)
     )
@@ -153,8 +153,8 @@ async def kind(request: pytest.FixtureRequest) -> AsyncIterator[Kind]:
 async def test_what_we_ask_of_a_handlers_transaction_is_given_up_in_time(
     proxy: Proxy, postgres_url: str, kind: Kind, text: str
 ) -> None:
-    """Nobody hears of its beginning, its completion or its commit: it has not happened, and costs
-    no attempt. The server too hears nothing more, not even of our end."""
+    """Its beginning, completion and commit reach no process: it has not happened, and costs
+    no attempt. The server receives nothing more either, not even the end of the connection."""
     make_notes(postgres_url)
     runs: list[str] = []
 

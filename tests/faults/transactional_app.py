@@ -19,8 +19,8 @@ from faults.ledger import ENDED, STARTED, Line, insert, is_sqlite, new_line
 from faults.work_order import HandlerRecorder, Work, WorkOrder
 
 # What a handler asks on a wire that swallows it is never answered: it needs a time of its own.
-LONGEST = 5.0
-AGAIN = Retry(attempts=1000, delay=0.1, factor=1.0)
+TIMEOUT_SECONDS = 5.0
+UNTIL_IT_SUCCEEDS = Retry(attempts=1000, delay=0.1, factor=1.0)
 # One at a time on SQLite: shorter work, or it piles up.
 SHORTER = 10
 
@@ -33,7 +33,7 @@ def make(order: WorkOrder) -> Duetime:
 
 
 def _on_postgres(app: Duetime, recorder: HandlerRecorder) -> None:
-    @app.handler(kind="work", transactional=True, timeout=LONGEST, retry=AGAIN)
+    @app.handler(kind="work", transactional=True, timeout=TIMEOUT_SECONDS, retry=UNTIL_IT_SUCCEEDS)
     async def work(payload: Work, ctx: Context, db: psycopg.AsyncConnection[Any]) -> int:
         token = recorder.token()
         recorder.crash.hit("start")

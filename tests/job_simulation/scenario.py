@@ -94,7 +94,7 @@ def _cluster(rng: Random, seed: int, lease: float) -> Scenario:
         settings=_settings(rng, lease),
         faults=_faults(rng, lease),
         names_reused=False,
-        some_lack_handlers=False,
+        some_without_handlers=False,
         one_lane=True,
     )
 

@@ -71,7 +71,7 @@ class Node:
         self.booted_at = self._loop.time()
         self.started = False
         self.stopping = False
-        self.knows_all = slot == 0 or not scenario.some_lack_handlers
+        self.knows_all = slot == 0 or not scenario.some_without_handlers
         self.process = Process(f"{name}#{number}")
         self.beat = Process(f"{name}#{number}/beat")
         self._thawed_at = {self.process: -1.0, self.beat: -1.0}

@@ -48,7 +48,7 @@ class Scenario:
     settings: WorkerSettings
     faults: Faults
     names_reused: bool
-    some_lack_handlers: bool
+    some_without_handlers: bool
     one_lane: bool
 
     @property
@@ -74,7 +74,7 @@ def draw(seed: int) -> Scenario:
         settings=_settings(rng, lease),
         faults=_faults(rng, lease),
         names_reused=rng.random() < 0.5,
-        some_lack_handlers=rng.random() < 0.3,
+        some_without_handlers=rng.random() < 0.3,
         one_lane=rng.random() < 0.6,
     )
 
@@ -125,7 +125,7 @@ def draw_healthy(seed: int) -> Scenario:
     drawn = draw(seed)
     settings = replace(drawn.settings, concurrency=50, queues=None, batch=500)
     return replace(
-        drawn, settings=settings, faults=Faults(), latency=0.001, some_lack_handlers=False
+        drawn, settings=settings, faults=Faults(), latency=0.001, some_without_handlers=False
     )
 
 

@@ -40,8 +40,8 @@ async def test_they_are_scheduled(
     report = await visits.transitions.sweep()
     assert (report.updated, report.errors) == (4, [])
     found = await visits.testing.scheduled(Remind)
-    assert sorted(one.payload.visit for one in found) == [-3, 1, 3, 4]  # type: ignore[attr-defined]
-    assert {one.created_by for one in found} == {"system"}
+    assert sorted(action.payload.visit for action in found) == [-3, 1, 3, 4]  # type: ignore[attr-defined]
+    assert {action.created_by for action in found} == {"system"}
     assert database.rows("SELECT count(*) FROM visits WHERE remind_at IS NOT NULL") == [(0,)]
     assert (await visits.transitions.sweep()).updated == 0
 
@@ -125,7 +125,7 @@ def test_another_database_is_refused(database: ModelDatabase, postgres_url: str)
 async def test_another_database_of_the_same_name(
     database: ModelDatabase, database_url: str, private_postgres: Any
 ) -> None:
-    """Their URLs look alike: the first look tells, before anything is changed."""
+    """Their URLs look alike: the first sweep reports it, before anything is changed."""
     name = database_url.rpartition("/")[2].partition("?")[0]
     server = private_postgres()
     server._admin("CREATE DATABASE {}", name)

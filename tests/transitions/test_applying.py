@@ -162,15 +162,15 @@ async def test_a_drain_does_all_that_is_due(
 ) -> None:
     """A backlog of many rows with the same value, in bulk too; an undone row blocks none."""
     for bulk in (False, True):
-        one = Duetime("memory://", clock=clock)
-        one.transitions.register(Post, database.engine, batch=7, bulk=bulk)
+        fresh_app = Duetime("memory://", clock=clock)
+        fresh_app.transitions.register(Post, database.engine, batch=7, bulk=bulk)
         base = 100 * bulk
         database.add(*(Post(id=base + n, publish_at=clock.now()) for n in range(30)))
-        report = await one.transitions.drain()
+        report = await fresh_app.transitions.drain()
         assert (report.updated, report.truncated, report.skipped) == (30, False, 0)
         database.do("UPDATE posts SET status = 'draft' WHERE id < :some", some=base + 20)
         database.add(Post(id=base + 50, publish_at=clock.now()))
-        assert (await one.transitions.drain()).updated == 1
+        assert (await fresh_app.transitions.drain()).updated == 1
 
 
 async def test_a_full_batch_is_not_truncated(

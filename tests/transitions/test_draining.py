@@ -54,7 +54,7 @@ async def test_a_chain_that_is_declared_in_the_other_order(
     now = clock.now()
     database.add(*(Paper(id=n, publish_at=now - MINUTE, archive_at=now) for n in range(2)))
     assert (await papers.transitions.drain()).updated == 4
-    assert [one.due for one in await papers.transitions.pending()] == [0, 0]
+    assert [target.due for target in await papers.transitions.pending()] == [0, 0]
 
 
 async def test_parked_rows_are_tried_once(
@@ -69,7 +69,7 @@ async def test_parked_rows_are_tried_once(
         report = await papers.transitions.drain(parked=True)
     assert (report.updated, report.failed) == (18, 5)
     tried = database.rows("SELECT attempts FROM duetime_transitions WHERE applied_at IS NULL")
-    assert sorted(one[0] for one in tried) == [1, 1, 1, 2, 2]
+    assert sorted(attempt[0] for attempt in tried) == [1, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("kind", ON_POSTGRES)

@@ -79,7 +79,9 @@ async def test_tried_again_with_backoff_then_parked(
     seen = []
     for minutes in (0, 0.5, 0.5, 1, 1, 1000):
         clock.advance(minutes=minutes)
-        seen += [(one.attempts, one.parked) for one in (await drafts.transitions.sweep()).errors]
+        seen += [
+            (error.attempts, error.parked) for error in (await drafts.transitions.sweep()).errors
+        ]
     assert seen == [(1, False), (2, False), (3, True)]
     (pending,) = await drafts.transitions.pending()
     assert (pending.due, pending.retrying, pending.parked) == (0, 0, 1)
@@ -93,7 +95,7 @@ async def test_an_error_that_no_database_keeps(
     seen = []
     for _ in range(3):
         report = await drafts.transitions.sweep()
-        seen += [(one.id, one.attempts, one.error, one.parked) for one in report.errors]
+        seen += [(error.id, error.attempts, error.error, error.parked) for error in report.errors]
         clock.advance(hours=1)
     error = "ValueError: not fit \ufffd to ? keep"
     assert seen == [(1, 1, error, False), (1, 2, error, False), (1, 3, error, True)]
@@ -205,7 +207,7 @@ async def test_a_table_that_is_missing_holds_up_no_other(
     database.add(Post(id=1, publish_at=clock.now()))
     report = await app.transitions.sweep()
     assert report.updated == 1
-    assert [(one.model, one.id) for one in report.errors] == [("Draft", None)]
+    assert [(error.model, error.id) for error in report.errors] == [("Draft", None)]
     assert "drafts" in report.errors[0].error
 
 

@@ -92,7 +92,7 @@ async def test_any_key_is_known_and_pruned(
     Thing: Any = type("Thing", (Base,), body)
     Base.metadata.create_all(database.sync_engine)
     more = {"other": "x"} if parts == 2 else {}
-    database.add(*(Thing(id=one, at=clock.now(), **more) for one in (first, second)))
+    database.add(*(Thing(id=number, at=clock.now(), **more) for number in (first, second)))
     app.transitions.register(Base, database.engine)
     report = await app.transitions.sweep()
     assert (report.updated, report.errors) == (2, [])
@@ -147,9 +147,9 @@ async def test_rows_that_were_settled_by_hand_are_parked_no_more(
     database.add(Draft(id=1, at=clock.now(), text="bad"))
     app.transitions.register(Drafts, database.engine, retry=Retry.none())
     await app.transitions.sweep()
-    assert [one.parked for one in await app.transitions.pending()] == [1]
+    assert [target.parked for target in await app.transitions.pending()] == [1]
     database.do(sql)
-    assert [one.parked for one in await app.transitions.pending()] == [0]
+    assert [target.parked for target in await app.transitions.pending()] == [0]
 
 
 async def test_a_value_that_was_applied_stays_so_after_another_failed(
@@ -187,7 +187,7 @@ async def test_a_value_that_was_cleared_may_come_again(
     class Base(DeclarativeBase):
         pass
 
-    class Bell(Base):
+    class Alarm(Base):
         __tablename__ = "bells"
         id: Mapped[int] = mapped_column(primary_key=True)
         rung: Mapped[bool] = mapped_column(default=False)
@@ -198,13 +198,13 @@ async def test_a_value_that_was_cleared_may_come_again(
 
     Base.metadata.create_all(database.sync_engine)
     app.transitions.register(Base, database.engine, bulk=bulk)
-    database.add(Bell(id=1, ring_at=PAST, melt_at=PAST))
+    database.add(Alarm(id=1, ring_at=PAST, melt_at=PAST))
     for changes in (2, 1):
         assert (await app.transitions.sweep()).updated == changes
         with database.session() as session:
-            bell = session.get_one(Bell, 1)
-            assert bell.ring_at is None
-            bell.ring_at, bell.rung = PAST, False
+            alarm = session.get_one(Alarm, 1)
+            assert alarm.ring_at is None
+            alarm.ring_at, alarm.rung = PAST, False
     # The other column's line stays.
     assert database.rows("SELECT column_name FROM duetime_transitions") == [("melt_at",)]
 

@@ -95,7 +95,9 @@ async def test_who_is_deleted_softly_in_the_table_of_its_parent_sings_no_more(
     now = clock.now()
     zoo.add(Bird(id=1, deleted_at=now, sing_at=now), Bird(id=2, sing_at=now))
     app.transitions.register(Zoo, zoo.engine, bulk=bulk)
-    assert [one.due for one in await app.transitions.pending() if one.column == "sing_at"] == [1]
+    assert [
+        target.due for target in await app.transitions.pending() if target.column == "sing_at"
+    ] == [1]
     assert (await app.transitions.sweep()).updated == 1
     assert zoo.rows("SELECT id FROM birds WHERE song = 'tweet'") == [(2,)]
 
@@ -129,9 +131,9 @@ async def test_so_it_is_if_a_listener_makes_a_soft_deletion_of_it(
     app: Duetime, zoo: ModelDatabase, clock: FakeClock
 ) -> None:
     def softly(session: Session, *_: object) -> None:
-        for one in list(session.deleted):
-            session.add(one)
-            one.deleted_at = clock.now()
+        for row in list(session.deleted):
+            session.add(row)
+            row.deleted_at = clock.now()
 
     zoo.add(Bird(id=1), Bird(id=2, purge_at=clock.now()))
     app.transitions.register(Zoo, zoo.engine)

@@ -57,7 +57,7 @@ def test_alembic_sees_index_and_ledger(database: ModelDatabase) -> None:
     with database.sync_engine.connect() as connection:
         context = MigrationContext.configure(connection)
         missing = compare_metadata(context, Base.metadata)
-    assert [(one[0], one[1].name) for one in missing] == [
+    assert [(change[0], change[1].name) for change in missing] == [
         ("add_table", LEDGER),
         ("add_index", "ix_duetime_transitions_retry_at"),
         ("add_index", "ix_posts_publish_at_due"),
@@ -186,6 +186,8 @@ class TestInstants:
     def test_the_column_has_a_zone(self, postgres_url: str) -> None:
         engine = create_engine(postgres_url.replace("postgresql:", "postgresql+psycopg:"))
         Base.metadata.create_all(engine)
-        columns = {one["name"]: one["type"] for one in looked_at(engine).get_columns("posts")}
+        columns = {
+            column["name"]: column["type"] for column in looked_at(engine).get_columns("posts")
+        }
         engine.dispose()
         assert getattr(columns["publish_at"], "timezone", None) is True

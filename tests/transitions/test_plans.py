@@ -34,14 +34,14 @@ def plan(database: ModelDatabase, sql: str, params: Any) -> str:
     explain = "EXPLAIN " if database.on_postgres else "EXPLAIN QUERY PLAN "
     with database.sync_engine.connect() as connection:
         found = connection.exec_driver_sql(explain + sql, params)
-        return "\n".join(str(one[-1]) for one in found)
+        return "\n".join(str(row[-1]) for row in found)
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "psycopg"])
 async def test_rows_are_found_by_the_index(
     app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    """By looks and by locks, also if statistics tell nothing and the ledger is full."""
+    """Selects and locks go by the index, also without statistics and with a full ledger."""
     app.transitions.register([Post, Order, Ticket], database.engine)
     with Session(database.sync_engine) as session:
         rows = [{"id": n, "status": "published", "publish_at": PAST} for n in range(3000)]

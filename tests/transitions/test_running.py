@@ -207,7 +207,7 @@ def test_from_a_foreign_queue(app: Duetime, database: ModelDatabase, clock: Fake
     app.transitions.register(Base, database.engine)
     database.add(Post(id=1, publish_at=clock.now()))
     assert app.sync.transitions.sweep().check().updated == 1
-    assert [one.due for one in app.sync.transitions.pending()] == [0] * 7
+    assert [target.due for target in app.sync.transitions.pending()] == [0] * 7
     database.do("DROP TABLE comments")
     database.do("DROP TABLE posts")
     with pytest.raises(SweepFailed, match=r"4 errors in a sweep: Post\.publish_at"):
@@ -259,5 +259,5 @@ async def test_a_start_that_is_refused_leaves_nothing_running(
         for context in (app.transitions.runner(), app.worker()):
             with pytest.raises(ConfigError, match="one transaction cannot span both"):
                 await context.__aenter__()
-            left = {one.get_coro().__qualname__ for one in asyncio.all_tasks() - before}  # type: ignore[union-attr]
-            assert not any("SweepLoop" in one for one in left)
+            left = {task.get_coro().__qualname__ for task in asyncio.all_tasks() - before}  # type: ignore[union-attr]
+            assert not any("SweepLoop" in name for name in left)

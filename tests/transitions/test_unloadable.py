@@ -72,7 +72,10 @@ async def test_a_row_that_cannot_be_loaded_is_reported_alone(
 ) -> None:
     database.do(sql)
     report = await notes.transitions.sweep()
-    assert (report.updated, [(one.id, one.attempts) for one in report.errors]) == (9, [(7, 1)])
+    assert (report.updated, [(error.id, error.attempts) for error in report.errors]) == (
+        9,
+        [(7, 1)],
+    )
     assert out(database) == 9
     assert (await notes.transitions.sweep()).errors == []
 
@@ -98,7 +101,7 @@ async def test_a_listener_that_refuses_to_load(notes: Duetime, database: ModelDa
         report = await notes.transitions.sweep()
     finally:
         event.remove(Note, "load", loaded)
-    assert (report.updated, [one.id for one in report.errors]) == (9, [7])
+    assert (report.updated, [error.id for error in report.errors]) == (9, [7])
 
 
 def refuse_seven(database: ModelDatabase, code: str) -> None:
@@ -201,5 +204,5 @@ async def test_a_lock_on_the_whole_table_holds_up_no_other(
     with held(database, "LOCK TABLE notes IN ACCESS EXCLUSIVE MODE"):
         report = await app.transitions.sweep()
     assert report.updated == 1
-    assert {(one.model, one.id) for one in report.errors} == {("Note", None)}
+    assert {(error.model, error.id) for error in report.errors} == {("Note", None)}
     assert (await app.transitions.sweep()).updated == 1

@@ -36,7 +36,7 @@ async def test_a_versioned_model_gets_its_history(
     await app.transitions.sweep()
     with database.session() as session:
         lines = session.scalars(select(History).order_by(History.article_id))
-        assert [(one.article_id, one.status, one.actor) for one in lines] == [
+        assert [(line.article_id, line.status, line.actor) for line in lines] == [
             (n, "published", "system") for n in range(3)
         ]
         assert set(session.scalars(select(Article.version))) == {2}
@@ -77,9 +77,9 @@ async def test_removal_is_physical_whatever_listeners_make_of_it(
     app: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
     def softly(session: Session, *_: object) -> None:
-        for one in list(session.deleted):
-            session.add(one)
-            one.deleted_at = clock.now()
+        for row in list(session.deleted):
+            session.add(row)
+            row.deleted_at = clock.now()
 
     app.transitions.register(Blog, database.engine)
     database.add(Post(id=1, purge_at=clock.now()))

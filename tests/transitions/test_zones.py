@@ -96,7 +96,7 @@ async def test_sessions_in_any_zone(
     assert (await again.transitions.sweep()).updated == 1
     await other.close()
     kept = database.rows("SELECT value FROM duetime_transitions WHERE table_name = 'posts'")
-    assert [one[0].astimezone(UTC) for one in kept] == [datetime(2030, 1, 1, tzinfo=UTC)]
+    assert [row[0].astimezone(UTC) for row in kept] == [datetime(2030, 1, 1, tzinfo=UTC)]
 
 
 @postgres

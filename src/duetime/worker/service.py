@@ -53,8 +53,9 @@ class Service:
             log.exception("%s failed and will be retried", self.name)
             self._outage.mark_failing()
             return self._back_off()
-        self._outage.recovered()
-        self._backoff = 0.0
+        if self._backoff:
+            self._outage.recovered()
+            self._backoff = 0.0
         return pause
 
     def _back_off(self) -> float:

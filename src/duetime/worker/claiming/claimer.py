@@ -59,6 +59,7 @@ class Claimer:
         self._pools = pools
         self._runs = runs
         self._lease = settings.lease
+        self._lease_micros = micros_of(settings.lease)
         self._preclaim = settings.preclaim
         self._preclaim_micros = micros_of(settings.preclaim)
         self._batch = settings.batch
@@ -257,7 +258,7 @@ class Claimer:
         self._turn += 1
         visited = [lane.text for lane in visit_order(lanes, self._turn)]
         spans = [LaneSpan(lane, self._cursors.position(lane), ahead) for lane in visited]
-        order = ClaimOrder(self._worker, spans, limit, micros_of(self._lease), excluded)
+        order = ClaimOrder(self._worker, spans, limit, self._lease_micros, excluded)
         sent = self._clock.monotonic()
         self._cursors.claim_sent()
         claimed = await self._store.perform(self._store.claim(order))

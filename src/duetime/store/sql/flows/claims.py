@@ -28,7 +28,7 @@ from duetime.model.jobs.change import JobUpdate
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Row, Rows, Statement, Steps, flow, wake
 from duetime.store.sql.flows import records
-from duetime.store.sql.flows.records import LockedJobs
+from duetime.store.sql.flows.records import NO_LOCKED_JOBS, LockedJobs
 from duetime.store.sql.statements import bulk_rows
 from duetime.store.sql.statements.bulk_rows import json_param
 
@@ -91,12 +91,14 @@ class ClaimFlows(Store, ABC):
 
         def steps() -> Steps[CompletionResult]:
             # Jobs first: all flows that change a job lock it before its occurrences.
-            jobs = yield from self._lock_jobs(job_finishes, skip_busy_jobs)
+            jobs = NO_LOCKED_JOBS
+            if job_finishes:
+                jobs = yield from self._lock_jobs(job_finishes, skip_busy_jobs)
             busy = {finish.id for finish in job_finishes if finish.job in jobs.busy}
             free = [finish for finish in finishes if finish.id not in busy] if busy else finishes
             result = yield from self._complete_all(free, reschedules, rescuing)
             stored = [finish for finish in job_finishes if finish.id in result.applied]
-            ends = yield from self._finish_jobs(stored, jobs)
+            ends = (yield from self._finish_jobs(stored, jobs)) if stored else []
             result = replace(result, jobs=ends, busy=busy)
             if rescuing or len(result.applied) + len(busy) == len(completions):
                 return result

@@ -163,8 +163,6 @@ class JobFlows(Store, ABC):
         """Lock the jobs of these occurrences; with `skip_busy_jobs`, only those that no other
         transaction has locked."""
         names = sorted({finish.job for finish in finishes if finish.job is not None})
-        if not names:
-            return LockedJobs({}, 0, frozenset())
         statement = "jobs_try_lock" if skip_busy_jobs else "jobs_lock"
         found = yield Statement(statement, _names_param(names))
         rest = {*names} - records.job_names(found)

@@ -135,6 +135,9 @@ class LockedJobs:
         return [update for update in updates if update is not None]
 
 
+NO_LOCKED_JOBS = LockedJobs({}, 0, frozenset())
+
+
 def readable_jobs(found: Rows) -> dict[str, JobRecord]:
     """Return jobs by name, without those that this version cannot read: another version may have
     written them."""

@@ -296,6 +296,8 @@ class PostgresStore(SqlStore):
 
     def _notify(self, wakes: Sequence[Wake]) -> Statement | None:
         """Wake the listeners of this process; return the NOTIFY to send to others, if any."""
+        if not wakes:
+            return None
         self._listeners.notify(wakes)
         now = self._throttle.take_sendable(self._due_soon(wakes))
         return self._notify_statement(now) if now else None

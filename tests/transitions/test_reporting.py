@@ -85,7 +85,8 @@ async def test_a_hook_that_raises_disturbs_nothing(
     report = await app.transitions.sweep()
     assert (report.updated, report.errors, received) == (3, [], [0, 1, 2])
     assert ("my", "RuntimeError: no") in [
-        (one.name, str(one.exc_info and one.exc_text).rpartition("\n")[2]) for one in caplog.records
+        (record.name, str(record.exc_info and record.exc_text).rpartition("\n")[2])
+        for record in caplog.records
     ]
 
 
@@ -169,7 +170,7 @@ async def test_a_listener_that_fails_after_the_commit_loses_nothing(
     database.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
     report = await app.transitions.sweep()
     assert (report.updated, report.errors) == (3, [])
-    assert [one[1] for one in calls.received[:3]] == [0, 1, 2]
+    assert [call[1] for call in calls.received[:3]] == [0, 1, 2]
     assert calls.received[3:] == [0, 1, 2]
     assert "the search index is away" in caplog.text
 
@@ -191,7 +192,7 @@ async def test_rows_committed_before_the_connection_was_lost_are_reported(
 
     def cut_off(session: Session, *_: object) -> None:
         nonlocal cut
-        if not cut and sorted(one.id for one in session.dirty) == [2, 3]:
+        if not cut and sorted(row.id for row in session.dirty) == [2, 3]:
             cut = True
             session.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
 
@@ -200,10 +201,10 @@ async def test_rows_committed_before_the_connection_was_lost_are_reported(
     app.transitions.register(Post, sessions, on_set_field=calls)
     database.add(*(Post(id=n, publish_at=clock.now()) for n in range(4)))
     report = await app.transitions.sweep()
-    assert (report.updated, [one.id for one in report.errors]) == (2, [None])
+    assert (report.updated, [error.id for error in report.errors]) == (2, [None])
     report = await app.transitions.sweep()
-    assert (report.updated, [one.id for one in report.errors]) == (1, [3])
-    assert [one[1] for one in calls.received] == [0, 1, 2]
+    assert (report.updated, [error.id for error in report.errors]) == (1, [3])
+    assert [call[1] for call in calls.received] == [0, 1, 2]
 
 
 # In a process of its own: what collects figures can be set once in each.
@@ -237,7 +238,7 @@ async def main():
                 of = dict(point.attributes).get("duetime.transition")
                 value = getattr(point, "value", point)
                 print(scope.scope.name, metric.name, metric.unit, of, value)
-    print([one.name for one in spans.get_finished_spans()])
+    print([span.name for span in spans.get_finished_spans()])
 
 asyncio.run(main())
 """
