@@ -36,6 +36,11 @@ OBJECTS = f"""
     UNION ALL SELECT '', 'trigger', tgname, '', '' FROM pg_trigger WHERE NOT tgisinternal
     UNION ALL SELECT '', 'setting', setconfig::text, '', '' FROM pg_db_role_setting
 """
+# Our tables, and whether each is small and was never analysed.
+TABLES = """
+    SELECT relname, pg_relation_size(oid) <= 65536 AND reltuples <= 0 FROM pg_class
+    WHERE relnamespace = CAST('public' AS regnamespace) AND relkind = 'r'
+"""
 # Tables whose rows say that the schema exists.
 KEPT_TABLES = {"duetime_migrations", "duetime_store"}
 
@@ -105,9 +110,13 @@ def _drop_tables(connection: psycopg.Connection, objects: set[Any]) -> None:
 
 
 def _delete_all(connection: psycopg.Connection) -> None:
-    tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-    names = [sql.Identifier(name) for (name,) in tables if name not in KEPT_TABLES]
-    connection.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(names)))
+    """Empty the tables. TRUNCATE creates new files, which takes thirty times as long as deleting a
+    few rows; but it also removes what tests with many rows or with statistics leave behind."""
+    found = connection.execute(TABLES).fetchall()
+    used = [(sql.Identifier(name), small) for name, small in found if name not in KEPT_TABLES]
+    small = [sql.SQL("DELETE FROM {}").format(name) for name, is_small in used if is_small]
+    large = [sql.SQL("TRUNCATE {}").format(name) for name, is_small in used if not is_small]
+    connection.execute(sql.SQL("; ").join([*large, *small]))
 
 
 def _drop_all(connection: psycopg.Connection) -> None:

@@ -56,8 +56,15 @@ def test_a_month_of_two_hundred_jobs() -> None:
     assert verdict.ticks > 5_000
 
 
-def test_ticks_are_accounted_for_under_random_faults() -> None:
-    verdict = run_seeds(range(5), draw_small)
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(range(2), id="first"),
+        pytest.param(range(2, 7), marks=pytest.mark.soak, id="rest"),
+    ],
+)
+def test_ticks_are_accounted_for_under_random_faults(seeds: range) -> None:
+    verdict = run_seeds(seeds, draw_small)
     assert not verdict.failures, verdict.report()
     assert [what for what in EVENTS if not verdict.tally[what]] == []
 

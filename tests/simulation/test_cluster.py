@@ -46,7 +46,7 @@ FAULTS = [
 ]
 
 
-@split_seeds(300, SEEDS)
+@split_seeds(150, SEEDS)
 def test_guarantees_hold_under_random_faults(seeds: range) -> None:
     verdict = run_campaign(seeds)
     assert not verdict.failures, verdict.report()

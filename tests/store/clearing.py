@@ -14,6 +14,7 @@ TABLES = ("actions", "history", "runs", "audit", "workers", "jobs", "ticks")
 def clear_sqlite(path: Path) -> None:
     if path.exists():
         with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("PRAGMA synchronous = OFF")
             for table in TABLES:
                 connection.execute(f"DELETE FROM duetime_{table}")
 
@@ -22,4 +23,5 @@ def clear_postgres(url: str) -> None:
     with psycopg.connect(url) as connection:
         [row] = connection.execute("SELECT to_regclass('duetime_actions')")
         if row[0] is not None:
-            connection.execute(f"TRUNCATE {', '.join(f'duetime_{table}' for table in TABLES)}")
+            # TRUNCATE would create new files, which takes thirty times as long.
+            connection.execute("; ".join(f"DELETE FROM duetime_{table}" for table in TABLES))

@@ -15,13 +15,19 @@ from store.clearing import clear_postgres, clear_sqlite
 from store.random_rounds import ROUNDS, run_rounds
 
 
+SHARES = pytest.mark.parametrize(
+    "rounds", [range(2), pytest.param(ROUNDS[2:], marks=pytest.mark.soak)], ids=["first", "rest"]
+)
+
+
 def test_memory_behaves_like_the_specification() -> None:
     """MemoryStore is the specification: this checks the state machine and the invariants."""
     clock = FakeClock()
     run_rounds(clock, lambda: MemoryStore(clock=clock))
 
 
-def test_sqlite_behaves_like_the_specification(sqlite_path: Path) -> None:
+@SHARES
+def test_sqlite_behaves_like_the_specification(sqlite_path: Path, rounds: range) -> None:
     clock = FakeClock()
     store = SqliteStore(sqlite_path, clock=clock)
 
@@ -29,13 +35,11 @@ def test_sqlite_behaves_like_the_specification(sqlite_path: Path) -> None:
         clear_sqlite(sqlite_path)
         return store
 
-    run_rounds(clock, cleared_store)
+    run_rounds(clock, cleared_store, rounds)
     store.close()
 
 
-@pytest.mark.parametrize(
-    "rounds", [range(2), pytest.param(ROUNDS[2:], marks=pytest.mark.soak)], ids=["first", "rest"]
-)
+@SHARES
 def test_postgres_behaves_like_the_specification(postgres_url: str, rounds: range) -> None:
     clock = FakeClock()
     store = PostgresStore(postgres_url, clock=clock)
