@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from duetime.model.health import checks as health
 from duetime.model.health.checks import CheckResult, Level, is_usable, judge_database, judge_work
@@ -17,6 +19,7 @@ from duetime.model.health.diagnosis import (
     Version,
 )
 from duetime.model.health.stats import LivingWorker, Parked, Stats
+from duetime.model.health.worker import WorkerHealth, health_of_text, health_to_text
 from duetime.model.jobs.stats import JobStats
 from duetime.model.validation import amount
 
@@ -260,6 +263,35 @@ def test_a_store_without_snapshot_report_has_no_snapshot_check() -> None:
 )
 def test_files(check: str, changes: dict[str, Any], level: Level) -> None:
     assert base(check, file=replace(FILE, **changes)).level is level
+
+
+def test_what_workers_say_of_themselves_is_a_failure() -> None:
+    ill = replace(WORKER, id="w2", health=WorkerHealth(("claim is failing: x", "not listening")))
+    result = work("health", workers=(WORKER, ill))
+    assert result.level is FAILURE
+    assert result.figure == "w2: claim is failing: x; not listening"
+
+
+def test_refused_wakes_are_a_warning_with_the_worker_that_refused_most() -> None:
+    refused = [replace(WORKER, id=f"w{n}", health=WorkerHealth((), n)) for n in (0, 7, 3)]
+    result = work("wakes", workers=tuple(refused))
+    assert result.level is WARNING
+    assert result.figure.startswith("w7 refused 7 messages")
+
+
+@given(
+    st.builds(WorkerHealth, st.lists(st.text(max_size=50), max_size=5).map(tuple), st.integers(0))
+)
+def test_stored_health_is_read_back(stored: WorkerHealth) -> None:
+    assert health_of_text(health_to_text(stored)) == stored
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "5", '{"problems": 5, "refused_wakes": 0}', "[" * 10**5]
+)
+def test_health_that_cannot_be_read_is_a_problem(text: str) -> None:
+    [problem] = health_of_text(text).problems
+    assert problem.startswith("its stored health is unreadable")
 
 
 def test_durations_are_short() -> None:

@@ -154,6 +154,9 @@ class ProcessConnection:
         self.cut_off_at = -1e9
         self._on_wake: OnWake | None = None
 
+    trouble = None
+    refused = 0
+
     @property
     def alive(self) -> bool:
         return self._network.reaches(self)

@@ -14,7 +14,6 @@ from duetime.testing import FakeClock
 from store.clearing import clear_postgres, clear_sqlite
 from store.random_rounds import ROUNDS, run_rounds
 
-
 SHARES = pytest.mark.parametrize(
     "rounds", [range(2), pytest.param(ROUNDS[2:], marks=pytest.mark.soak)], ids=["first", "rest"]
 )

@@ -199,11 +199,11 @@ class TestVersions:
             assert store.perform_blocking(store.find(Filter())) == []
             store.close()
 
-    @pytest.mark.parametrize(("oldest_code", "fine"), [(3, True), (4, False)])
+    @pytest.mark.parametrize(("oldest_code", "fine"), [(4, True), (5, False)])
     def test_a_newer_database_is_refused_only_if_it_says_so(
         self, sqlite_path: Path, postgres_url: str, oldest_code: int, fine: bool
     ) -> None:
-        newer = f"INSERT INTO duetime_migrations VALUES (4, 0, {oldest_code})"
+        newer = f"INSERT INTO duetime_migrations VALUES (5, 0, {oldest_code})"
         for store in (SqliteStore(sqlite_path), PostgresStore(postgres_url)):
             store.migrate_blocking()
         with closing(sqlite3.connect(sqlite_path)) as lite:
@@ -232,7 +232,7 @@ class TestUpgrading:
             store.close()
 
 
-NAMES = ["0001_actions", "0002_jobs", "0003_declared"]
+NAMES = ["0001_actions", "0002_jobs", "0003_declared", "0004_worker_health"]
 OLD_ACTION = """
     INSERT INTO duetime_actions (id, due_at, created_at, version, priority, kind, lane, queue,
                                  created_by, payload)

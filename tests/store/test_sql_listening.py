@@ -42,9 +42,9 @@ class TestListening:
         store: PostgresStore,
     ) -> None:
         queue, _, _ = listening
-        [added] = await store.perform(store.add([new(lane="a\tb\nc")], "return"))
+        [added] = await store.perform(store.add([new(lane="1.0.a\tb\nc")], "return"))
         [wake] = await asyncio.wait_for(queue.get(), 5)
-        assert (wake.lane, wake.due_at) == ("a\tb\nc", added.record.due_at)
+        assert (wake.lane, wake.due_at) == ("1.0.a\tb\nc", added.record.due_at)
 
     async def test_our_own_wakes_arrive_once(
         self,
@@ -52,10 +52,10 @@ class TestListening:
         store: PostgresStore,
     ) -> None:
         queue, here, _ = listening
-        await here.perform(here.add([new(lane="ours")], "return"))
-        await store.perform(store.add([new(lane="theirs")], "return"))
+        await here.perform(here.add([new(lane="1.0.ours")], "return"))
+        await store.perform(store.add([new(lane="1.0.theirs")], "return"))
         lanes = [(await asyncio.wait_for(queue.get(), 5))[0].lane for _ in range(2)]
-        assert lanes == ["ours", "theirs"]
+        assert lanes == ["1.0.ours", "1.0.theirs"]
 
     async def test_wakes_later_than_the_next_poll_are_not_sent(
         self,
@@ -63,18 +63,18 @@ class TestListening:
         store: PostgresStore,
     ) -> None:
         queue, _, _ = listening
-        await store.perform(store.add([new(lane="far", delay=3_600_000_000)], "return"))
-        await store.perform(store.add([new(lane="near")], "return"))
-        assert (await asyncio.wait_for(queue.get(), 5))[0].lane == "near"
+        await store.perform(store.add([new(lane="1.0.far", delay=3_600_000_000)], "return"))
+        await store.perform(store.add([new(lane="1.0.near")], "return"))
+        assert (await asyncio.wait_for(queue.get(), 5))[0].lane == "1.0.near"
 
     async def test_many_wakes_share_few_messages(
         self, listening: Listening, store: PostgresStore
     ) -> None:
         queue, _, _ = listening
         await asyncio.gather(
-            *(store.perform(store.add([new(lane=f"lane-{i}")], "return")) for i in range(300))
+            *(store.perform(store.add([new(lane=f"1.0.lane-{i}")], "return")) for i in range(300))
         )
-        all_lanes = {f"lane-{i}" for i in range(300)}
+        all_lanes = {f"1.0.lane-{i}" for i in range(300)}
         lanes: set[str] = set()
         messages = 0
         while lanes < all_lanes:
@@ -90,9 +90,9 @@ class TestListening:
         queue, _, _ = listening
         store = PostgresStore(postgres_url)
         store._throttle._tokens, store._throttle._refilled_at = 0, float("inf")
-        await store.perform(store.add([new(lane="last words")], "return"))
+        await store.perform(store.add([new(lane="1.0.last words")], "return"))
         await store.aclose()
-        assert (await asyncio.wait_for(queue.get(), 5))[0].lane == "last words"
+        assert (await asyncio.wait_for(queue.get(), 5))[0].lane == "1.0.last words"
 
     async def test_more_lanes_than_a_message_holds(
         self,
@@ -100,7 +100,7 @@ class TestListening:
         store: PostgresStore,
     ) -> None:
         queue, _, _ = listening
-        many = [new(lane=f"{'x' * 100}{i}") for i in range(200)]
+        many = [new(lane=f"1.0.{'x' * 100}{i}") for i in range(200)]
         await store.perform(store.add(many, "return"))
         assert await asyncio.wait_for(queue.get(), 5) == []
 
@@ -116,8 +116,8 @@ class TestListening:
             for payload in ("", "x", "[]", "{}", '{"due": 5, "from": 1}', '{"due":[[1]],"from":1}'):
                 other.execute("SELECT pg_notify(%s, %s)", (channel, payload))
             other.execute("SELECT pg_notify(%s, %s)", (channel, ping_message("other", 7)))
-        await store.perform(store.add([new(lane="real")], "return"))
-        assert (await asyncio.wait_for(queue.get(), 5))[0].lane == "real"
+        await store.perform(store.add([new(lane="1.0.real")], "return"))
+        assert (await asyncio.wait_for(queue.get(), 5))[0].lane == "1.0.real"
 
     async def test_a_listener_that_lost_its_connection_reconnects_and_wakes(
         self,
@@ -128,8 +128,8 @@ class TestListening:
         queue, _, _ = listening
         end_others(postgres_url)
         assert await asyncio.wait_for(queue.get(), 10) == ()
-        await store.perform(store.add([new(lane="after")], "return"))
-        assert (await asyncio.wait_for(queue.get(), 5))[0].lane == "after"
+        await store.perform(store.add([new(lane="1.0.after")], "return"))
+        assert (await asyncio.wait_for(queue.get(), 5))[0].lane == "1.0.after"
 
     async def test_the_sweeps_ping_keeps_a_listener_alive(
         self,

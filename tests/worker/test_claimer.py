@@ -85,17 +85,18 @@ class ObservedClaimer:
         self.looks += 1
 
     async def look(self) -> None:
-        await self._look_through(self._store.look_ahead())
+        await self._look_through(self._store.look_ahead(), full=True)
 
     async def look_on(self) -> None:
-        await self._look_through(self._store.look_ahead_from(self.claimer.drained_lanes()))
+        drained = self.claimer.drained_lanes()
+        await self._look_through(self._store.look_ahead_from(drained), full=False)
 
-    async def _look_through(self, flow: Flow[SweepResult]) -> None:
+    async def _look_through(self, flow: Flow[SweepResult], *, full: bool) -> None:
         self.claimer.look_started()
         sent = time.monotonic()
         looked = await self._store.perform(flow)
         self._clock.observe(looked.now, sent)
-        self.claimer.look_finished(looked.lanes, looked.now)
+        self.claimer.look_finished(looked.lanes, looked.now, full=full)
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:

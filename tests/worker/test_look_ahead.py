@@ -47,7 +47,7 @@ def sweeper_of(store: SlowStore) -> Sweeper:
     claimer: Any = SimpleNamespace(
         drained_lanes=lambda: {"1.0.q": 0},
         look_started=lambda: None,
-        look_finished=lambda heads, now: None,
+        look_finished=lambda heads, now, full: None,
     )
     settings: Any = SimpleNamespace(
         app="shop", lease=15.0, sweep=60.0, poll=60.0, poll_unheard=60.0, preclaim=0.5, batch=500

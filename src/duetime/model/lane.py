@@ -13,6 +13,7 @@ nor a busy priority starves another.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -93,6 +94,25 @@ def readable_lane(text: str) -> Lane | None:
         return parse_lane(text)
     except ValueError:
         return None
+
+
+# Any text that stores can keep: no NUL and no lone surrogates.
+_STORABLE = r"[^\x00\ud800-\udfff]"
+_HOME = re.compile(rf"(s\.)?[0-3]\.([0-9]|1[0-5])\.{_STORABLE}{{1,200}}", re.DOTALL)
+_JOBS = re.compile(rf"jobs\.{_STORABLE}{{1,450}}", re.DOTALL)
+_PARKING = re.compile(
+    rf"p\.[1-9][0-9]{{0,9}}\.([1-9][0-9]{{0,2}})\.({_STORABLE}{{1,450}})", re.DOTALL
+)
+
+
+def is_lane(text: str) -> bool:
+    """Return whether duetime could have written this as a lane of actions or of jobs. Only such a
+    lane is taken from a message that any user of the database may have sent."""
+    parking = _PARKING.fullmatch(text)
+    if parking is None:
+        return bool(_HOME.fullmatch(text) or _JOBS.fullmatch(text))
+    length, rest = int(parking[1]), parking[2]
+    return rest[length : length + 1] == "." and bool(_HOME.fullmatch(rest[length + 1 :]))
 
 
 def _parse_parking(text: str) -> Lane:

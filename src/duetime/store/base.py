@@ -62,6 +62,18 @@ class Listener(Protocol):
         """False while wakes from other processes may be missed: poll faster."""
         ...
 
+    @property
+    def trouble(self) -> str | None:
+        """Why wakes that should arrive do not; None while they do, and where nothing is listened
+        to."""
+        ...
+
+    @property
+    def refused(self) -> int:
+        """The number of wakes that were refused because no store of duetime could have sent them:
+        a wake is a hint that strangers may send, too."""
+        ...
+
 
 class Store(ABC):
     """The store of actions and jobs of one or more apps."""

@@ -30,10 +30,11 @@ class OutageLog:
         self._began: float | None = None
         self._logged_at = 0.0
 
-    def failed(self, error: object) -> None:
+    def failed(self, error: object, *, exc_info: Exception | None = None) -> None:
+        """Log a failure; `exc_info` if its traceback belongs into the first line."""
         now = self._now()
         if self._began is None:
-            self._log.warning("%s: %s", self._failing, error)
+            self._log.warning("%s: %s", self._failing, error, exc_info=exc_info)
             self.mark_failing()
         elif now - self._logged_at >= LOG_INTERVAL_SECONDS:
             self._log.warning("%s, for %s now: %s", self._failing, amount(now - self._began), error)

@@ -12,6 +12,8 @@ from duetime.store.base import Store
 from duetime.store.settlement import MAX_SETTLED
 from duetime.worker.service import UNTIL_WOKEN, Service
 
+MAX_LOGGED_PARENTS = 3
+
 
 class ChildSettler:
     """Works independently of completion, which does not wait for children, one transaction at a
@@ -33,7 +35,7 @@ class ChildSettler:
         self._settled = settled
         self._all_settled = all_settled
         self._parents: dict[UUID, None] = {}
-        self.service = Service("chain", self._step)
+        self.service = Service("chain", self._step, drop_input=self._drop_input)
 
     def __len__(self) -> int:
         return len(self._parents)
@@ -60,3 +62,11 @@ class ChildSettler:
         self._parents |= dict.fromkeys(done.rest)
         self._settled(done.settled)
         return bool(done.settled)
+
+    def _drop_input(self) -> str:
+        """Forget the parents whose settlement fails each time; sweeps report them again."""
+        parents = list(islice(self._parents, MAX_SETTLED))
+        for parent in parents:
+            del self._parents[parent]
+        named = ", ".join(map(str, parents[:MAX_LOGGED_PARENTS]))
+        return f"the children of {len(parents)} finished actions ({named}) until the next sweep"

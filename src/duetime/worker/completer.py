@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from duetime.errors import InvalidArgument, InvalidPayload, LeaseLost
+from duetime.errors import InvalidArgument, InvalidPayload, LeaseLost, StoreUnavailable
 from duetime.events.outbox import OutboxStore
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
 from duetime.model.actions.outcome import truncate_error
@@ -20,6 +20,9 @@ from duetime.worker.service import UNTIL_WOKEN, Service
 log = logging.getLogger("duetime.worker")
 
 GATHER_SECONDS = 0.02
+
+# Errors by which a store refuses the data of a completion.
+REFUSALS = (InvalidArgument, InvalidPayload)
 
 # Selects the runs that are sent together, from all that wait.
 Group = Callable[[Iterable[InFlightRun]], Iterator[InFlightRun]]
@@ -55,8 +58,12 @@ class Completer:
         self._postponed: dict[InFlightRun, Completion] = {}
         self._backoff = Backoff()
         self._full = asyncio.Event()
-        self.service = Service("completion", self._step)
-        self.concurrent_service = Service("concurrent completion", self._concurrent_step)
+        # Errors for which a batch is searched for the completion that causes them.
+        self._isolated: tuple[type[Exception], ...] = REFUSALS
+        self.service = Service("completion", self._step, drop_input=self._isolate_any_error)
+        self.concurrent_service = Service(
+            "concurrent completion", self._concurrent_step, drop_input=self._isolate_any_error
+        )
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._sent) + len(self._postponed)
@@ -130,7 +137,9 @@ class Completer:
         try:
             sent = [(run.claim, self._sent[run]) for run in batch]
             done = await self._store.perform(self._outbox_store.complete(sent, skip_busy_jobs=True))
-        except (InvalidArgument, InvalidPayload) as error:
+        except StoreUnavailable:
+            raise
+        except self._isolated as error:
             await self._isolate(batch, error)
             return
         everything = len(done.applied) == len(batch)
@@ -157,8 +166,7 @@ class Completer:
             self.add(run, completion)
 
     async def _isolate(self, batch: list[InFlightRun], error: Exception) -> None:
-        """Find a completion whose data the store refused, by halving the batch, and fail its
-        action. Any other error leaves the completion as it is, to be sent again."""
+        """Find a completion that cannot be stored, by halving the batch, and fail its action."""
         if len(batch) > 1:
             half = len(batch) // 2
             await self._send(batch[:half])
@@ -184,6 +192,12 @@ class Completer:
             return
         self._sent[run] = failure
         await self._send([run])
+
+    def _isolate_any_error(self) -> str:
+        """Completions that nobody foresaw to fail do so each time: from now on, search each batch
+        for them."""
+        self._isolated = (Exception,)
+        return "each outcome that cannot be stored"
 
     def _finish_run(self, run: InFlightRun, accepted: bool) -> None:
         completion = self._sent.pop(run)

@@ -16,19 +16,40 @@ MAX_SLEEP_SECONDS = 3600.0
 UNTIL_WOKEN = MAX_SLEEP_SECONDS
 FIRST_BACKOFF_SECONDS = 0.1
 MAX_BACKOFF_SECONDS = 5.0
+# After this many failures in a row a service is in trouble, and drops what it fails on.
+TROUBLE_AFTER_FAILURES = 3
 
 
 class Service:
     """Repeats `step` until stopped. A step that raises is logged and retried after a backoff; while
-    the store is unavailable, repeated failures are not all logged."""
+    the store is unavailable, repeated failures are not all logged.
 
-    def __init__(self, name: str, step: Callable[[], Awaitable[float]]) -> None:
+    A step that fails several times in a row, and not because the store is unavailable, fails on
+    what it works on: then `drop_input` is called, which forgets that and returns what it was.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        step: Callable[[], Awaitable[float]],
+        *,
+        drop_input: Callable[[], str] | None = None,
+    ) -> None:
         self.name = name
         self._step = step
+        self._drop_input = drop_input
         self._woken = asyncio.Event()
         self._stopped = asyncio.Event()
         self._backoff = 0.0
+        self._failures = Failures()
         self._outage = OutageLog(log, name)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the service achieves nothing; None while it works, or failed only a moment ago."""
+        if self._failures.in_a_row < TROUBLE_AFTER_FAILURES:
+            return None
+        return f"{self.name} is failing: {self._failures.last}"
 
     def wake(self) -> None:
         """Cut the sleep short; a wake during a step skips the sleep that follows it."""
@@ -48,15 +69,34 @@ class Service:
             pause = await self._step()
         except StoreUnavailable as error:
             self._outage.failed(error)
+            self._failures.unavailable(error)
             return self._back_off()
-        except Exception:
-            log.exception("%s failed and will be retried", self.name)
-            self._outage.mark_failing()
+        except Exception as error:  # noqa: BLE001 - logged, and retried after a backoff
+            self._log_failure(error)
+            if self._failures.unexpected(error) >= TROUBLE_AFTER_FAILURES:
+                self._drop()
             return self._back_off()
         if self._backoff:
             self._outage.recovered()
             self._backoff = 0.0
+            self._failures = Failures()
         return pause
+
+    def _log_failure(self, error: Exception) -> None:
+        if self._failures.is_new(error):
+            log.exception("%s failed and will be retried", self.name)
+            self._outage.mark_failing()
+        else:
+            self._outage.failed(repr(error))
+
+    def _drop(self) -> None:
+        if self._drop_input is None:
+            return
+        self._failures.start_over()
+        try:
+            log.error("%s fails each time and drops %s", self.name, self._drop_input())
+        except Exception:
+            log.exception("%s could not drop what it fails on", self.name)
 
     def _back_off(self) -> float:
         self._backoff = min(max(self._backoff * 2, FIRST_BACKOFF_SECONDS), MAX_BACKOFF_SECONDS)
@@ -74,3 +114,30 @@ class Service:
                 await cut.wait()
         except TimeoutError:
             return
+
+
+class Failures:
+    """The failures of a service since it last worked."""
+
+    def __init__(self) -> None:
+        self.in_a_row = 0
+        self.last: object = None
+        self._unexpected = 0
+
+    def is_new(self, error: Exception) -> bool:
+        return type(error) is not type(self.last) or str(error) != str(self.last)
+
+    def unavailable(self, error: StoreUnavailable) -> None:
+        self.in_a_row += 1
+        self.last, self._unexpected = error, 0
+
+    def unexpected(self, error: Exception) -> int:
+        """Note an error and return the number of such errors in a row."""
+        self.in_a_row += 1
+        self.last = error
+        self._unexpected += 1
+        return self._unexpected
+
+    def start_over(self) -> None:
+        """The input was dropped: what fails next fails on another."""
+        self._unexpected = 0

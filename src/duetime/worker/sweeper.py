@@ -165,7 +165,7 @@ class Sweeper:
         swept = await self._perform(flow, sent)
         self._clock.observe(swept.now, sent)
         self._plan_next(sent, sweeping, full)
-        self._claimer().look_finished(swept.lanes, swept.now)
+        self._claimer().look_finished(swept.lanes, swept.now, full=full)
         self._completed(CompletionResult(set(), set(swept.parents)))
         if sweeping or with_ticks:
             self._swept(swept, sweeping)

@@ -59,12 +59,13 @@ class Ticker:
         # How many edits are in flight, and whether the last one left due jobs.
         self._edits_in_flight = 0
         self._more_due = False
-        self._wakes_since_edit: list[int] = []
+        # The earliest tick that a wake announced since the last edit began.
+        self._woken_for: int | None = None
         # Since when, by the store's clock, due jobs were locked by others.
         self._locked_since: int | None = None
         self._logged: set[str] = set()
         self._undecidable: set[str] = set()
-        self.service = Service("tick", self._step)
+        self.service = Service("tick", self._step, drop_input=self._drop_input)
         self.concurrent_service = Service("concurrent tick", self._concurrent_step)
 
     @property
@@ -76,23 +77,22 @@ class Ticker:
         after a sweep: undecidable jobs are tried again."""
         if full:
             self._undecidable.clear()
-        known = [tick for tick in (next_tick, *self._wakes_since_edit) if tick is not None]
-        self.next_tick = min(known, default=None)
+        self.next_tick = _earliest(next_tick, self._woken_for)
         self.service.wake()
 
     def woken(self, wakes: Sequence[Wake]) -> list[Wake]:
         """Note when jobs of the app became due; return the wakes for lanes."""
         due = [wake.due_at for wake in wakes if wake.lane == self._lane]
         if due:
-            self._wakes_since_edit += due
-            self.next_tick = min([*due, *([] if self.next_tick is None else [self.next_tick])])
+            self._woken_for = _earliest(self._woken_for, *due)
+            self.next_tick = _earliest(self.next_tick, *due)
             self.service.wake()
         return [wake for wake in wakes if wake.lane != self._lane]
 
     async def tick(self) -> int:
         """Process up to a batch of jobs with due ticks; return how many jobs had any."""
         if not self._edits_in_flight:
-            self._wakes_since_edit = []
+            self._woken_for = None
         left = len(self._undecidable)
         due = DueJobs(self._app, self._batch, frozenset(self._undecidable))
         sent = self._clock.monotonic()
@@ -101,8 +101,7 @@ class Ticker:
         if self._more_due:
             self.concurrent_service.wake()
         self._clock.observe(edited.now, sent)
-        known = [tick for tick in (edited.next_tick, *self._wakes_since_edit) if tick is not None]
-        self.next_tick = min(known, default=None)
+        self.next_tick = _earliest(edited.next_tick, self._woken_for)
         self._undecidable |= edited.unreadable
         self._note_locked(edited)
         self._ticked(edited.changes)
@@ -130,6 +129,12 @@ class Ticker:
         if self.next_tick is None:
             return UNTIL_WOKEN
         return max(self._clock.until(self.next_tick), pause)
+
+    def _drop_input(self) -> str:
+        """Forget the next tick, since edits fail each time; the next sweep tells it again."""
+        dropped, self.next_tick, self._woken_for = self.next_tick, None, None
+        self._more_due = False
+        return f"the tick that is due at {dropped} until the next sweep"
 
     async def _concurrent_step(self) -> float:
         if self._more_due:
@@ -176,3 +181,7 @@ class Ticker:
 
 def _has_due_jobs(edited: JobEditResult) -> bool:
     return edited.next_tick is not None and edited.next_tick <= edited.now
+
+
+def _earliest(*ticks: int | None) -> int | None:
+    return min((tick for tick in ticks if tick is not None), default=None)

@@ -16,6 +16,7 @@ from duetime.model.actions.completion import Completion, CompletionResult
 from duetime.model.actions.outcome import Released, decide
 from duetime.model.actions.retry import Retry
 from duetime.model.clock import SettableClock, micros_of
+from duetime.model.health.worker import WorkerHealth
 from duetime.model.jobs.change import AppliedJobChange, JobUpdate
 from duetime.registry.runtime import AppRuntime, Companion
 from duetime.store.flow import Wake
@@ -173,7 +174,15 @@ class Worker:
             concurrency=self._settings.concurrency,
             jobs=self._runtime.jobs.names(),
             alive=alive_micros(self._settings.sweep),
+            health=self._health(),
         )
+
+    def _health(self) -> WorkerHealth:
+        listener = self._sweeper.listener
+        troubles = [service.trouble for service in self._tasks]
+        troubles.append(listener.trouble if listener else None)
+        problems = tuple(trouble for trouble in troubles if trouble is not None)
+        return WorkerHealth(problems, listener.refused if listener else 0)
 
     def _renewed(self) -> None:
         """Called from the heartbeat's thread, while the launcher belongs to the loop."""
@@ -208,7 +217,14 @@ class Worker:
 
     def _woken(self, wakes: Sequence[Wake]) -> None:
         """Pass wakes on to the ticker and the claimer; without any wakes, anything may have
-        changed."""
+        changed. A wake is a hint, which must not end the listener that received it."""
+        try:
+            self._pass_on(wakes)
+        except Exception:
+            log.exception("worker %s drops a wake that failed: %.200r", self.id, wakes)
+            self._sweeper.request_look(True)
+
+    def _pass_on(self, wakes: Sequence[Wake]) -> None:
         others = self._ticker.woken(wakes)
         if not wakes:
             self._sweeper.request_ticks()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
 from duetime.model.clock import micros_of
+from duetime.model.health.worker import HEALTHY, WorkerHealth
 
 # An action lost this often is suspected of killing its worker, and is claimed alone.
 SUSPECT_LOSSES = 2
@@ -134,7 +135,8 @@ class WorkerInfo:
     """A worker as its sweeps record it in the store.
 
     Once it is `registered`, the store knows its kinds and jobs, and a sweep only updates when it
-    was last seen. It counts as alive for `alive` microseconds after each sweep.
+    was last seen, and its `health`, which is no part of its description. It counts as alive for
+    `alive` microseconds after each sweep.
     """
 
     id: str
@@ -147,6 +149,7 @@ class WorkerInfo:
     jobs: Sequence[str] = ()
     alive: int = DEFAULT_ALIVE_MICROS
     registered: bool = False
+    health: WorkerHealth = field(default=HEALTHY, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

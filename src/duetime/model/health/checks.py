@@ -204,6 +204,8 @@ def judge_work(stats: Stats, runs: HasHandler | None = None) -> list[CheckResult
         failing(stats.jobs),
         unreadable(stats.jobs),
         workers(stats.workers),
+        health(stats.workers),
+        wakes(stats.workers),
     ]
 
 
@@ -317,6 +319,27 @@ def workers(living: Iterable[LivingWorker]) -> CheckResult:
     return _ok("workers", f"{len(found)} alive: {', '.join(worker.id for worker in found)}")
 
 
+def health(living: Iterable[LivingWorker]) -> CheckResult:
+    """Judge what workers say of themselves: claims that fail, wakes that do not arrive."""
+    ill = [worker for worker in living if worker.health.problems]
+    if not ill:
+        return _ok("health", "no worker reports a problem")
+    reports = [f"{worker.id}: {'; '.join(worker.health.problems)}" for worker in ill]
+    return _failure("health", _name_list(reports, ". "), "see the logs of these workers")
+
+
+def wakes(living: Iterable[LivingWorker]) -> CheckResult:
+    refused = {worker.id: worker.health.refused_wakes for worker in living}
+    worst = max(refused, key=lambda worker: refused[worker], default=None)
+    if worst is None or not refused[worst]:
+        return _ok("wakes", "none refused")
+    return _warning(
+        "wakes",
+        f"{worst} refused {refused[worst]:,} messages that duetime did not send",
+        "find out who sends them: any role that may connect to the database can",
+    )
+
+
 def _unfinished(stats: Stats) -> str:
     names = ("scheduled", "running", "waiting", "parked")
     return ", ".join(f"{getattr(stats, name):,} {name}" for name in names)
@@ -346,9 +369,9 @@ def _count_jobs(number: int) -> str:
     return "1 job" if number == 1 else f"{number:,} jobs"
 
 
-def _name_list(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str], separator: str = ", ") -> str:
     more = len(names) - MAX_NAMES_SHOWN
-    return ", ".join(names[:MAX_NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    return separator.join(names[:MAX_NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _ok(check: str, figure: str) -> CheckResult:

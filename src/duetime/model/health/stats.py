@@ -9,6 +9,7 @@ from datetime import datetime
 
 from duetime.model.actions.claim import WorkerInfo
 from duetime.model.clock import from_micros, seconds_of
+from duetime.model.health.worker import HEALTHY, WorkerHealth
 from duetime.model.jobs.stats import JobStats
 from duetime.model.lane import Lane, readable_lane
 from duetime.model.state import State
@@ -73,6 +74,7 @@ class LivingWorker:
     queues: tuple[str, ...]
     concurrency: int
     seen_at: datetime
+    health: WorkerHealth = HEALTHY
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +165,7 @@ def _living(worker: WorkerInfo, seen_at: int) -> LivingWorker:
         queues=tuple(worker.queues),
         concurrency=worker.concurrency,
         seen_at=from_micros(seen_at),
+        health=worker.health,
     )
 
 

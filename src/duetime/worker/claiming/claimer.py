@@ -6,18 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from duetime.model.actions.claim import Claim, Claimed, ClaimOrder, LaneHead, LaneSpan
-from duetime.model.clock import SECOND, micros_of
+from duetime.model.clock import micros_of
 from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
-from duetime.worker.backoff import LaneBackoff
-from duetime.worker.claiming.cursors import Cursors
 from duetime.worker.claiming.fairness import Fairness, fair_batch, shared_lanes
+from duetime.worker.claiming.heads import LaneHeads
 from duetime.worker.claiming.slots import Pool
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
 from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.service import UNTIL_WOKEN, Service
 from duetime.worker.settings import WorkerSettings
+
+MAX_LOGGED_LANES = 5
 
 
 class ClaimableLane(NamedTuple):
@@ -29,11 +30,9 @@ class ClaimableLane(NamedTuple):
 
 
 class Claimer:
-    """Knows when the next free action of each lane is due, and claims it in time.
-
-    `heads` holds what is known from look-aheads, wakes and claims that came back full. A claim that
-    came back short leaves its lanes unknown and requests a look-ahead. `cursors` keep claims from
-    scanning rows that are finished.
+    """Claims each action in time: `LaneHeads` knows when the next one of each lane is due. A claim
+    that came back short requests a look-ahead. Cursors keep claims from scanning rows that are
+    finished.
     """
 
     def __init__(
@@ -70,52 +69,30 @@ class Claimer:
         self._request_look = request_look
         self._busy = busy
         self._caught_up = caught_up
-        self._heads: dict[str, int] = {}
-        self._cursors = Cursors()
-        self._wakes: dict[str, int] = {}
-        self._wakes_since_look: dict[str, int] = {}
-        self._missed_lanes: set[str] = set()
-        self._drained_lanes: set[str] = set()
-        self._lane_backoff = LaneBackoff()
+        self._heads = LaneHeads()
+        self._cursors = self._heads.cursors
         self._fairness = {pool: Fairness() for pool in pools}
         self._turn = 0
         self.stopping = False
-        self.service = Service("claim", self._step)
+        self.service = Service("claim", self._step, drop_input=self._drop_input)
 
     # -- input -----------------------------------------------------------------------
 
     def woken(self, wakes: Sequence[Wake]) -> None:
         """Note lanes in which actions became due; without any wakes, request a look-ahead."""
-        for wake in wakes:
-            self._wakes[wake.lane] = min(wake.due_at, self._wakes.get(wake.lane, wake.due_at))
+        believed = self._heads.note_wakes(wakes)
         if wakes:
             self.service.wake()
-        else:
+        if not wakes or not believed:
             self._request_look(True)
 
     def look_started(self) -> None:
         """A look-ahead was sent; it may miss wakes that arrive from now on."""
-        self._wakes_since_look = {}
-        self._drained_lanes = set()
+        self._heads.look_started()
 
-    def look_finished(self, heads: Sequence[LaneHead], now: int) -> None:
-        """Take over the heads that a look-ahead returned.
-
-        Lanes that were overdue without our knowing had lost their wake; their claims are counted as
-        catch-up.
-        """
-        for head in heads:
-            if head.next_due is None:
-                self._heads.pop(head.lane, None)
-                self._lane_backoff.reset(head.lane)
-                continue
-            known = self._heads.get(head.lane)
-            if known is None and head.next_due < now - SECOND:
-                self._missed_lanes.add(head.lane)
-            self._heads[head.lane] = self._lane_backoff.retry_at(head.lane, head.next_due)
-            self._cursors.lower(head.lane, head.next_due)
-        for lane, due_at in self._wakes_since_look.items():
-            self._note_head(lane, due_at)
+    def look_finished(self, heads: Sequence[LaneHead], now: int, *, full: bool) -> None:
+        """Take over the heads that a look-ahead returned; a full one lists all lanes."""
+        self._heads.look_finished(heads, now, full=full)
         self.service.wake()
 
     def slot_freed(self) -> None:
@@ -124,9 +101,8 @@ class Claimer:
     # -- for the sweeper -------------------------------------------------------------
 
     def drained_lanes(self) -> dict[str, int]:
-        """Return the lanes that claims emptied since the last look-ahead, each with the cursor from
-        which unannounced actions may lie."""
-        return {lane: self._cursors.position(lane) for lane in self._drained_lanes}
+        """Return the lanes that claims emptied since the last look-ahead, with their cursors."""
+        return self._heads.drained()
 
     # -- claiming --------------------------------------------------------------------
 
@@ -134,22 +110,11 @@ class Claimer:
         """Claim until there is no capacity or nothing is due; return how long to sleep."""
         more = True
         while more:
-            self._take_wakes()
+            self._heads.take_wakes()
             if self.stopping or self._busy():
                 return UNTIL_WOKEN
             more = any([await self._claim_for(pool) for pool in self._pools])
         return self._pause()
-
-    def _take_wakes(self) -> None:
-        wakes, self._wakes = self._wakes, {}
-        for lane, due_at in wakes.items():
-            self._wakes_since_look[lane] = min(due_at, self._wakes_since_look.get(lane, due_at))
-            self._lane_backoff.reset(lane)
-            self._note_head(lane, due_at)
-
-    def _note_head(self, lane: str, due_at: int) -> None:
-        self._heads[lane] = min(due_at, self._heads.get(lane, due_at))
-        self._cursors.lower(lane, due_at)
 
     async def _claim_for(self, pool: Pool) -> bool:
         """Send one claim for a pool; return whether more may be claimable at once. Due actions come
@@ -220,9 +185,9 @@ class Claimer:
         """Claim one suspect. If the claim comes back empty, the lane backs off and other lanes come
         first."""
         if await self._send_claim(pool, [lane], 0, 1):
-            self._lane_backoff.reset(lane.text)
+            self._heads.yielded(lane)
         else:
-            self._lane_backoff.back_off(lane.text, self._clock.now())
+            self._heads.back_off(lane, self._clock.now())
             self._mark_drained([lane], found_any=True)
         return True
 
@@ -270,26 +235,25 @@ class Claimer:
 
     def _accept(self, pool: Pool, claimed: Claimed, sent: float) -> None:
         """Register the claims as in flight, so that they are renewed, and start them when due."""
-        self._count_caught_up(claimed.claims)
+        caught_up = self._heads.take_missed(claimed.claims)
+        if caught_up:
+            self._caught_up(caught_up)
         lease_expires = sent + self._lease
         taken = [InFlightRun(claim, pool, lease_expires) for claim in claimed.claims]
         for run in taken:
             self._runs.add(run)
         self._start(pool, taken)
 
-    def _count_caught_up(self, claims: Sequence[Claim]) -> None:
-        if self._missed_lanes:
-            self._caught_up([c for c in claims if c.lane in self._missed_lanes])
-            self._missed_lanes -= {c.lane for c in claims}
-
     def _mark_drained(self, lanes: Sequence[Lane], *, found_any: bool) -> None:
-        """Forget the heads of these lanes: the claim found nothing more, and a look-ahead will tell
-        when their next action is due."""
-        for lane in lanes:
-            self._heads.pop(lane.text, None)
-            self._missed_lanes.discard(lane.text)
-            self._drained_lanes.add(lane.text)
+        """Forget the heads of these lanes; a look-ahead will tell when their next action is due."""
+        self._heads.mark_drained(lanes)
         self._request_look(found_any)
+
+    def _drop_input(self) -> str:
+        """Forget what to claim, since claims fail each time; the next look-ahead tells anew."""
+        lanes = self._heads.forget_everything()
+        self._request_look(False)
+        return f"the heads of {len(lanes)} lanes ({', '.join(lanes[:MAX_LOGGED_LANES])})"
 
     def _pause(self) -> float:
         """Return the seconds until the next lane is claimable. A pool without capacity is woken by

@@ -24,6 +24,7 @@ from duetime.model.actions.claim import (
 )
 from duetime.model.actions.completion import Completion, CompletionResult, Finish, Reschedule
 from duetime.model.clock import monotonic
+from duetime.model.health.worker import health_to_text
 from duetime.model.jobs.change import JobUpdate
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Row, Rows, Statement, Steps, flow, wake
@@ -294,4 +295,5 @@ def worker_params(worker: WorkerInfo) -> dict[str, object]:
         "alive": worker.alive,
         "queues": json.dumps(list(worker.queues)),
         "concurrency": worker.concurrency,
+        "health": health_to_text(worker.health),
     }

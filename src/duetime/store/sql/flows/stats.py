@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from duetime.model.actions.claim import WorkerInfo
 from duetime.model.health.stats import LaneCount, StoreCounts
+from duetime.model.health.worker import health_of_text
 from duetime.model.jobs.stats import JobStats, job_stats
 from duetime.model.state import State
 from duetime.model.tenant import Scope
@@ -68,7 +69,7 @@ def _jobs(params: dict[str, object], now: int) -> Steps[JobStats]:
 
 
 def _worker_info(row: Any) -> tuple[WorkerInfo, int]:
-    id_, app, host, pid, kinds, jobs, queues, concurrency, seen_at = row
+    id_, app, host, pid, kinds, jobs, queues, concurrency, seen_at, health = row
     return WorkerInfo(
         id=id_,
         app=app,
@@ -78,4 +79,5 @@ def _worker_info(row: Any) -> tuple[WorkerInfo, int]:
         queues=json.loads(queues),
         concurrency=concurrency,
         jobs=json.loads(jobs or "[]"),
+        health=health_of_text(health),
     ), seen_at

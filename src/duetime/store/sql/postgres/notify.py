@@ -13,15 +13,24 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from duetime.errors import DuetimeError
-from duetime.model.clock import monotonic
+from duetime.model.clock import monotonic, to_micros
+from duetime.model.lane import is_lane
 from duetime.store.flow import Wake
 
 log = logging.getLogger("duetime.store")
 
 # PostgreSQL accepts payloads of less than 8000 bytes.
 MAX_PAYLOAD_BYTES = 7999
+MAX_SENDER_LENGTH = 100
+MAX_PING = 2**62
+# Due times lie within the years of a datetime.
+FIRST_INSTANT, LAST_INSTANT = (
+    to_micros(datetime.min.replace(tzinfo=UTC)),
+    to_micros(datetime.max.replace(tzinfo=UTC)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +55,47 @@ def ping_message(sender: str, ping: int) -> str:
     return json.dumps({"from": sender, "due": [], "ping": ping})
 
 
-def parse_message(payload: str) -> Notice | None:
-    """Return None for a foreign message: any user of the database may notify."""
-    try:
-        message = json.loads(payload)
-        due = None if message["due"] is None else tuple((str(x), int(y)) for x, y in message["due"])
-        ping = message.get("ping")
-        return Notice(str(message["from"]), due, None if ping is None else int(ping))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None
+def parse_message(payload: str) -> Notice:
+    """Return the message. Any role that may connect can send one, so nothing of it is believed
+    before it was checked: ValueError, or another exception of the parser, for all that duetime does
+    not send. Keys that this version does not know are ignored: a newer one may have sent them."""
+    message = json.loads(payload, parse_constant=_refuse_constant)
+    if not isinstance(message, dict):
+        raise ValueError("it is not a JSON object")
+    due, ping = message.get("due", []), message.get("ping")
+    return Notice(
+        _sender(message.get("from")),
+        None if due is None else tuple(_wakes(due)),
+        None if ping is None else _number("ping", ping, 0, MAX_PING),
+    )
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _sender(value: object) -> str:
+    if not isinstance(value, str) or len(value) > MAX_SENDER_LENGTH:
+        raise ValueError("its sender is not valid")
+    return value
+
+
+def _wakes(due: object) -> Iterator[tuple[str, int]]:
+    if not isinstance(due, list):
+        raise ValueError("its lanes are not a list")
+    for pair in due:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ValueError("a lane is not a pair of name and instant")
+        lane, due_at = pair
+        if not isinstance(lane, str) or not is_lane(lane):
+            raise ValueError(f"{lane!r:.80} is not a lane")
+        yield lane, _number("instant", due_at, FIRST_INSTANT, LAST_INSTANT)
+
+
+def _number(name: str, value: object, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"its {name} is not a number from {least} to {most}")
+    return value
 
 
 # Each NOTIFY takes a lock that all commits of the server with a NOTIFY share. So many per second

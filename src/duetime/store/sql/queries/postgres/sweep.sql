@@ -34,10 +34,11 @@ waiting AS MATERIALIZED (
 ),
 present AS (
     INSERT INTO duetime_workers AS w (
-        id, app, host, pid, kinds, jobs, queues, concurrency, started_at, seen_at
+        id, app, host, pid, kinds, jobs, queues, concurrency, started_at, seen_at, health
     )
     SELECT
-        :worker, :app, :host, :pid, :kinds, :jobs, :queues, :concurrency, clock.now, clock.now
+        :worker, :app, :host, :pid, :kinds, :jobs, :queues, :concurrency, clock.now, clock.now,
+        CAST(:health AS text)
     FROM clock
     ON CONFLICT (id) DO UPDATE
         SET
@@ -45,7 +46,8 @@ present AS (
             jobs = excluded.jobs, -- if :introducing
             queues = excluded.queues,
             concurrency = excluded.concurrency,
-            seen_at = excluded.seen_at
+            seen_at = excluded.seen_at,
+            health = excluded.health
     -- xmax is set if the row existed, so that this statement has updated it.
     RETURNING w.id, w.started_at, w.xmax <> 0 AS known
 )

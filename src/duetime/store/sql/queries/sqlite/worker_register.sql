@@ -1,14 +1,15 @@
 -- Insert or update a worker's row; return since when it is registered.
 -- Index: primary key of workers.
 INSERT INTO duetime_workers (
-    id, app, host, pid, kinds, jobs, queues, concurrency, started_at, seen_at
+    id, app, host, pid, kinds, jobs, queues, concurrency, started_at, seen_at, health
 )
-VALUES (:worker, :app, :host, :pid, :kinds, :jobs, :queues, :concurrency, :now, :now)
+VALUES (:worker, :app, :host, :pid, :kinds, :jobs, :queues, :concurrency, :now, :now, :health)
 ON CONFLICT (id) DO UPDATE
     SET
         kinds = excluded.kinds,
         jobs = excluded.jobs,
         queues = excluded.queues,
         concurrency = excluded.concurrency,
-        seen_at = excluded.seen_at
+        seen_at = excluded.seen_at,
+        health = excluded.health
 RETURNING started_at
