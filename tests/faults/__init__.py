@@ -6,6 +6,8 @@ Campaigns, each named in `catalog`:
     kill, halt            SIGKILL at crash points or at random; SIGSTOP and SIGCONT
     network, lost_reply   broken connections; lost replies to commits
     restart               restarts and crashes of PostgreSQL
+    crash_after_claim     crashes of PostgreSQL between a pre-claim and its start
+    forged_wakes          messages of a stranger on the channel of wakes
     race                  cancel and reschedule against claims
     burst                 many actions due at one instant
 

@@ -9,6 +9,8 @@ from typing import Any
 from faults.burst import burst
 from faults.campaign import StoreSetup
 from faults.campaign_stores import POSTGRES, SQLITE
+from faults.crash_after_claim import crash_after_claim
+from faults.forged_wakes import forged_wakes
 from faults.halt import halt
 from faults.kill import kill
 from faults.lost_reply import lost_reply
@@ -50,6 +52,8 @@ CAMPAIGNS = {
     "lost-reply": CampaignSpec(lost_reply, 500, (POSTGRES,), proxied=True),
     "restart": CampaignSpec(restart, 50, (POSTGRES,)),
     "network": CampaignSpec(network, 20, (POSTGRES,), proxied=True),
+    "crash-after-claim": CampaignSpec(crash_after_claim, 30, (POSTGRES,)),
+    "forged-wakes": CampaignSpec(forged_wakes, 20_000, (POSTGRES,)),
     "race": CampaignSpec(race, 2_000),
     "crowd": CampaignSpec(burst, 100_000),
     "kill-transactional": CampaignSpec(kill, 1_000, **EXACTLY_ONCE),

@@ -44,8 +44,6 @@ class Case:
 class Expectations:
     """What is allowed or required in this history beyond the general guarantees."""
 
-    # A server crash may have undone claims, whose runs are then not on record.
-    claims_may_vanish: bool = False
     # Each succeeded action has exactly one effect.
     exactly_once: bool = False
     # No process dies or freezes; lost runs are claims whose reply was lost.
@@ -106,7 +104,7 @@ def judge(
     for case in found:
         _check_end(case, verdict)
         _check_times(case, verdict)
-        _check_starts(case, expectations, verdict)
+        _check_starts(case, verdict)
         _check_effects(case, expectations, verdict)
         _check_recovery(case, silences, expectations, verdict)
         _count(case, verdict)
@@ -172,7 +170,7 @@ def _check_times(case: Case, verdict: Verdict) -> None:
         verdict.add_violation(case, "it was started before it was due")
 
 
-def _check_starts(case: Case, expectations: Expectations, verdict: Verdict) -> None:
+def _check_starts(case: Case, verdict: Verdict) -> None:
     """Each start belongs to a run on record, and each run has at most one start."""
     recorded = {str(run.id): run for run in case.runs}
     starts = Counter(case.tokens(STARTED))
@@ -180,9 +178,7 @@ def _check_starts(case: Case, expectations: Expectations, verdict: Verdict) -> N
         if times > 1:
             verdict.add_violation(case, f"the run {token} was started {times} times")
         if token not in recorded:
-            verdict.figures["starts whose claim vanished"] += 1
-            if not expectations.claims_may_vanish:
-                verdict.add_violation(case, f"the start of {token} is not on record")
+            verdict.add_violation(case, f"the start of {token} is not on record")
     for line in case.lines:
         run = recorded.get(line.token)
         if run is not None and run.worker is not None and f"-{line.pid}-" not in run.worker:

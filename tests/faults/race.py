@@ -49,7 +49,7 @@ def race(setup: StoreSetup, count: int, progress: Progress, seed: int = 1) -> Ve
                     lost["lost by cancel" if _cancels(done) else "lost by reschedule"] += 1
                 progress.show(done + 1, count)
         verdict = finish_campaign(campaign, Expectations())
-        _check(campaign, won, verdict)
+        check_winners(campaign, won, verdict)
     verdict.figures["races"] = verdict.figures["faults"] = count
     verdict.figures += lost
     if count >= MIN_FAULTS_FOR_ALL:
@@ -77,7 +77,7 @@ def _cancels(number: int) -> bool:
     return number % 2 == 1
 
 
-def _check(campaign: Campaign, won: dict[UUID, Action], verdict: Verdict) -> None:
+def check_winners(campaign: Campaign, won: dict[UUID, Action], verdict: Verdict) -> None:
     """Check that cancelled actions never ran, and rescheduled ones not before their new time."""
     lines = by_action(campaign.ledger.lines())
     for action in won.values():

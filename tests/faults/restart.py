@@ -33,7 +33,7 @@ def restart(setup: StoreSetup, count: int, progress: Progress, seed: int = 1) ->
                 check_recovered(campaign, procs, seen)
         campaign.client.stop()
         check_listening(campaign, WORKERS, seen)
-        verdict = finish_campaign(campaign, Expectations(claims_may_vanish=True))
+        verdict = finish_campaign(campaign, Expectations())
     verdict.include(seen)
     verdict.figures["faults"] = count
     return verdict

@@ -40,8 +40,7 @@ _DISABLED_SETTINGS = {
     Mode.write: _OFF_FOR_WRITES,
     Mode.pinned: _OFF_FOR_HOT,
     Mode.hot: _OFF_FOR_HOT,
-    # A claim that is lost in a crash of the server is made again: nothing has run yet.
-    Mode.claim: (*_OFF_FOR_HOT, "synchronous_commit"),
+    Mode.claim: _OFF_FOR_HOT,
 }
 _SEVERAL_MESSAGES = (Mode.write, Mode.pinned)
 _PREPARED_MODES = (Mode.hot, Mode.claim)
