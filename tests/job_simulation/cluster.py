@@ -113,6 +113,7 @@ class JobCluster:
             self._trace,
             nodes=self._working,
             kill=self._kill,
+            crash=lambda: None,
             stop=self._stop,
         )
         await chaos.run()

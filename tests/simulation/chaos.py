@@ -6,10 +6,27 @@ import asyncio
 from collections.abc import Callable, Sequence
 from random import Random
 
+from duetime.model.lane import lane_of
+from hostile_wakes import LIES, REFUSED, damaged, message
 from simulation.network import Network
 from simulation.node import Node
 from simulation.scenario import Scenario
 from simulation.trace import Trace
+
+
+class Forgeries:
+    """Messages of a stranger, who has seen the lanes that are in use."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+
+    def message(self) -> str:
+        rng = self._rng
+        if rng.random() < 0.5:
+            return rng.choice([*REFUSED.values(), *LIES.values(), damaged(rng)])
+        queue, tenant = rng.choice(["default", "bulk"]), rng.choice([None, "t1", "t2"])
+        lane = lane_of(queue, rng.randrange(4), tenant, suspect=rng.random() < 0.3)
+        return message([lane, rng.choice([-(10**15), 1, 10**17])])
 
 
 class Chaos:
@@ -24,15 +41,19 @@ class Chaos:
         nodes: Callable[[], Sequence[Node]],
         kill: Callable[[Node], None],
         stop: Callable[[Node], None],
+        crash: Callable[[], None],
     ) -> None:
         self._network = network
         self._lease = scenario.settings.lease
         self._faults = scenario.faults
+        self._forgeries = Forgeries(Random(f"{scenario.seed}/forgeries"))
         self._trace = trace
         self._nodes = nodes
         self._kill = kill
         self._stop = stop
+        self._crash = crash
         self._rng = Random(f"{scenario.seed}/chaos")
+        self._attacks = Random(f"{scenario.seed}/chaos/attacks")
 
     async def run(self) -> None:
         """Inject every enabled kind of fault until cancelled."""
@@ -45,14 +66,18 @@ class Chaos:
             (faults.cut, self._cut),
             (faults.stop, self._stopped),
         ]
-        await asyncio.gather(*(self._repeat(mean, do) for mean, do in kinds if mean))
+        attacks = [(faults.crash, self._crashed), (faults.forge, self._forged)]
+        await asyncio.gather(
+            *(self._repeat(self._rng, mean, do) for mean, do in kinds if mean),
+            *(self._repeat(self._attacks, mean, do) for mean, do in attacks if mean),
+        )
 
-    async def _repeat(self, mean: float, do: Callable[[Node], None]) -> None:
+    async def _repeat(self, rng: Random, mean: float, do: Callable[[Node], None]) -> None:
         while True:
-            await asyncio.sleep(self._rng.expovariate(1 / mean))
+            await asyncio.sleep(rng.expovariate(1 / mean))
             victims = [node for node in self._nodes() if node.works]
             if victims:
-                do(self._rng.choice(victims))
+                do(rng.choice(victims))
 
     def _duration(self) -> float:
         """Return seconds: shorter than the lease, about as long, or longer."""
@@ -76,6 +101,17 @@ class Chaos:
 
     def _stopped(self, node: Node) -> None:
         self._stop(node)
+
+    def _crashed(self, node: Node) -> None:
+        """The store's server crashes, and recovers in a moment."""
+        self._trace.count("server crashes")
+        self._trace.add("server crashes")
+        self._network.go_down(self._attacks.uniform(0.01, 0.5))
+        self._crash()
+
+    def _forged(self, node: Node) -> None:
+        """A stranger wakes all workers, with a message that the listener's parser may refuse."""
+        self._network.forge(self._forgeries.message())
 
     def _note(self, what: str, node: Node | None) -> float:
         seconds = self._duration()

@@ -107,12 +107,16 @@ class Cluster:
             nodes=self._alive,
             kill=self._kill,
             stop=self._stop,
+            crash=self._crash_store,
         )
         injecting = asyncio.ensure_future(chaos.run())
         await asyncio.sleep(self._scenario.chaos)
         injecting.cancel()
         with suppress(asyncio.CancelledError):
             await injecting
+
+    def _crash_store(self) -> None:
+        self._checker.forget(self._real_store.crash())
 
     def _calm_down(self) -> None:
         self._trace.add("calm")

@@ -95,6 +95,8 @@ class Ledger:
             self._violation(f"G5 started {early:.3f} s early", start)
         if start.at >= claim.lease_until:
             self._violation("started though its lease had expired", start)
+        if claim.forgotten:
+            self._violation("started though the store had forgotten its claim", start)
         if claim.finished_at is not None and claim.finished_at <= start.at:
             self._violation(f"started after its claim was completed ({claim.outcome})", start)
 

@@ -15,12 +15,15 @@ from duetime.model.actions.completion import Completion, Reschedule, decide_loss
 from duetime.model.clock import SECOND, to_micros
 from duetime.model.lane import parse_lane
 from duetime.model.state import FINISHED
+from duetime.store.flow import Mode
 from duetime.store.memory.store import MemoryStore
 from duetime.store.memory.tables import Tables, has_expired
+from duetime.store.sql.postgres import attempt
 from duetime.worker import sweeper
 from duetime.worker.child_settler import ChildSettler
 from duetime.worker.claiming import cursors
 from duetime.worker.claiming.claimer import ClaimableLane, Claimer
+from duetime.worker.claiming.heads import LaneHeads
 from duetime.worker.claiming.launcher import Launcher
 from duetime.worker.completer import Completer
 from duetime.worker.leases.heartbeat import Renewal
@@ -29,7 +32,7 @@ from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.sweeper import Sweeper
 from duetime.worker.worker import Worker
 from patching import Patch
-from simulation.scenario import Scenario, draw_saturated
+from simulation.scenario import Scenario, draw_crashes, draw_saturated
 
 APPLY_COMPLETION = MemoryStore._apply
 CLAIM_ONE = MemoryStore._claim_one
@@ -202,6 +205,20 @@ def find_all_children(self: Any, parent: UUID) -> list[Any]:
     return [self.unfinished[child].record for child in self._children.get(parent, ())]
 
 
+def believe_the_latest_wake(self: Any, wakes: Any) -> bool:
+    NOTE_WAKES(self, wakes)
+    for wake in wakes:
+        if wake.lane in self._wakes:
+            self._wakes[wake.lane] = wake.due_at
+            self._heads.pop(wake.lane, None)
+    return True
+
+
+NOTE_WAKES = LaneHeads.note_wakes
+
+NOT_DURABLE = {**attempt._DISABLED_SETTINGS, Mode.claim: ("synchronous_commit",)}
+
+
 ANY_FINISHED_STATE = dict.fromkeys(("succeeded", "failed", "finished"), FINISHED)
 
 MUTANTS: Mapping[str, list[Patch]] = {
@@ -245,11 +262,16 @@ MUTANTS: Mapping[str, list[Patch]] = {
     "settles only children of its own completions": [(Tables, "parents", find_no_parents)],
     "runs children in any final state of their parents": [(chain, "_MET_BY", ANY_FINISHED_STATE)],
     "settles children of parents that still run": [(Tables, "orphans", find_all_children)],
+    "commits claims in memory alone": [(attempt, "_DISABLED_SETTINGS", NOT_DURABLE)],
     "relies on wakes alone": [(Sweeper, "_plan_next", plan_no_sweep)],
 }
 
 
+# Breaks no guarantee, since sweeps find what it forgets, but starts are late.
+BELIEVES_THE_LATEST_WAKE: list[Patch] = [(LaneHeads, "note_wakes", believe_the_latest_wake)]
+
 # Mutants that only show in a special scenario.
 SCENARIOS: Mapping[str, Callable[[int], Scenario]] = {
     "lets suspects wait until it idles": draw_saturated,
+    "commits claims in memory alone": draw_crashes,
 }

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 from duetime.errors import DuetimeError, StoreUnavailable
 from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Wake
+from duetime.store.sql.postgres.notify import parse_message
 from simulation.faulty_store import Call
 from simulation.real_store import RealStore
 from simulation.scenario import Scenario
@@ -137,6 +138,18 @@ class Network:
                 self._wake_later(line, wakes)
                 if self._rng.random() < faults.doubled_wake:
                     self._wake_later(line, wakes)
+
+    def forge(self, message: str) -> None:
+        """Deliver a stranger's message as the listener of PostgreSQL would."""
+        try:
+            notice = parse_message(message)
+        except (ValueError, RecursionError):
+            self.trace.count("wakes refused")
+            return
+        self.trace.count("wakes forged")
+        if notice.due is None or notice.due:
+            for line in self._lines:
+                self._wake_later(line, [Wake(lane, due_at, 0) for lane, due_at in notice.due or ()])
 
     def _wake_later(self, line: ProcessConnection, wakes: Sequence[Wake]) -> None:
         self.loop.call_later_outside(self.fate().there, line.wake, wakes)

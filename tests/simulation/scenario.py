@@ -34,6 +34,8 @@ class Faults:
     stop: float = 0.0
     poison: float = 0.0
     deploy: float = 0.0
+    crash: float = 0.0
+    forge: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,7 @@ def draw(seed: int) -> Scenario:
         chaos=lease * rng.choice([rng.uniform(3, 6), rng.uniform(3, 6), 12.0]),
         latency=rng.choice([0.001, 0.01, 0.05, 0.3, 0.3]),
         settings=_settings(rng, lease),
-        faults=_faults(rng, lease),
+        faults=_with_attacks(_faults(rng, lease), seed, lease),
         names_reused=rng.random() < 0.5,
         some_without_handlers=rng.random() < 0.3,
         one_lane=rng.random() < 0.6,
@@ -120,6 +122,14 @@ def _faults(rng: Random, lease: float) -> Faults:
     )
 
 
+def _with_attacks(faults: Faults, seed: int, lease: float) -> Faults:
+    """Add crashes of the store's server and forged wakes, drawn apart from the other faults."""
+    rng = Random(f"{seed}/attacks")
+    crash = 2 * lease if rng.random() < 0.3 else 0.0
+    forge = lease / 10 if rng.random() < 0.3 else 0.0
+    return replace(faults, crash=crash, forge=forge)
+
+
 def draw_healthy(seed: int) -> Scenario:
     """Draw a scenario without faults and with a slot for every action."""
     drawn = draw(seed)
@@ -127,6 +137,20 @@ def draw_healthy(seed: int) -> Scenario:
     return replace(
         drawn, settings=settings, faults=Faults(), latency=0.001, some_without_handlers=False
     )
+
+
+def draw_forged(seed: int) -> Scenario:
+    """Draw a scenario without faults but for a stranger's wakes."""
+    drawn = draw_healthy(seed)
+    return replace(drawn, faults=Faults(forge=drawn.chaos / 100))
+
+
+def draw_crashes(seed: int) -> Scenario:
+    """Draw a scenario with early pre-claims, whose only faults are crashes of the store."""
+    drawn = draw(seed)
+    settings = replace(drawn.settings, preclaim=1.5 * drawn.settings.lease, concurrency=8)
+    faults = Faults(crash=drawn.settings.lease / 3)
+    return replace(drawn, settings=settings, faults=faults, latency=0.001)
 
 
 def draw_outages(seed: int) -> Scenario:

@@ -5,7 +5,14 @@ import os
 import pytest
 
 from simulation.campaign import run_campaign
-from simulation.scenario import draw_far_ahead, draw_healthy, draw_outages, draw_saturated
+from simulation.scenario import (
+    draw_crashes,
+    draw_far_ahead,
+    draw_forged,
+    draw_healthy,
+    draw_outages,
+    draw_saturated,
+)
 
 SEEDS = int(os.environ.get("DUETIME_TEST_SEEDS", "800"))
 
@@ -43,6 +50,9 @@ FAULTS = [
     "children due",
     "children cancelled",
     "children settled by another worker",
+    "server crashes",
+    "wakes forged",
+    "wakes refused",
 ]
 
 
@@ -59,6 +69,22 @@ def test_without_faults_actions_start_on_time_and_no_run_is_lost(seeds: range) -
     assert not verdict.failures, verdict.report()
     assert verdict.tally["runs lost"] == 0
     assert verdict.latest < 0.1
+
+
+@split_seeds(40, 400)
+def test_forged_wakes_delay_nothing(seeds: range) -> None:
+    verdict = run_campaign(seeds, draw_forged)
+    assert not verdict.failures, verdict.report()
+    assert verdict.tally["wakes forged"] > 0
+    assert verdict.latest < 0.1
+
+
+@split_seeds(40, 400)
+def test_a_crash_of_the_server_undoes_no_claim_that_a_worker_acts_on(seeds: range) -> None:
+    verdict = run_campaign(seeds, draw_crashes)
+    assert not verdict.failures, verdict.report()
+    assert verdict.tally["server crashes"] > 0
+    assert verdict.tally["claims forgotten"] == 0
 
 
 @split_seeds(40, 100)

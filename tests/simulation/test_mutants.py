@@ -4,8 +4,8 @@ import pytest
 
 from patching import planted
 from simulation.cluster import run
-from simulation.mutants import MUTANTS, SCENARIOS
-from simulation.scenario import draw
+from simulation.mutants import BELIEVES_THE_LATEST_WAKE, MUTANTS, SCENARIOS
+from simulation.scenario import draw, draw_forged
 
 SEEDS = 200
 # The seed that caught a fault before is tried first. All others follow, should the code change.
@@ -24,6 +24,7 @@ CAUGHT_BY = {
     "never fails actions that kill their workers": 8,
     "never suspects actions that kill their workers": 6,
     "settles only children of its own completions": 38,
+    "commits claims in memory alone": 2,
 }
 
 
@@ -35,6 +36,12 @@ def test_mutant_is_caught(name: str) -> None:
                 print(f"caught by seed {seed}: {violations[0]}")
                 return
     pytest.fail(f"survived {SEEDS} seeds")
+
+
+def test_a_worker_that_believes_the_latest_wake_starts_late() -> None:
+    with planted(BELIEVES_THE_LATEST_WAKE):
+        seeds = [103, *range(SEEDS)]
+        assert any(run(seed, scenario=draw_forged).latest > 0.1 for seed in seeds)
 
 
 def test_every_hint_is_about_a_fault() -> None:

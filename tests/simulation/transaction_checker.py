@@ -49,6 +49,7 @@ class ObservedClaim:
     finished_at: int | None = None
     stop_requested_at: int | None = None
     killer: tuple[UUID, int] | None = None
+    forgotten: bool = False
 
     @property
     def suspect(self) -> bool:
@@ -109,6 +110,14 @@ class TransactionChecker:
         if isinstance(value, Claimed):
             for claim in value.claims:
                 self.claims[claim.token].delivered_at = self._real_store.now
+
+    def forget(self, tokens: Sequence[UUID]) -> None:
+        """Note that a crash of the server has undone these claims."""
+        for token in tokens:
+            claim = self.claims[token]
+            claim.forgotten, claim.outcome = True, Outcome.lost
+            self.counters[claim.action].attempt -= 1
+            self._trace.count("claims forgotten")
 
     def unfinished_claims_of(self, process: Process) -> list[ObservedClaim]:
         live_claims = (
