@@ -11,7 +11,17 @@ import pytest
 
 from api.apps import Note
 from api.hourly_job import NAME, at, clock, nothing, ticks
-from duetime import ANY, Duetime, Every, JobFailing, JobState, Outcome, Retry, State
+from duetime import (
+    ANY,
+    Duetime,
+    Every,
+    JobFailing,
+    JobPaused,
+    JobState,
+    Outcome,
+    Retry,
+    State,
+)
 from duetime.errors import ConfigError, InvalidArgument, JobNotFound, StaleVersion
 from duetime.testing import FakeClock
 from polling import until
@@ -267,14 +277,50 @@ async def test_every_act_is_audited(app: Duetime, ticks: list[Any]) -> None:
     await app.jobs.trigger(NAME, by="cid")
     await app.jobs.remove(NAME, by="dan")
     await app.jobs.restore(NAME, by="eve")
-    audited = await app.store.perform(app.store.audit(NAME, 10))
-    assert [(entry.verb, entry.by) for entry in reversed(audited)] == [
+    assert await acts(app) == [
         ("pause", "ann"),
         ("resume", "bob"),
         ("trigger", "cid"),
         ("remove", "dan"),
         ("restore", "eve"),
     ]
+
+
+async def test_an_act_that_changes_nothing_leaves_no_audit_entry(app: Duetime) -> None:
+    app.payload(Mail, kind="mail")
+    await app.jobs.put(NAME, "0 * * * *", payload=Mail("a"), by="ann")
+    before, audited = await app.jobs.get(NAME), await acts(app)
+    assert audited == [("put", "ann")]
+    await app.jobs.put(NAME, "0 * * * *", payload=Mail("a"), by="bob")
+    await app.jobs.resume(NAME, by="bob")
+    await app.jobs.restore(NAME, by="bob")
+    await app.jobs.backfill(NAME, at(-1), at(-0.5), by="bob")
+    assert (await app.jobs.get(NAME), await acts(app)) == (before, audited)
+
+
+async def test_who_pauses_again_is_the_one_who_paused(app: Duetime, ticks: list[Any]) -> None:
+    await app.testing.drain()
+    pauses: list[JobPaused] = []
+    app.on(JobPaused, pauses.append)
+    for actor, note in [("ann", "why"), ("ann", "why"), ("bob", "why"), ("bob", "so")]:
+        await app.testing.advance(seconds=1)
+        job = await app.jobs.pause(NAME, by=actor, note=note)
+        assert (job.paused_by, job.pause_note, job.state) == (actor, note, JobState.paused)
+    assert await acts(app) == [("pause", "ann"), ("pause", "bob"), ("pause", "bob")]
+    newest = (await app.store.perform(app.store.audit(NAME, 10)))[0]
+    assert (newest.before["paused_by"], newest.before["pause_note"]) == ("bob", "why")
+    assert (newest.after["paused_by"], newest.after["pause_note"]) == ("bob", "so")
+    assert [(pause.by, pause.note) for pause in pauses] == [
+        ("ann", "why"),
+        ("bob", "why"),
+        ("bob", "so"),
+    ]
+
+
+async def acts(app: Duetime) -> list[tuple[str, str]]:
+    """The verbs and actors of the audit log, oldest first."""
+    audited = await app.store.perform(app.store.audit(NAME, 10))
+    return [(entry.verb, entry.by) for entry in reversed(audited)]
 
 
 async def test_every_verb_blocks_too(app: Duetime, ticks: list[Any]) -> None:

@@ -200,3 +200,12 @@ def test_a_worker_without_a_server_says_so(duetime: Duetimes, tmp_path: Path) ->
     assert "Traceback" not in done.stderr
     assert "secret" not in done.stdout + done.stderr
     assert re.search(r"^error: .*127\.0\.0\.1", done.stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["\udcff", "a" * 201, " "])
+def test_a_name_that_no_job_can_have(duetime: Duetimes, shop: str, name: str) -> None:
+    """A byte that is no UTF-8 reaches Python as a lone surrogate."""
+    for verb in ("show", "runs", "preview", "pause", "resume", "trigger", "remove", "restore"):
+        check(duetime("jobs", verb, name, "--app", shop), 1, "name=.* is not valid")
+    days = ("2030-01-01T00:00Z", "2030-01-02T00:00Z")
+    check(duetime("jobs", "backfill", name, *days, "--app", shop), 1, "name=.* is not valid")

@@ -23,6 +23,7 @@ from duetime.model.jobs.selectors import DueJobs, ToSeed
 from duetime.model.state import Outcome
 from duetime.store.base import Store
 from duetime.store.flow import Flow
+from duetime.store.sql.sqlite.open_file import OpenFile
 from duetime.store.sql.sqlite.store import SqliteStore
 from duetime.store.transaction import RunBlocking, TransactionFactory
 
@@ -157,10 +158,10 @@ class CrashPointWrapper:
     def _trace_writer(self, store: SqliteStore) -> None:
         connect = store._writer._connect
 
-        def traced() -> sqlite3.Connection:
-            connection = connect()
-            self._trace(connection)
-            return connection
+        def traced() -> OpenFile:
+            file = connect()
+            self._trace(file.connection)
+            return file
 
         store._writer._connect = traced
 

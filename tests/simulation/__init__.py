@@ -33,6 +33,7 @@ Many seeds, and the tests:
     replay                prints the trace of one seed
     mutants               faults patched into the real code
     test_cluster          guarantees hold under random faults
+    test_neighbours       what an action that kills its worker costs the others
     test_determinism      a seed always yields the same history
     test_mutants          every mutant is caught
 """

@@ -202,6 +202,8 @@ class TestErrors:
         for bad in ("a\x00b", "\ud800"):
             with pytest.raises(InvalidArgument):
                 await store.perform(store.add([new(correlation_id=bad)], "return"))
+            with pytest.raises(InvalidArgument):
+                await store.perform(store.audit(bad, 1))
         with pytest.raises(InvalidArgument):
             await store.perform(store.add([new(due_at=2**70)], "return"))
 

@@ -21,6 +21,7 @@ from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Statement, Steps, Wake
+from duetime.store.sql.sqlite.open_file import OpenFile
 from duetime.store.sql.sqlite.store import SqliteStore
 from store.postgres_helpers import LANE, new
 
@@ -143,10 +144,10 @@ class TestGroups:
         commits = 0
         perform = store._writer._perform
 
-        def counted(connection: sqlite3.Connection, group: Sequence[Any]) -> None:
+        def counted(file: OpenFile, group: Sequence[Any]) -> None:
             nonlocal commits
             commits += 1
-            perform(connection, group)
+            perform(file, group)
 
         monkeypatch.setattr(store._writer, "_perform", counted)
         await asyncio.gather(*(store.perform(store.add([new()], "return")) for _ in range(200)))

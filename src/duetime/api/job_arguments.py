@@ -11,13 +11,13 @@ from duetime.errors import InvalidArgument, InvalidRecurrence, did_you_mean
 from duetime.model.actions.retry import Retry
 from duetime.model.jobs.job import JobDefinition, Overlap
 from duetime.model.jobs.misfire import Misfire
-from duetime.model.jobs.name import check_job_name
+from duetime.model.jobs.name import MAX_JOB_NAME_LENGTH, check_job_name
 from duetime.model.lane import Priority
 from duetime.model.payloads.registry import PayloadType
 from duetime.model.recurrence.base import BEGINNING, Recurrence
 from duetime.model.recurrence.parse import to_recurrence as rule_given
 from duetime.model.recurrence.serialize import to_text
-from duetime.model.validation import check_count, check_optional, instant, micros
+from duetime.model.validation import check_count, check_name, check_optional, instant, micros
 
 # A cron string, a rule, or a list of rules and instants.
 RecurrenceArgument = str | Recurrence | list[Any] | tuple[Any, ...]
@@ -64,6 +64,12 @@ def to_definition(
         retry=None if retry is None else repr(retry),
         tenant=check_optional("tenant", arguments.tenant, MAX_NAME_LENGTH),
     )
+
+
+def to_job_name(name: str) -> str:
+    """Return a name by which a job may be looked for. One that no job can have, such as `Report`,
+    is allowed: JobNotFound names the job that was meant."""
+    return check_name("name", name, MAX_JOB_NAME_LENGTH)
 
 
 def to_overlap(overlap: Overlap | str) -> Overlap:

@@ -16,6 +16,7 @@ from duetime.api.job_arguments import (
     JobArguments,
     RecurrenceArgument,
     to_definition,
+    to_job_name,
     to_range,
 )
 from duetime.api.operation import Operation
@@ -38,6 +39,7 @@ from duetime.model.jobs.edit import (
 )
 from duetime.model.jobs.job import Overlap, rule_of
 from duetime.model.jobs.misfire import Misfire
+from duetime.model.jobs.name import MAX_JOB_NAME_LENGTH
 from duetime.model.jobs.occurrence import Occurrence, as_occurrence, to_record
 from duetime.model.jobs.selectors import ByName, JobFilter
 from duetime.model.jobs.ticks import apply_ticks, backfill_ticks
@@ -88,7 +90,7 @@ class JobVerbs:
     ) -> Operation[Page[Job]]:
         """Jobs in the order of their names; `removed=True` includes removed jobs."""
         size = page_limit(limit)
-        after = "" if cursor is None else check_name("cursor", cursor, 200)
+        after = "" if cursor is None else check_name("cursor", cursor, MAX_JOB_NAME_LENGTH)
         wanted = JobFilter(tenant=to_scope(tenant), after=after, limit=size + 1, removed=removed)
 
         def page(views: list[JobView]) -> Page[Job]:
@@ -101,8 +103,8 @@ class JobVerbs:
         self, name: str, *, tenant: TenantArgument = AMBIENT, connection: object = None
     ) -> Operation[Job]:
         """The job; JobNotFound if there is none or it was removed."""
-        scope = to_scope(tenant)
-        flow = Flow(lambda: self._find(name, scope), Mode.read)
+        job, scope = to_job_name(name), to_scope(tenant)
+        flow = Flow(lambda: self._find(job, scope), Mode.read)
         return Operation(flow, self._to_job, connection=connection)
 
     def runs(
@@ -114,11 +116,12 @@ class JobVerbs:
         connection: object = None,
     ) -> Operation[Occurrences]:
         """The occurrences of the job: ticks, skipped ticks and triggers, newest first."""
-        size, scope = check_count("limit", limit, MAX_RUNS), to_scope(tenant)
+        job, scope = to_job_name(name), to_scope(tenant)
+        size = check_count("limit", limit, MAX_RUNS)
 
         def steps() -> Steps[Records]:
-            yield from self._find(name, scope, removed=True)
-            return (yield from self._store.occurrences(name, size).start())
+            yield from self._find(job, scope, removed=True)
+            return (yield from self._store.occurrences(job, size).start())
 
         return Operation(
             Flow(steps, Mode.read),
@@ -135,12 +138,13 @@ class JobVerbs:
         connection: object = None,
     ) -> Operation[TickTimes]:
         """The next ticks of the recurrence, as if the job were neither paused nor retired."""
-        wanted, scope = check_count("count", count, MAX_PREVIEW_TICKS), to_scope(tenant)
+        job, scope = to_job_name(name), to_scope(tenant)
+        wanted = check_count("count", count, MAX_PREVIEW_TICKS)
 
         def ticks(view: JobView) -> TickTimes:
             return rule_of(view.job).between(from_micros(view.now), END_OF_TIME, wanted)
 
-        flow = Flow(lambda: self._find(name, scope), Mode.read)
+        flow = Flow(lambda: self._find(job, scope), Mode.read)
         return Operation(flow, ticks, connection=connection)
 
     # -- changing --------------------------------------------------------------------
@@ -201,7 +205,7 @@ class JobVerbs:
         """Stop the job's ticks until it is resumed or until the instant `until`. Occurrences that
         wait are cancelled; those that run or were triggered continue. Ticks that fall into the
         pause are not made up for."""
-        actor, scope = to_actor(by), to_scope(tenant)
+        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
         end = None if until is None else to_micros(instant("until", until))
         checked_note = check_optional("note", note, MAX_NOTE_LENGTH)
 
@@ -210,7 +214,7 @@ class JobVerbs:
                 raise InvalidArgument("until", until, "give an instant in the future")
             return pause_job(found, scope, actor, checked_note, end, self._tick)
 
-        return self._edit(name, decide, connection)
+        return self._edit(job, decide, connection)
 
     def resume(
         self,
@@ -221,8 +225,8 @@ class JobVerbs:
         connection: object = None,
     ) -> Operation[Job]:
         """Let the job tick again, from now on; a job that is not paused stays as it is."""
-        actor, scope = to_actor(by), to_scope(tenant)
-        return self._edit(name, lambda found: resume_job(found, scope, actor), connection)
+        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
+        return self._edit(job, lambda found: resume_job(found, scope, actor), connection)
 
     def trigger(
         self,
@@ -234,7 +238,7 @@ class JobVerbs:
     ) -> Operation[Action]:
         """Run the job once now, even while it is paused. If its occurrences must not overlap and
         one is unfinished, the run starts after that one. Returns the action."""
-        actor, scope = to_actor(by), to_scope(tenant)
+        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
 
         def decide(found: FoundJob) -> JobChange | None:
             return trigger_job(found, scope, actor, self._new_id)
@@ -246,7 +250,7 @@ class JobVerbs:
             return self._payloads.action(settled.get(record.id, record))
 
         return Operation(
-            Flow(lambda: self._change(name, decide), Mode.write),
+            Flow(lambda: self._change(job, decide), Mode.write),
             action,
             events=_events_of,
             connection=connection,
@@ -262,13 +266,13 @@ class JobVerbs:
     ) -> Operation[None]:
         """Remove the job: occurrences that wait are cancelled, those that run may finish, history
         stays. A job that code declares stays removed until it is restored."""
-        actor, scope = to_actor(by), to_scope(tenant)
+        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
 
         def decide(found: FoundJob) -> JobChange | None:
             return remove_job(found, scope, actor, self._tick)
 
         return Operation(
-            Flow(lambda: self._change(name, decide), Mode.write),
+            Flow(lambda: self._change(job, decide), Mode.write),
             lambda _: None,
             events=_events_of,
             connection=connection,
@@ -283,8 +287,8 @@ class JobVerbs:
         connection: object = None,
     ) -> Operation[Job]:
         """Bring a removed job back as it was; a job that was not removed stays as it is."""
-        actor, scope = to_actor(by), to_scope(tenant)
-        return self._edit(name, lambda found: restore_job(found, scope, actor), connection)
+        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
+        return self._edit(job, lambda found: restore_job(found, scope, actor), connection)
 
     def backfill(
         self,
@@ -300,12 +304,12 @@ class JobVerbs:
         """Return the past ticks with `start <= tick < end` that have no occurrence. Without
         `dry_run` their occurrences are inserted, and run one after another unless they may
         overlap."""
-        actor, scope = to_actor(by), to_scope(tenant)
+        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
         first, last = to_range(start, end)
 
         def steps() -> Steps[tuple[Ticks, EditAndSettlement]]:
-            view = yield from self._find(name, scope)
-            known = yield from self._store.ticks(name, to_micros(first), to_micros(last)).start()
+            view = yield from self._find(job, scope)
+            known = yield from self._store.ticks(job, to_micros(first), to_micros(last)).start()
             ticks = {to_micros(tick) for tick in backfill_ticks(view, first, last)}
             missing = sorted(ticks - {*known})
             if dry_run:
@@ -314,7 +318,7 @@ class JobVerbs:
             def decide(found: FoundJob) -> JobChange | None:
                 return backfill_job(found, scope, missing, actor, self._new_id)
 
-            return missing, (yield from self._change(name, decide))
+            return missing, (yield from self._change(job, decide))
 
         return Operation(
             Flow(steps, Mode.read if dry_run else Mode.write),
@@ -345,7 +349,7 @@ class JobVerbs:
     def _change(self, name: str, decide: JobEdit) -> Steps[EditAndSettlement]:
         """Edit the job and settle the children of what the edit finished. Raises UnreadableJob
         rather than silently leaving an unreadable job unchanged."""
-        edited = yield from self._store.edit_jobs(_by_name(name), decide).start()
+        edited = yield from self._store.edit_jobs(ByName((name,)), decide).start()
         if edited.unreadable:
             raise UnreadableJob(name)
         return edited, (yield from settle_descendants(self._store, _parents(edited)).start())
@@ -369,10 +373,6 @@ class JobVerbs:
             raise ConfigError(
                 f"job {name!r} is declared in code: change it there, or choose another name"
             )
-
-
-def _by_name(name: str) -> ByName:
-    return ByName((check_name("name", name, 200),))
 
 
 def _in_any_tenant(name: str) -> JobFilter:

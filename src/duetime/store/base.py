@@ -164,8 +164,9 @@ class Store(ABC):
     @abstractmethod
     def cancel(self, action_id: UUID, tenant: Scope, by: str, *, running: bool) -> Flow[Record]:
         """Change scheduled → cancelled, audited, finished_at now. A running action: IllegalState,
-        or, with `running`, request it to stop: `renew` returns `by` to its worker (audited; the
-        record stays running). Any other state: IllegalState."""
+        or, with `running`, request it to stop: `renew` returns `by` to its worker (audited, unless
+        `by` is the actor who asked last; the record stays running). Any other state:
+        IllegalState."""
 
     @abstractmethod
     def reschedule(

@@ -95,9 +95,10 @@ def pause_job(
     apply_ticks: ApplyTicks,
 ) -> JobChange | None:
     """Stop the ticks and cancel waiting occurrences of ticks. Running occurrences go on, and
-    occurrences triggered by hand stay."""
+    occurrences triggered by hand stay. A pause by another actor replaces the one before."""
     before = _visible(found, tenant)
-    if before.paused(found.now) and (before.pause_note, before.paused_until) == (note, until):
+    pause = (before.paused_by, before.pause_note, before.paused_until)
+    if before.paused(found.now) and pause == (by, note, until):
         return None
     change = _skip_pending_ticks(found, before, apply_ticks, f"paused by {by}")
     job = replace(

@@ -147,6 +147,7 @@ def audit_snapshot(job: JobRecord | None) -> dict[str, object]:
         "alert_after": definition.alert_after,
         "version": job.version,
         "paused": job.paused_at is not None,
+        "paused_by": job.paused_by,
         "pause_note": job.pause_note,
         "paused_until": job.paused_until,
         "removed": job.removed_at is not None,

@@ -180,6 +180,8 @@ class MemoryStore(MemoryJobs):
 
     def _request_stop(self, record: Record, by: str) -> Record:
         row = self._tables.unfinished[record.id]
+        if row.stop_by == by:
+            return record
         self._tables.put(replace(row, stop_by=by))
         before, after = ({"state": record.state, "stop_by": who} for who in (row.stop_by, by))
         self._audit("cancel", by, _subject(record), record.tenant, before, after)

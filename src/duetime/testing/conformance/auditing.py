@@ -52,6 +52,18 @@ class Auditing(Suite):
         assert (entry.verb, entry.subject_id) == ("cancel", str(claim.id))
         assert entry.before != entry.after
 
+    async def test_a_stop_request_is_audited_once_for_each_actor(self, probe: Probe) -> None:
+        """Asking again changes nothing; another actor becomes the one who asked."""
+        claim = await probe.running()
+        for actor in ("bob", "bob", "eve", "eve"):
+            assert (await probe.cancel(claim.id, by=actor, running=True)).state is State.running
+        entries = await probe.audit(claim.id)
+        assert [(entry.by, entry.before["stop_by"]) for entry in entries] == [
+            ("eve", "bob"),
+            ("bob", None),
+        ]
+        assert (await probe.renew(claim)).renewed == {claim.id: "eve"}
+
     async def test_reschedule_is_audited(self, probe: Probe) -> None:
         record = await probe.add()
         probe.pass_time(SECOND)

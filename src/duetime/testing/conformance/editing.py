@@ -121,6 +121,13 @@ class Editing(Suite):
         assert (entry.before["paused"], entry.after["paused"]) == (False, True)
         assert entry.after["pause_note"] == "why"
 
+    async def test_an_edit_that_changes_nothing_leaves_no_entry(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        await probe.edit(job.name, decide=lambda _: None)
+        assert await probe.audit(job.name) == []
+        assert [view.job for view in await probe.jobs()] == [job]
+
     # -- selectors -------------------------------------------------------------------
 
     async def test_due_jobs_are_those_of_the_app_whose_tick_has_come(self, probe: Probe) -> None:

@@ -109,6 +109,8 @@ class ActionFlows(Store, ABC):
 
     def _request_stop(self, found: LockedAction, by: str) -> Steps[Record]:
         record = found.record
+        if found.stop_by == by:
+            return record
         yield Statement("request_stop", {"id": str(record.id), "by": by})
         before = {"state": record.state, "stop_by": found.stop_by}
         entry = self._audit_entry(record, before, {"state": record.state, "stop_by": by})

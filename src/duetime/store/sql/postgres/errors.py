@@ -42,26 +42,27 @@ def explain(error: Exception, where: str) -> DuetimeError:
     if not isinstance(error, psycopg.Error):
         return InvalidArgument("value", str(error), "PostgreSQL cannot store the value as text")
     state, message = error.sqlstate or "", _primary_message(error)
-    match state[:2], state:
-        case "22" | "23", _:
+    match state:
+        # Not by their states: what the driver itself refuses, such as NUL in a text, has none.
+        case _ if isinstance(error, psycopg.DataError | psycopg.IntegrityError):
             return InvalidArgument("value", message, "PostgreSQL refused to store it")
-        case _, "42P01" | "3F000":
+        case "42P01" | "3F000":
             return ConfigError(f"{where} lacks our tables ({message}): run `duetime migrate`")
-        case _, "42501":
+        case "42501":
             return ConfigError(
                 f"{where} refused: {message}; grant the user the right, or let another one run "
                 "`duetime migrate`"
             )
-        case _, "55P03":
+        case "55P03":
             return StoreUnavailable(
                 f"{where}: another transaction held the row for too long; end it (is one of "
                 "your own still open?) and try again"
             )
-        case _, "53100":
+        case "53100":
             return StoreUnavailable(f"{where}: the disk is full ({message}); make room")
-        case _, "53300":
+        case "53300":
             return StoreUnavailable(f"{where}: too many connections ({message}); allow more")
-        case _, "25006":
+        case "25006":
             return StoreUnavailable(f"{where} is read-only ({message}); connect to the primary")
         case _ if state == NO_DATABASE_STATE or NO_DATABASE_MESSAGE.search(str(error)):
             return StoreUnavailable(

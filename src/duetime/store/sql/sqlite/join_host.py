@@ -16,6 +16,7 @@ from duetime.store.sql import migrate as migrations
 from duetime.store.sql.drivers import Command, Driven, statements
 from duetime.store.sql.joining.base import Caller, Step, TransactionMode, wrong_database_error
 from duetime.store.sql.joining.joined import JoinHost, atomic_steps
+from duetime.store.sql.sqlite.open_file import MISSING, FileLost
 from duetime.store.sql.statements.loader import Migration, ParamStyle, StatementLoader
 
 DATABASES = Command("PRAGMA database_list")
@@ -25,7 +26,7 @@ class SqliteHost(JoinHost):
     """The SQLite side of joining.
 
     `ready` returns whether our tables are known to exist; `refuse` raises if migrations are
-    missing and may not be applied.
+    missing and may not be applied; `check_file` raises if our file is not at its path any more.
     """
 
     plan_settings = final_plan_settings = None
@@ -38,6 +39,7 @@ class SqliteHost(JoinHost):
         *,
         ready: Callable[[], bool],
         refuse: Callable[[Sequence[Migration]], None],
+        check_file: Callable[[], None],
         wake: Callable[[Sequence[Wake]], None],
     ) -> None:
         self._path = path
@@ -45,13 +47,16 @@ class SqliteHost(JoinHost):
         self._clock = clock
         self._ready = ready
         self._refuse = refuse
+        self._check_file = check_file
         self.wake = wake
 
     async def ready_to_join(self) -> None:
-        """Do nothing: `admit` creates missing tables on the caller's connection."""
+        self.ready_to_join_blocking()
 
     def ready_to_join_blocking(self) -> None:
-        """Do nothing: `admit` creates missing tables on the caller's connection."""
+        """Check that our file is in its place: the caller's connection would create another one, or
+        go on with the former one. `admit` creates missing tables on the caller's connection."""
+        self._check_file()
 
     def admit(self, caller: Caller) -> Driven[Step, None]:
         if caller.dialect != "sqlite":
@@ -87,5 +92,8 @@ class SqliteHost(JoinHost):
 def _is_same(file: str, path: str) -> bool:
     try:
         return os.path.samefile(file, path)
-    except OSError:
-        return bool(file) and os.path.realpath(file) == os.path.realpath(path)
+    except OSError as error:
+        same = bool(file) and os.path.realpath(file) == os.path.realpath(path)
+        if same and isinstance(error, FileNotFoundError):
+            raise FileLost(path, MISSING) from None
+        return same

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from os import PathLike, fspath
 from typing import TypeVar
+from urllib.parse import quote
 
 from duetime.model.clock import Clock, SystemClock, to_micros
 from duetime.model.health.diagnosis import Diagnosis
@@ -24,6 +26,7 @@ from duetime.store.sql.sqlite.diagnosis import examine
 from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain, is_missing
 from duetime.store.sql.sqlite.flows import SqliteFlows
 from duetime.store.sql.sqlite.join_host import SqliteHost
+from duetime.store.sql.sqlite.open_file import OpenFile, identity
 from duetime.store.sql.sqlite.wal import WalWatcher
 from duetime.store.sql.sqlite.writer import Writer, WriteRequest
 from duetime.store.sql.statements.loader import Migration, StatementLoader
@@ -55,6 +58,8 @@ class SqliteStore(SqliteFlows):
         self._loader = StatementLoader("sqlite", TableNames(prefix))
         self._listeners = Listeners()
         self._ready = False
+        # The database that this process uses until it closes the store, once it has opened it.
+        self._file: OpenFile | None = None
         self._writer = Writer(self._path, self._connect, self._drive)
         self._host = SqliteHost(
             self._path,
@@ -62,6 +67,7 @@ class SqliteStore(SqliteFlows):
             self._clock,
             ready=lambda: self._ready,
             refuse=self._refuse,
+            check_file=self._check_file,
             wake=self._listeners.notify,
         )
 
@@ -95,6 +101,7 @@ class SqliteStore(SqliteFlows):
 
     def close(self) -> None:
         self._writer.stop()
+        self._file, self._ready = None, False
 
     def join(self, connection: object) -> JoinedStore:
         return SqlJoinedStore(self._host, detect_caller(connection))
@@ -102,7 +109,7 @@ class SqliteStore(SqliteFlows):
     def transaction_factory(
         self, annotation: object, sessions: object
     ) -> TransactionFactory | None:
-        own = {SQLITE3: lambda: Sqlite3Transaction(self._host, self._open)}
+        own = {SQLITE3: lambda: Sqlite3Transaction(self._host, self._open_checked)}
         return factory_for(
             annotation, self._host, sessions, own, self.took_effect, one_at_a_time=True
         )
@@ -144,23 +151,50 @@ class SqliteStore(SqliteFlows):
 
     # -- on the writer's thread ------------------------------------------------------
 
-    def _connect(self) -> sqlite3.Connection:
-        if not self._migrate and is_missing(self._path):
+    def _connect(self) -> OpenFile:
+        if not self._migrate and self._file is None and is_missing(self._path):
             # Opening the file would create it.
             self._refuse(self._loader.migrations())
-        connection = self._open()
+        path = os.path.abspath(self._path) if self._file is None else self._file.path
+        while True:
+            before = identity(path)
+            connection = self._open_checked()
+            file = self._prepared(connection, path)
+            if file.identity == before:
+                self._file = file
+                return file
+            # It was created just now, or replaced while we opened it.
+            file.close()
+
+    def _prepared(self, connection: sqlite3.Connection, path: str) -> OpenFile:
         try:
             if not self._ready:
                 self._prepare(connection)
                 self._ready = True
+            return OpenFile(connection, path)
         except BaseException:
             connection.close()
             raise
-        return connection
 
-    def _open(self) -> sqlite3.Connection:
+    def _open_checked(self) -> sqlite3.Connection:
+        """Open the database. The one that this process knows is never created anew, which would
+        hide that it is gone."""
+        self._check_file()
+        if self._file is None:
+            return self._open()
+        return self._open(f"file:{quote(os.fsencode(self._file.path))}?mode=rw")
+
+    def _check_file(self) -> None:
+        if self._file is not None:
+            self._file.check()
+
+    def _open(self, uri: str | None = None) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False
+            uri or self._path,
+            uri=uri is not None,
+            timeout=self._timeout,
+            isolation_level=None,
+            check_same_thread=False,
         )
         try:
             connection.execute("PRAGMA journal_mode = WAL")

@@ -6,6 +6,7 @@ disk.
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
@@ -17,7 +18,11 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from duetime.store.flow import Flow, Mode, Wake
+from duetime.store.outage_log import OutageLog
 from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain
+from duetime.store.sql.sqlite.open_file import FileLost, OpenFile
+
+log = logging.getLogger("duetime.store")
 
 # At most this many flows share a commit, which bounds how long the first of them waits.
 MAX_FLOWS_PER_COMMIT = 500
@@ -40,10 +45,11 @@ class Writer:
     """Takes requests from any thread. The thread starts with the first request, also after
     `stop`."""
 
-    def __init__(self, path: str, connect: Callable[[], sqlite3.Connection], drive: Drive) -> None:
+    def __init__(self, path: str, connect: Callable[[], OpenFile], drive: Drive) -> None:
         self._path = path
         self._connect = connect
         self._drive = drive
+        self._outage = OutageLog(log, "nothing is stored", "the SQLite database is in its place")
         # None asks the thread to stop.
         self._requests: SimpleQueue[WriteRequest | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -74,24 +80,30 @@ class Writer:
     # -- on the thread ---------------------------------------------------------------
 
     def _run(self, requests: SimpleQueue[WriteRequest | None]) -> None:
-        connection: sqlite3.Connection | None = None
+        file: OpenFile | None = None
         stopping = False
         while not stopping:
             group, stopping = _take(requests)
             try:
-                connection = connection or self._connect()
-                self._perform(connection, group)
+                file = file or self._connect()
+                self._perform(file, group)
+            except FileLost as error:
+                # Kept open: the system may give the number of a closed file to another one.
+                self._outage.failed(error)
+                for request in group:
+                    request.error = error
             except BaseException as error:  # noqa: BLE001 - waiting callers must be answered
                 # Nothing of the group is committed. A connection that failed is not reused.
                 self._fail(group, error)
-                _close(connection)
-                connection = None
+                _close(file)
+                file = None
             _report(group)
-        _close(connection)
+        _close(file)
 
-    def _perform(self, connection: sqlite3.Connection, group: Sequence[WriteRequest]) -> None:
+    def _perform(self, file: OpenFile, group: Sequence[WriteRequest]) -> None:
         if not group:
             return
+        connection = file.connection
         writing = any(request.flow.mode is not Mode.read for request in group)
         alone = len(group) == 1
         connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
@@ -100,6 +112,8 @@ class Writer:
                 # A single flow needs no savepoint, for which SQLite copies every changed page.
                 savepoint = nullcontext() if alone else _savepoint(connection)
                 self._perform_request(connection, request, savepoint)
+            file.check()
+            self._outage.recovered()
             connection.execute("ROLLBACK" if alone and group[0].error else "COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -167,9 +181,9 @@ def _report(group: Sequence[WriteRequest]) -> None:
         request.on_finished(request)
 
 
-def _close(connection: sqlite3.Connection | None) -> None:
-    if connection is not None:
-        connection.close()
+def _close(file: OpenFile | None) -> None:
+    if file is not None:
+        file.close()
 
 
 # -- forking -------------------------------------------------------------------------

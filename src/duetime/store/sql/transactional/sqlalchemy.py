@@ -187,6 +187,7 @@ class SessionTransaction(SessionTransactionBase, BlockingTransaction):
         self._session: Session | None = None
 
     def _begin(self) -> Session:
+        self._host.ready_to_join_blocking()
         self._session = session = self._sessions()
         self._guard = SessionGuard(session)
         self.joined = HandlerJoinedStore(self._host, AlchemyCaller(session), self._deadline)
@@ -243,6 +244,7 @@ class AsyncSessionTransaction(SessionTransactionBase):
         self._session: AsyncSession | None = None
 
     async def begin(self, run_blocking: RunBlocking) -> AsyncSession:
+        await self._host.ready_to_join()
         self._session = session = self._sessions()
         self._guard = SessionGuard(session.sync_session)
         self.joined = HandlerJoinedStore(self._host, AsyncAlchemyCaller(session), self._deadline)

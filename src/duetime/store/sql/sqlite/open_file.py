@@ -1,0 +1,91 @@
+"""The SQLite file that a process has open: whether it is still the one at its path.
+
+A process that went on with a deleted or replaced file would write what nobody else can ever read.
+Only `stat` is used: opening and closing these files here would drop the locks that SQLite holds on
+them for this process.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+
+from duetime.errors import StoreUnavailable
+from duetime.model.clock import monotonic
+
+# The files that SQLite keeps beside a database while it is open.
+LOG_SUFFIX, INDEX_SUFFIX = "-wal", "-shm"
+
+# A check before each transaction would cost a busy process some 3 % of its processor time.
+CHECK_SECONDS = 0.01
+
+MISSING = "was deleted or moved"
+
+Identity = tuple[int, int]
+
+
+class FileLost(StoreUnavailable):
+    """The file that this process has open is no longer the one at its path."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(
+            f"the SQLite database {path} {what} while this process had it open; nothing was "
+            "written. Stop all processes that use it; put the database, or a backup of it, in its "
+            "place, without the -wal and -shm files of another one; start them again"
+        )
+
+
+class PartLost(FileLost):
+    """A file that SQLite keeps beside the database was deleted or replaced."""
+
+    def __init__(self, path: str, part: str) -> None:
+        StoreUnavailable.__init__(
+            self,
+            f"{part}, a part of the SQLite database {path}, was deleted or replaced while this "
+            "process had it open; nothing was written. Stop all processes that use the database, "
+            "not by force: the last one saves what the part held. Then start them again",
+        )
+
+
+class OpenFile:
+    """A connection, and which files it has open. Once it is closed, only the database itself is
+    compared: SQLite deletes the others."""
+
+    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
+        """`connection` has read the database at `path`, so that all its files exist."""
+        self.connection = connection
+        self.path = path
+        self.identity = identity(path)
+        real = os.path.realpath(path)
+        beside = (f"{real}{LOG_SUFFIX}", f"{real}{INDEX_SUFFIX}")
+        self._opened = [(path, self.identity), *((place, identity(place)) for place in beside)]
+        self._check_at = 0.0
+
+    def check(self) -> None:
+        """Raise FileLost unless each file is in its place, or was so a moment ago."""
+        now = monotonic()
+        if now < self._check_at:
+            return
+        for place, opened in self._opened:
+            found = identity(place)
+            if found != opened:
+                raise self._error(place, found)
+        self._check_at = now + CHECK_SECONDS
+
+    def _error(self, place: str, found: Identity | None) -> FileLost:
+        if place != self.path:
+            return PartLost(self.path, place)
+        return FileLost(self.path, MISSING if found is None else "was replaced by another file")
+
+    def close(self) -> None:
+        self._opened, self._check_at = self._opened[:1], 0.0
+        self.connection.close()
+
+
+def identity(place: str) -> Identity | None:
+    """Return what tells a file from any other; None if there is none, or none that we may see."""
+    try:
+        found = os.stat(place)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
