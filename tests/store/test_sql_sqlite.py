@@ -86,6 +86,21 @@ class TestProcesses:
                 other.commit()
             assert await asyncio.wait_for(woken.get(), 5) == ()
 
+    async def test_a_commit_is_noticed_through_a_link(
+        self, store: SqliteStore, sqlite_path: Path, tmp_path: Path
+    ) -> None:
+        await store.perform(store.find(Filter()))
+        link = tmp_path / "link" / "other.db"
+        link.parent.mkdir()
+        link.symlink_to(sqlite_path)
+        linked = SqliteStore(link)
+        await linked.perform(linked.find(Filter()))
+        woken: asyncio.Queue[Sequence[Wake]] = asyncio.Queue()
+        async with linked.listen(woken.put_nowait):
+            await store.perform(store.add([new()], "return"))
+            assert await asyncio.wait_for(woken.get(), 5) == ()
+        await linked.aclose()
+
     async def test_our_own_commits_wake_with_their_lanes(self, store: SqliteStore) -> None:
         woken: asyncio.Queue[Sequence[Wake]] = asyncio.Queue()
         async with store.listen(woken.put_nowait):

@@ -23,7 +23,8 @@ class WalWatcher:
     def __init__(
         self, path: str, changed: Callable[[], None], interval: float = POLL_SECONDS
     ) -> None:
-        self._log = f"{path}-wal"
+        # SQLite keeps the log beside the file itself, not beside a link to it.
+        self._log = f"{os.path.realpath(path)}-wal"
         self._changed = changed
         self._interval = interval
         self._last_stat = self._stat()
