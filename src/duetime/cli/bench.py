@@ -18,7 +18,7 @@ from duetime.cli.open_store import refuse_memory
 from duetime.cli.options import Json
 from duetime.cli.tables import make_console
 from duetime.errors import did_you_mean
-from duetime.store.sql.migrate_hint import mask_password
+from duetime.model.store_url import mask_password
 
 Figures = Mapping[str, Sequence[Figure]]
 

@@ -21,8 +21,8 @@ from duetime.cli.demo_screen import DemoView, LineView, ScreenView, captured_log
 from duetime.cli.demo_shop import QUEUE, JobNames, Visitors, job_names, make_shop, open_hours
 from duetime.cli.demo_tally import DemoTally
 from duetime.cli.tables import make_console
+from duetime.model.store_url import mask_password
 from duetime.store.memory.store import MemoryStore
-from duetime.store.sql.migrate_hint import mask_password
 
 REFRESH_SECONDS = 0.1
 SLOTS = 20

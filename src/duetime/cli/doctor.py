@@ -25,8 +25,8 @@ from duetime.model.health.checks import (
     judge_work,
 )
 from duetime.model.health.stats import Stats
+from duetime.model.store_url import mask_password
 from duetime.model.tenant import ANY
-from duetime.store.sql.migrate_hint import mask_password
 
 COLORS = {Level.ok: "green", Level.warning: "yellow", Level.failure: "red"}
 

@@ -12,8 +12,8 @@ from duetime.cli.failures import CommandError
 from duetime.cli.loading import load_app
 from duetime.cli.open_store import migrate_command_for, refuse_memory, refuse_missing_file
 from duetime.cli.options import App, Url
+from duetime.model.store_url import mask_password
 from duetime.store.sql.migrate import render_migrations
-from duetime.store.sql.migrate_hint import mask_password
 from duetime.store.sql.statements.loader import Dialect, Migration
 
 

@@ -14,8 +14,8 @@ from duetime.app import Duetime
 from duetime.cli.loading import load_app, module_and_path
 from duetime.cli.open_store import explain_missing_tables, migrate_command_for
 from duetime.cli.worker_spec import WorkerSpec
+from duetime.model.store_url import mask_password
 from duetime.store.memory.store import MemoryStore
-from duetime.store.sql.migrate_hint import mask_password
 from duetime.worker.claiming.slots import Queues
 from duetime.worker.event_loop import run_loop
 

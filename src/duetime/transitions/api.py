@@ -160,7 +160,7 @@ class Transitions:
             sessions = sweeper.registration.sessions
             if sessions.is_async:
                 raise ConfigError(
-                    f"{sessions.engine.url!r} is an async engine, but app.sync is blocking: "
+                    f"{sessions.place} is an async engine, but app.sync is blocking: "
                     "use `await app.transitions.…` or register a blocking engine"
                 )
 

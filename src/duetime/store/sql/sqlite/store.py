@@ -24,6 +24,7 @@ from duetime.store.sql.sqlite.diagnosis import examine
 from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain, is_missing
 from duetime.store.sql.sqlite.flows import SqliteFlows
 from duetime.store.sql.sqlite.join_host import SqliteHost
+from duetime.store.sql.sqlite.new_file import create_private_file
 from duetime.store.sql.sqlite.wal import WalWatcher
 from duetime.store.sql.sqlite.writer import Writer, WriteRequest
 from duetime.store.sql.statements.loader import Migration, StatementLoader
@@ -159,6 +160,7 @@ class SqliteStore(SqliteFlows):
         return connection
 
     def _open(self) -> sqlite3.Connection:
+        create_private_file(self._path)
         connection = sqlite3.connect(
             self._path, timeout=self._timeout, isolation_level=None, check_same_thread=False
         )
