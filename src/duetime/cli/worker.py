@@ -14,6 +14,7 @@ from duetime.app import Duetime
 from duetime.cli.loading import load_app, module_and_path
 from duetime.cli.open_store import explain_missing_tables, migrate_command_for
 from duetime.cli.worker_spec import WorkerSpec
+from duetime.logs import LineFormatter
 from duetime.model.store_url import mask_password
 from duetime.store.memory.store import MemoryStore
 from duetime.worker.claiming.slots import Queues
@@ -69,11 +70,9 @@ def supervise(spec: WorkerSpec) -> int:
 
 
 def log_to_stderr(level: str) -> None:
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=level.upper(),
-        format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LineFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    logging.basicConfig(level=level.upper(), handlers=[handler])
 
 
 def announce(app: Duetime, spec: WorkerSpec) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 
 from duetime.errors import ConfigError, DuetimeError, LeaseLost
+from duetime.logs import get_log
 from duetime.model.actions.claim import SweepResult, WorkerInfo, alive_micros
 from duetime.model.actions.completion import Completion, CompletionResult
 from duetime.model.actions.outcome import Released, decide
@@ -42,7 +42,7 @@ from duetime.worker.settings import WorkerSettings
 from duetime.worker.sweeper import Sweeper
 from duetime.worker.ticker import Ticker
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 # A sync handler that outlives the grace time keeps its lease this long; then others may run it.
 FINAL_LEASE_SECONDS = 5.0

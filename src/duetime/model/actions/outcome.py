@@ -18,6 +18,7 @@ from duetime.model.actions.signals import SIGNALS, Cancel, Fail, Snooze
 from duetime.model.clock import micros_of
 from duetime.model.lane import parking_lane, parse_lane
 from duetime.model.payloads.codec import to_json
+from duetime.model.safe_text import readable
 from duetime.model.state import Outcome, State
 
 ERROR_LIMIT = 500
@@ -228,10 +229,7 @@ def describe(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception as broken:  # noqa: BLE001 - a run ends even if its error has no text
-        return f"(its text cannot be had: {type(broken).__name__})"
+    return readable(error, ERROR_LIMIT + 1)
 
 
 def truncate_error(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from datetime import datetime
@@ -12,6 +11,7 @@ from typing import Any, cast
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from duetime.errors import InvalidArgument, InvalidPayload
+from duetime.logs import get_log
 from duetime.model.actions.action import Action, Record
 from duetime.model.actions.claim import Claim
 from duetime.model.actions.completion import Completion, Reschedule
@@ -51,7 +51,7 @@ from duetime.worker.running.transactional import (
 )
 from duetime.worker.settings import WorkerSettings
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 RELEASED = Released("released: its worker stopped before it came to an end")
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from duetime.errors import DuetimeError
+from duetime.logs import get_log
 from duetime.model.clock import monotonic
 from duetime.store.flow import Wake
 
-log = logging.getLogger("duetime.store")
+log = get_log("duetime.store")
 
 # PostgreSQL accepts payloads of less than 8000 bytes.
 MAX_PAYLOAD_BYTES = 7999
