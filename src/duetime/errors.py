@@ -218,5 +218,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def shown(value: object, limit: int = 80) -> str:
     """Return the repr of a value for a message, cut to one line."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - the error that names the value must be raised, not this one
+        text = f"<{type(value).__name__} without a repr>"
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"

@@ -74,7 +74,7 @@ def test_every_line_of_a_traceback_is_indented() -> None:
     liar = type("L\n2026-01-01 CRITICAL forged\x1b[31m", (ValueError,), {})
     error = raised(liar(f"{HOSTILE}\n2026-01-01 CRITICAL forged"))
     error.add_note("a note\n2026-01-01 CRITICAL forged")
-    group = ExceptionGroup(HOSTILE, [error, Silent()])  # type: ignore[list-item]
+    group = BaseExceptionGroup(HOSTILE, [error, Silent()])
     group.__cause__ = error
     lines = traceback_text(group).split("\n")
     assert [line for line in lines if not line.startswith(INDENT)] == []

@@ -24,7 +24,7 @@ def safe_text(text: str) -> str:
 
 def safe_json(document: str) -> str:
     """Return a JSON document that means what it did, with unsafe characters as JSON escapes."""
-    return document if document.isascii() else UNSAFE_IN_JSON.sub(_escape_json, document)
+    return UNSAFE_IN_JSON.sub(_escape_json, document)
 
 
 def readable(value: object, limit: int) -> str:

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import Any, cast
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import PydanticSerializationError
 
 from duetime.errors import InvalidArgument, InvalidPayload
 from duetime.logs import get_log
@@ -28,7 +28,7 @@ from duetime.model.actions.outcome import (
 from duetime.model.actions.retry import Retry
 from duetime.model.actions.signals import Cancel, Fail, Snooze
 from duetime.model.clock import from_micros, maybe_from_micros, micros_of, seconds_of
-from duetime.model.payloads.codec import to_json
+from duetime.model.payloads.bounded import TooLarge, bounded_json
 from duetime.model.tenant import enter
 from duetime.registry.context import Context
 from duetime.registry.handlers import Handler
@@ -298,8 +298,10 @@ class Runner:
 
     def _progress_flow(self, run: InFlightRun, value: object) -> Flow[None]:
         try:
-            text = to_json(to_jsonable_python(value))
-        except (PydanticSerializationError, ValueError) as error:
+            text = bounded_json(value, self._settings.max_result)
+        except TooLarge as error:
+            raise InvalidArgument("progress", type(value), f"it {error}") from None
+        except (PydanticSerializationError, ValueError, RecursionError) as error:
             raise InvalidArgument("progress", value, f"it is not JSON ({error})") from error
         return self._runtime.store.progress(fence_of(run), text)
 
