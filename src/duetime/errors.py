@@ -15,6 +15,7 @@ DuetimeError
 ├── LeaseLost             a stale holder's write was refused
 ├── WaitTimeout           the action is not finished yet
 ├── SweepFailed           names the rows that could not be changed
+├── WorkerInterrupted     a handler cancelled the worker's tasks
 ├── ConfigError           names the nearest valid option
 └── StoreUnavailable      the store did not answer, or the outcome is unknown
 """
@@ -200,6 +201,14 @@ class SweepFailed(DuetimeError):
         )
         self.errors = list(errors)
         self.report = report
+
+
+class WorkerInterrupted(DuetimeError):
+    """A worker's tasks were cancelled, as by one of its handlers; it has stopped in order."""
+
+    def __init__(self, worker: str, reason: str) -> None:
+        super().__init__(f"worker {worker} was interrupted and has stopped: {reason}")
+        self.worker = worker
 
 
 class ConfigError(DuetimeError):

@@ -69,9 +69,12 @@ class Runner:
         dice: Callable[[], float],
         finished: Callable[[InFlightRun, Completion], None],
         committed: Callable[[InFlightRun, RecordedRun], None],
+        interrupted: Callable[[Claim, KeyboardInterrupt], None],
+        torn_down: Callable[[], bool] = lambda: False,
     ) -> None:
         """`finished` gets completions to be stored, `committed` those that a transaction has
-        stored."""
+        stored. `interrupted` is called if a handler raised KeyboardInterrupt; `torn_down` says
+        whether somebody cancels all of the worker."""
         self._runtime = runtime
         self._settings = settings
         self._threads = threads
@@ -79,6 +82,8 @@ class Runner:
         self._dice = dice
         self._finished = finished
         self._committed = committed
+        self._interrupted = interrupted
+        self._torn_down = torn_down
         self._deadlines = RunDeadlines()
         self._transaction_lock = asyncio.Lock()
         # Runs that continue in a thread after their awaiting task was cancelled.
@@ -94,6 +99,8 @@ class Runner:
             self._committed(run, result)
         elif result is not None:
             self._finished(run, self._decide(run, handler, result))
+            if isinstance(result, Raised) and isinstance(result.error, KeyboardInterrupt):
+                self._interrupted(claim, result.error)
 
     def _decide(
         self, run: InFlightRun, handler: Handler | None, result: HandlerResult
@@ -130,11 +137,9 @@ class Runner:
         except HandlerTimeout:
             return TimedOut(handler.timeout or 0.0)
         except asyncio.CancelledError as error:
-            if not _cancelled_by_worker(run):
+            if not _cancelled_by_worker(run) and not self._torn_down():
                 return Raised(error)
             return None if handler.in_thread else RELEASED
-        except KeyboardInterrupt:
-            raise
         except GeneratorExit as error:
             if not _loop_is_running():
                 raise  # the loop is closed, and this run with it
@@ -196,7 +201,7 @@ class Runner:
     ) -> Awaitable[HandlerResult | RecordedRun]:
         """Shield a transaction whose handler is in a thread: the thread cannot be stopped, so
         the transaction must not be closed under it."""
-        task = asyncio.get_running_loop().create_task(steps)
+        task = asyncio.get_running_loop().create_task(_caught(steps))
         self._detached.add(task)
         task.add_done_callback(self._detached.discard)
         return asyncio.shield(task)
@@ -324,6 +329,16 @@ def _parked(claim: Claim) -> Unhandled:
         f"parked: no worker so far has a handler for kind {claim.kind!r}, "
         f"payload version {claim.version}"
     )
+
+
+async def _caught(
+    steps: Coroutine[Any, Any, HandlerResult | RecordedRun],
+) -> HandlerResult | RecordedRun:
+    """Return what would end the event loop if a task raised it."""
+    try:
+        return await steps
+    except (KeyboardInterrupt, SystemExit) as error:
+        return Raised(error)
 
 
 def _loop_is_running() -> bool:
