@@ -96,7 +96,8 @@ class Interruption:
                 self._culprits[run.claim.id] = run.claim
 
     def _service_ended(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() or self._reported:
+        interrupted_stop = self._stopping and not self.torn_down
+        if not task.cancelled() or self._reported or interrupted_stop:
             return
         self._reported = True
         started = [run.claim for run in self._runs if run.started_at is not None]

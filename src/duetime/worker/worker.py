@@ -348,8 +348,17 @@ class Worker:
     async def _stop_services(self, *services: Service) -> None:
         for service in services:
             service.stop()
-        # Not gather, which is cancelled if one of them is.
-        await asyncio.wait([self._tasks[service] for service in services])
+        tasks = [self._tasks[service] for service in services]
+        try:
+            # Not gather, which is cancelled if one of them is.
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            raise
+        for task in tasks:
+            if not task.cancelled():
+                task.result()
 
     def _release_cancelled(self) -> None:
         """Release runs whose task somebody cancelled before it began. A task that was abandoned to
