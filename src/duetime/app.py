@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import os
 import random
@@ -29,6 +28,7 @@ from duetime.config import Settings, load, whole
 from duetime.errors import WaitTimeout
 from duetime.events.bus import Events
 from duetime.events.types import Event, TransitionApplied
+from duetime.logs import get_log
 from duetime.model.actions.action import Action
 from duetime.model.actions.chain import On
 from duetime.model.clock import Clock, SystemClock
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from duetime.transitions.api import Transitions
     from duetime.worker.worker import Worker
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)

@@ -12,6 +12,7 @@ from typing import Any
 
 from duetime.errors import ConfigError, InvalidArgument, did_you_mean, shown
 from duetime.model.jobs.misfire import MISFIRE_AFTER_SECONDS
+from duetime.model.store_url import mask_password
 from duetime.model.validation import seconds
 from duetime.store.sql.statements.table_names import name_requirement
 
@@ -42,6 +43,10 @@ class Settings:
     migrate: bool = True
     timeout: float = 10.0
     pool_size: int = 10
+
+    def __repr__(self) -> str:
+        values = (f"{f.name}={displayed(f.name, getattr(self, f.name))}" for f in fields(self))
+        return f"Settings({', '.join(values)})"
 
 
 def load(
@@ -106,7 +111,8 @@ def _refuse_other_tables(content: dict[str, Any], path: Path) -> None:
 def _table(content: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
     table = content.get(name, {})
     if not isinstance(table, dict):
-        raise ConfigError(f"{name}={shown(table)} in {path.name} is not valid: make it a table")
+        given = mask_password(table) if isinstance(table, str) else table
+        raise ConfigError(f"{name}={shown(given)} in {path.name} is not valid: make it a table")
     return table
 
 
@@ -186,7 +192,12 @@ def _switch(name: str, value: object) -> bool:
 
 
 def _wrong(name: str, value: object, wanted: str) -> ConfigError:
-    return ConfigError(f"option {name}={shown(value)} is not valid: give {wanted}")
+    return ConfigError(f"option {name}={displayed(name, value)} is not valid: give {wanted}")
+
+
+def displayed(name: str, value: object) -> str:
+    """Return the repr of a setting's value for a message: without the password of a URL."""
+    return shown(mask_password(value) if name == "url" and isinstance(value, str) else value)
 
 
 _CHECK_BY_TYPE: Mapping[str, Callable[[str, object], object]] = {

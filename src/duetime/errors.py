@@ -15,6 +15,7 @@ DuetimeError
 ├── LeaseLost             a stale holder's write was refused
 ├── WaitTimeout           the action is not finished yet
 ├── SweepFailed           names the rows that could not be changed
+├── WorkerInterrupted     a handler cancelled the worker's tasks
 ├── ConfigError           names the nearest valid option
 └── StoreUnavailable      the store did not answer, or the outcome is unknown
 """
@@ -202,6 +203,14 @@ class SweepFailed(DuetimeError):
         self.report = report
 
 
+class WorkerInterrupted(DuetimeError):
+    """A worker's tasks were cancelled, as by one of its handlers; it has stopped in order."""
+
+    def __init__(self, worker: str, reason: str) -> None:
+        super().__init__(f"worker {worker} was interrupted and has stopped: {reason}")
+        self.worker = worker
+
+
 class ConfigError(DuetimeError):
     """The app, its options or its declarations do not fit together."""
 
@@ -218,5 +227,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def shown(value: object, limit: int = 80) -> str:
     """Return the repr of a value for a message, cut to one line."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - the error that names the value must be raised, not this one
+        text = f"<{type(value).__name__} without a repr>"
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from duetime.config import Settings
 from duetime.errors import ConfigError, did_you_mean, shown
 from duetime.model.clock import Clock, SettableClock
+from duetime.model.store_url import mask_password
 from duetime.store.base import Store
-from duetime.store.sql.migrate_hint import mask_password
 
 POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
 SCHEMES = ("memory", "sqlite", *POSTGRES)
@@ -45,21 +45,21 @@ def _memory(clock: Clock) -> Store:
 def _sqlite(settings: Settings, clock: SettableClock | None) -> Store:
     from duetime.store.sql.sqlite.store import SqliteStore
 
-    path = settings.url.removeprefix("sqlite://")
+    path, place = settings.url.removeprefix("sqlite://"), mask_password(settings.url)
     if "?" in path:
         raise ConfigError(
-            f"url {settings.url!r} has options after '?', which SQLite stores do not take: "
+            f"url {place!r} has options after '?', which SQLite stores do not take: "
             "write sqlite:///file.db, and give settings as arguments or DUETIME_<NAME>"
         )
     if not path.startswith("/") or path in ("/", "/:memory:"):
         raise ConfigError(
-            f"url {settings.url!r} names no file: write sqlite:///file.db (relative) or "
+            f"url {place!r} names no file: write sqlite:///file.db (relative) or "
             "sqlite:////absolute/file.db; for a store without a file write memory://"
         )
     if settings.schema is not None:
         raise ConfigError(
-            f"schema={settings.schema!r} does not fit url {settings.url!r}: SQLite has no "
-            "schemas; use prefix= to keep stores in one file apart"
+            f"schema={settings.schema!r} does not fit url {place!r}: "
+            "SQLite has no schemas; use prefix= to keep stores in one file apart"
         )
     return SqliteStore(
         path[1:],

@@ -9,7 +9,7 @@ import pytest
 from duetime import Duetime
 from duetime.config import Settings
 from duetime.errors import ConfigError
-from duetime.store.sql.migrate_hint import mask_password
+from duetime.model.store_url import mask_password
 
 
 @pytest.fixture(autouse=True)
@@ -262,6 +262,18 @@ def test_a_message_never_shows_the_password(url: str) -> None:
         ("postgresql://me@host:5432/db", "postgresql://me@host:5432/db"),
         ("sqlite:////tmp/duetime.db", "sqlite:////tmp/duetime.db"),
         ("memory://", "memory://"),
+        (
+            "postgresql://h1:1,[::1]:2/db?x=1&sslpassword=a&b=c",
+            "postgresql://h1:1,[::1]:2/db?x=1&sslpassword=***",
+        ),
+        ("postgresql://me:hunter2", "postgresql://***"),
+        ("postgresql://me:5/a?x=hunter2&y@h/db", "postgresql://***"),
+        (" POSTGRESQL://me:hunter2@host/db", "POSTGRESQL://me:***@host/db"),
+        ("sqlite://me:hunter2@/x", "sqlite://me:***@/x"),
+        ("sqlite:///x@y.db?key=hunter2", "sqlite:///x@y.db?key=***"),
+        ("host=h password=hunter2", "***"),
+        ("sqlite:/duetime.db", "sqlite:/duetime.db"),
+        ("duetime.db", "duetime.db"),
     ],
 )
 def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from duetime import Duetime
+from duetime.logs import get_log
 from duetime.store.outage_log import OutageLog
 from duetime.store.sql.postgres.store import PostgresStore
 from polling import until
 from servers import OwnServer
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 
 class ManualClock:

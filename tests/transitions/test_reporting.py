@@ -84,7 +84,7 @@ async def test_a_hook_that_raises_disturbs_nothing(
     database.add(*(Post(id=n, publish_at=clock.now()) for n in range(3)))
     report = await app.transitions.sweep()
     assert (report.updated, report.errors, received) == (3, [], [0, 1, 2])
-    assert ("my", "RuntimeError: no") in [
+    assert ("my", "    RuntimeError: no") in [
         (record.name, str(record.exc_info and record.exc_text).rpartition("\n")[2])
         for record in caplog.records
     ]

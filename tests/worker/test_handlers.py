@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import itertools
 import threading
 from dataclasses import dataclass
 from datetime import timedelta
@@ -123,6 +124,34 @@ async def test_progress_is_readable_while_the_handler_runs(app: Duetime) -> None
     assert (await app.get(action.id)).progress is None
     await app.testing.advance(5)
     assert seen == [None, {"done": 3, "of": 7}] * 2
+
+
+async def test_progress_larger_than_max_payload_is_refused(app: Duetime) -> None:
+    @app.handler(retry=Retry.none())
+    async def note(payload: Note, ctx: Context) -> None:
+        await ctx.progress("fits")
+        await ctx.progress(itertools.count() if payload.text == "endless" else ["x" * 999_999])
+
+    endless, large = await app.schedule(Note("endless")), await app.schedule(Note("large"))
+    await app.testing.drain()
+    for action in (endless, large):
+        done = await app.get(action.id)
+        assert done.state is State.failed
+        assert "1,000,000 are allowed" in str(done.error)
+        assert done.progress == "fits"
+
+
+async def test_an_endless_result_fails_its_action_and_the_others_go_on(app: Duetime) -> None:
+    @app.handler(retry=Retry(attempts=5))
+    async def note(payload: Note) -> object:
+        return {"all": [itertools.count()]} if payload.text == "endless" else payload.text
+
+    endless, other = await app.schedule(Note("endless")), await app.schedule(Note("other"))
+    await app.testing.drain()
+    done = await app.get(endless.id)
+    assert (done.state, done.attempt) == (State.failed, 1)
+    assert "more than 1,000,000 bytes of JSON" in str(done.error)
+    assert (await app.get(other.id)).result == "other"
 
 
 async def test_a_sync_handler_stores_its_progress_too(app: Duetime) -> None:

@@ -27,6 +27,8 @@ class Digester:
         self.inputs: list[str] = ["good"]
         self.digested: list[str] = []
         self.failures = 0
+        # The trouble that the service reports at the start of each failing step.
+        self.reported: list[str | None] = []
         drop: Callable[[], str] | None = self._drop if drops else None
         self.service = Service("digest", self._step, drop_input=drop)
 
@@ -34,6 +36,7 @@ class Digester:
         while self.inputs:
             if self.inputs[0] == "bad":
                 self.failures += 1
+                self.reported.append(self.service.trouble)
                 raise self._error
             self.digested.append(self.inputs.pop(0))
         return UNTIL_WOKEN
@@ -85,9 +88,10 @@ async def test_a_single_failure_is_no_trouble() -> None:
     digester = Digester(ValueError("once"), drops=False)
     async with digester.at_work():
         digester.give("bad")
-        await until(lambda: digester.failures)
-        assert digester.service.trouble is None
-        await until(lambda: digester.service.trouble == "digest is failing: once")
+        await until(lambda: digester.failures > TROUBLE_AFTER_FAILURES)
+    before, after = digester.reported[:TROUBLE_AFTER_FAILURES], digester.reported[-1]
+    assert before == [None] * TROUBLE_AFTER_FAILURES
+    assert after == "digest is failing: once"
 
 
 async def test_an_error_while_dropping_does_not_end_the_service(

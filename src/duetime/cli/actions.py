@@ -8,7 +8,7 @@ import typer
 
 from duetime.app import Duetime
 from duetime.cli import tables
-from duetime.cli.documents import action_document, emit, page_document, payload_data
+from duetime.cli.documents import action_document, page_document, payload_data
 from duetime.cli.failures import CommandError
 from duetime.cli.open_store import open_app
 from duetime.cli.options import (
@@ -28,6 +28,7 @@ from duetime.cli.options import (
     refuse_both,
     scope,
 )
+from duetime.cli.output import echo, emit, make_console
 from duetime.cli.times import now
 from duetime.model.actions.action import Action
 from duetime.model.filter import MAX_PAGE_SIZE
@@ -91,7 +92,7 @@ def show(
     if json:
         emit(action_document(target, action, runs=runs))
         return
-    console = tables.make_console()
+    console = make_console()
     console.print(
         tables.field_table(action, payload_data(target, action.kind, action.payload), now())
     )
@@ -219,4 +220,4 @@ def _report(
         return
     due = tables.due_text(action, now()) if action.state is State.scheduled else ""
     due = due if action.waits or not due else f"due {due}"
-    typer.echo(f"{done}: {action.kind} {action.id}{', ' if due else ''}{due}")
+    echo(f"{done}: {action.kind} {action.id}{', ' if due else ''}{due}")

@@ -13,12 +13,11 @@ from rich.table import Table
 from duetime.app import Duetime
 from duetime.bench.figures import Figure, format_figure
 from duetime.bench.measures import MEASURES, measure
-from duetime.cli.documents import emit
 from duetime.cli.open_store import refuse_memory
 from duetime.cli.options import Json
-from duetime.cli.tables import make_console
+from duetime.cli.output import echo, emit, make_console
 from duetime.errors import did_you_mean
-from duetime.store.sql.migrate_hint import mask_password
+from duetime.model.store_url import mask_password
 
 Figures = Mapping[str, Sequence[Figure]]
 
@@ -47,7 +46,7 @@ def bench(
         names,
         count=count,
         rounds=rounds,
-        progress=lambda line: None if json_ else typer.echo(line, err=True),
+        progress=lambda line: None if json_ else echo(line, err=True),
     )
     if json_:
         emit(document(target, figures, count, rounds))

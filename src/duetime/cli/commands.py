@@ -14,10 +14,13 @@ from duetime.cli.demo import demo
 from duetime.cli.doctor import doctor
 from duetime.cli.jobs import cli as jobs
 from duetime.cli.migrate import migrate
+from duetime.cli.output import echo
+from duetime.cli.safe_group import SafeGroup
 from duetime.cli.transitions import cli as transitions
 from duetime.cli.worker import worker
 
 cli = typer.Typer(
+    cls=SafeGroup,
     help="Everything that must happen later: run workers, look at actions and jobs, change them.",
     no_args_is_help=True,
     add_completion=False,
@@ -37,7 +40,7 @@ cli.command("bench")(bench)
 
 def _print_version(requested: bool) -> None:
     if requested:
-        typer.echo(f"duetime {version('duetime')}")
+        echo(f"duetime {version('duetime')}")
         raise typer.Exit
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from duetime.cli.documents import emit
 from duetime.cli.options import Json
+from duetime.cli.output import echo, emit
 from duetime.cli.ticks import tick_items, tick_lines
 from duetime.cli.times import now, parse_instant
 from duetime.model.recurrence.cron import Cron
@@ -34,10 +34,10 @@ def cron(
         words = {"recurrence": rule.expr, "tz": rule.tz, "words": rule.describe()}
         emit(words | {"ticks": tick_items(rule, ticks)})
         return
-    typer.echo(f"{rule.describe()}\n")
-    typer.echo("\n".join(tick_lines(rule, ticks)))
+    echo(rule.describe(), "")
+    echo(*tick_lines(rule, ticks))
     if len(ticks) < count:
-        typer.echo("there are no more ticks")
+        echo("there are no more ticks")
 
 
 def _ticks(rule: Cron, after: datetime, count: int) -> Iterator[datetime]:

@@ -20,9 +20,9 @@ from duetime.cli.argv import program_command
 from duetime.cli.demo_screen import DemoView, LineView, ScreenView, captured_logs, runs_line, totals
 from duetime.cli.demo_shop import QUEUE, JobNames, Visitors, job_names, make_shop, open_hours
 from duetime.cli.demo_tally import DemoTally
-from duetime.cli.tables import make_console
+from duetime.cli.output import echo, make_console
+from duetime.model.store_url import mask_password
 from duetime.store.memory.store import MemoryStore
-from duetime.store.sql.migrate_hint import mask_password
 
 REFRESH_SECONDS = 0.1
 SLOTS = 20
@@ -48,11 +48,11 @@ def demo(
         tally = DemoTally(app, demo, jobs)
         with view, captured_logs(view):
             asyncio.run(play(app, jobs, tally, view, seconds))
-    typer.echo(f"finished: {totals(tally)}; {runs_line(tally)}")
+    echo(f"finished: {totals(tally)}; {runs_line(tally)}")
     if url and not isinstance(app.store, MemoryStore):
         store = shlex.quote(mask_password(url))
         listing = f"{program_command()} actions list --queue {QUEUE} --url {store}"
-        typer.echo(f"the demo's actions stay in the store: {listing}")
+        echo(f"the demo's actions stay in the store: {listing}")
 
 
 @contextmanager
@@ -78,7 +78,7 @@ async def play(
                 view.ending()
         finally:
             over.set()
-            await asyncio.wait({watch})
+            await asyncio.gather(watch, return_exceptions=True)
         view.show(tally, await tally.refresh())
 
 

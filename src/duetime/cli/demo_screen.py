@@ -9,7 +9,6 @@ from datetime import datetime
 from types import TracebackType
 from typing import Protocol
 
-import typer
 from rich.console import Console, Group
 from rich.live import Live
 from rich.markup import escape
@@ -17,8 +16,10 @@ from rich.table import Table
 from rich.text import Text
 
 from duetime.cli.demo_tally import ActionSnapshot, DemoTally
+from duetime.cli.output import SafeOutput, echo, plain
 from duetime.cli.tables import COLORS, colored_state, outcome_text
 from duetime.cli.times import milliseconds, now
+from duetime.model.safe_text import safe_text
 from duetime.model.state import Outcome, State
 
 EXPLANATION = (
@@ -77,7 +78,7 @@ class ScreenView:
 
     def show(self, tally: DemoTally, changed: Sequence[ActionSnapshot]) -> None:
         rows = max(self._console.height - LINES_AROUND_TABLE, 3)
-        self._live.update(self._picture(tally, rows), refresh=True)
+        self._live.update(SafeOutput(self._picture(tally, rows)), refresh=True)
 
     def ending(self) -> None:
         self._hint = DRAINING
@@ -88,18 +89,18 @@ class ScreenView:
     def _picture(self, tally: DemoTally, rows: int) -> Group:
         wide = self._console.width >= WIDE_COLUMNS
         return Group(
-            _line(f"[bold]duetime demo[/]  a small shop on {escape(self._url)}"),
+            _line(f"[bold]duetime demo[/]  a small shop on {escape(safe_text(self._url))}"),
             Text(),
             snapshot_table(tally.newest(rows), rows, now(), ids=wide),
             Text(),
             totals(tally),
             runs_line(tally),
             jobs_line(tally, now()),
-            _line(f"[dim]log: {escape(self._log or '-')}"),
+            _line(f"[dim]log: {escape(safe_text(self._log or '-'))}"),
             Text(),
             *(_line(f"[dim]{line}") for line in EXPLANATION),
             _line("[dim]See for yourself, in another terminal:"),
-            _line(f"[dim]duetime actions list --url {escape(self._url)}"),
+            _line(f"[dim]duetime actions list --url {escape(safe_text(self._url))}"),
             _line(f"[bold]{self._hint}"),
         )
 
@@ -131,13 +132,13 @@ class LineView:
         for snapshot in changed:
             a = snapshot.action
             text = f"{short_id(snapshot)}  {a.kind:<13} {a.state:<9}  {timing(snapshot, at):<18}"
-            typer.echo(f"{clock}  {text} attempt {a.attempt}  {note(snapshot)}".rstrip())
+            echo(f"{clock}  {text} attempt {a.attempt}  {note(snapshot)}".rstrip())
 
     def ending(self) -> None:
-        typer.echo(DRAINING)
+        echo(DRAINING)
 
     def log(self, line: str) -> None:
-        typer.echo(f"log: {line}", err=True)
+        echo(f"log: {line}", err=True)
 
 
 def snapshot_table(
@@ -154,7 +155,7 @@ def snapshot_table(
     table.add_column("result or error", no_wrap=True, overflow="ellipsis", ratio=1)
     for snapshot in snapshots:
         a = snapshot.action
-        cells = [Text(a.kind), colored_state(a.state), Text(timing(snapshot, at))]
+        cells = [plain(a.kind), colored_state(a.state), Text(timing(snapshot, at))]
         cells += [Text(str(a.attempt or "")), note(snapshot)]
         table.add_row(*([Text(short_id(snapshot))] if ids else []), *cells)
     for _ in range(rows - len(snapshots)):
@@ -186,21 +187,21 @@ def note(snapshot: ActionSnapshot) -> Text:
     action, last = snapshot.action, snapshot.last
     match action.state:
         case State.running if action.progress is not None:
-            return Text(str(action.progress))
+            return plain(str(action.progress))
         case State.cancelled if action.cancelled_by is None:
-            return Text(outcome_text(action), style="bright_black")
+            return plain(outcome_text(action), style="bright_black")
         case State.cancelled:
-            return Text(f"cancelled by {action.cancelled_by}", style="bright_black")
+            return plain(f"cancelled by {action.cancelled_by}", style="bright_black")
         case State.scheduled if last is not None and last.outcome is Outcome.snoozed:
-            return Text("snoozed", style="cyan")
+            return plain("snoozed", style="cyan")
         case State.scheduled if action.error:
-            return Text(f"will be retried: {action.error}", style="yellow")
+            return plain(f"will be retried: {action.error}", style="yellow")
         case State.scheduled if action.modified_by is not None:
-            return Text(f"rescheduled by {action.modified_by}", style="cyan")
+            return plain(f"rescheduled by {action.modified_by}", style="cyan")
         case State.failed:
-            return Text(outcome_text(action), style="red")
+            return plain(outcome_text(action), style="red")
         case _:
-            return Text(str(action.result or ""))
+            return plain(str(action.result or ""))
 
 
 def totals(tally: DemoTally) -> Text:
@@ -225,7 +226,8 @@ def jobs_line(tally: DemoTally, at: datetime) -> Text:
     line = Text("jobs:", no_wrap=True, overflow="ellipsis")
     for job in tally.jobs:
         tick = at if job.next_due_at is None else max(job.next_due_at, at)
-        line.append(f"  {job.kind} ticks in ").append(milliseconds(tick - at), style="bold")
+        line.append(safe_text(f"  {job.kind} ticks in "))
+        line.append(milliseconds(tick - at), style="bold")
     return line
 
 

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 from pydantic_core import to_jsonable_python
+from rich.text import Text
 
 from duetime.app import Duetime
-from duetime.cli.documents import emit
 from duetime.cli.failures import one_line
 from duetime.cli.loading import load_app
 from duetime.cli.open_store import migrate_command_for, refuse_memory
 from duetime.cli.options import Json, Url
+from duetime.cli.output import echo, emit, make_console, plain
 from duetime.errors import DuetimeError
 from duetime.model.health.checks import (
     CheckResult,
@@ -25,8 +26,8 @@ from duetime.model.health.checks import (
     judge_work,
 )
 from duetime.model.health.stats import Stats
+from duetime.model.store_url import mask_password
 from duetime.model.tenant import ANY
-from duetime.store.sql.migrate_hint import mask_password
 
 COLORS = {Level.ok: "green", Level.warning: "yellow", Level.failure: "red"}
 
@@ -72,12 +73,14 @@ def examine(
 
 
 def show(app: Duetime, findings: Sequence[CheckResult]) -> None:
-    typer.echo(mask_password(app.settings.url))
+    console = make_console()
+    echo(mask_password(app.settings.url))
     for finding in findings:
-        level = typer.style(f"{finding.level:<8}", fg=COLORS[finding.level])
+        level = Text(f"{finding.level:<8}", style=COLORS[finding.level])
         text = finding.figure if finding.remedy is None else f"{finding.figure}: {finding.remedy}"
-        typer.echo(f"{level} {finding.check:<12} {one_line(text)}")
-    typer.echo(summary(findings))
+        line = Text.assemble(level, f" {finding.check:<12} ", plain(one_line(text)))
+        console.print(line, soft_wrap=True)
+    echo(summary(findings))
 
 
 def summary(findings: Sequence[CheckResult]) -> str:

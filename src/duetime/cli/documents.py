@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-import typer
 from pydantic_core import to_jsonable_python
 
 from duetime.app import Duetime
@@ -15,10 +13,6 @@ from duetime.errors import UnknownKind
 from duetime.model.actions.action import Action, Page, Run
 from duetime.model.jobs.occurrence import Occurrence
 from duetime.model.jobs.view import Job
-
-
-def emit(document: object) -> None:
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def page_document(app: Duetime, page: Page[Action]) -> dict[str, Any]:

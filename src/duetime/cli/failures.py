@@ -6,7 +6,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from duetime.cli.output import echo
 from duetime.errors import ActionNotFound, DuetimeError, DuplicateKey, IllegalState, JobNotFound
+from duetime.model.traceback_text import traceback_text
 
 MAX_LINE_LENGTH = 600
 
@@ -17,13 +19,16 @@ class CommandError(DuetimeError):
 
 @contextmanager
 def exit_on_error() -> Iterator[None]:
-    """Print a DuetimeError as one line and exit with 1. Other exceptions keep their traceback."""
+    """Print a DuetimeError as one line and exit with 1; other exceptions with their traceback."""
     try:
         yield
     except KeyboardInterrupt:
         fail("interrupted")
     except DuetimeError as error:
         fail(advice(error))
+    except Exception as error:  # noqa: BLE001 - Python would print its text as it is
+        echo(*traceback_text(error).split("\n"), err=True)
+        sys.exit(1)
 
 
 def fail(message: str) -> None:
@@ -32,7 +37,7 @@ def fail(message: str) -> None:
 
 
 def say(message: str) -> None:
-    print(f"error: {one_line(message)}", file=sys.stderr)
+    echo(f"error: {one_line(message)}", err=True)
 
 
 def advice(error: DuetimeError) -> str:

@@ -14,7 +14,6 @@ from duetime.cli import job_options, job_tables, tables
 from duetime.cli.actions import build_payload
 from duetime.cli.documents import (
     action_document,
-    emit,
     job_document,
     job_page_document,
     occurrence_document,
@@ -23,6 +22,7 @@ from duetime.cli.documents import (
 from duetime.cli.failures import CommandError
 from duetime.cli.open_store import open_app
 from duetime.cli.options import AnyTenant, App, By, Json, Name, Tenant, Url, os_user, scope
+from duetime.cli.output import echo, emit, make_console
 from duetime.cli.ticks import tick_items, tick_lines
 from duetime.cli.times import now, parse_instant
 from duetime.model.filter import MAX_PAGE_SIZE
@@ -81,7 +81,7 @@ def show(
         runs = [occurrence_document(occurrence) for occurrence in latest]
         emit(job_document(target, job) | {"runs": runs})
         return
-    console, payload = tables.make_console(), payload_data(target, job.kind, job.payload)
+    console, payload = make_console(), payload_data(target, job.kind, job.payload)
     console.print(job_tables.job_fields(job, payload, now()))
     console.print()
     console.print(job_tables.occurrence_lines(latest, now()))
@@ -103,7 +103,7 @@ def runs(
     if json:
         emit({"items": [occurrence_document(occurrence) for occurrence in occurrences]})
         return
-    tables.make_console().print(job_tables.occurrence_lines(occurrences, now()))
+    make_console().print(job_tables.occurrence_lines(occurrences, now()))
 
 
 @cli.command("preview")
@@ -124,10 +124,10 @@ def preview(
     if json:
         emit(_ticks_document(job, ticks))
         return
-    typer.echo(f"{job_tables.words_of(job)}\n")
-    typer.echo("\n".join(tick_lines(job_tables.rule_of(job), ticks)))
+    echo(job_tables.words_of(job), "")
+    echo(*tick_lines(job_tables.rule_of(job), ticks))
     if len(ticks) < count:
-        typer.echo("there are no more ticks")
+        echo("there are no more ticks")
 
 
 @cli.command("put")
@@ -236,7 +236,7 @@ def trigger(
         emit(action_document(target, action))
         return
     waits = f", after {action.after} has finished" if action.waits else ""
-    typer.echo(f"triggered: {name} {action.id}{waits}")
+    echo(f"triggered: {name} {action.id}{waits}")
 
 
 @cli.command("remove")
@@ -255,7 +255,7 @@ def remove(
     if json:
         emit({"name": name, "removed": True})
         return
-    typer.echo(f"removed: {name}")
+    echo(f"removed: {name}")
 
 
 @cli.command("restore")
@@ -302,9 +302,9 @@ def backfill(
         emit(_ticks_document(job, ticks) | {"dry_run": not run})
         return
     if ticks:
-        typer.echo("\n".join(tick_lines(job_tables.rule_of(job), ticks)))
+        echo(*tick_lines(job_tables.rule_of(job), ticks))
     created = "created" if run else "would be created: give --run to create them"
-    typer.echo(f"{len(ticks)} occurrence{'' if len(ticks) == 1 else 's'} of {name} {created}")
+    echo(f"{len(ticks)} occurrence{'' if len(ticks) == 1 else 's'} of {name} {created}")
 
 
 def _ticks_document(job: Job, ticks: list[datetime]) -> dict[str, object]:
@@ -319,4 +319,4 @@ def _report(app: Duetime, job: Job, done: str, *, json: bool) -> None:
         return
     at = now()
     next_ = f"next {job_tables.next_text(job, at)}" if job.next_due_at else "no next tick"
-    typer.echo(f"{done}: {job.name}, {job_tables.words_of(job)}; {next_}")
+    echo(f"{done}: {job.name}, {job_tables.words_of(job)}; {next_}")

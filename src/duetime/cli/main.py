@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 
@@ -20,6 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(2)
 
     from duetime.cli.failures import exit_on_error
+    from duetime.logs import LineFormatter
 
+    if logging.lastResort is not None:
+        # What libraries log where a command has set up no log, to standard error.
+        logging.lastResort.setFormatter(LineFormatter())
     with exit_on_error():
         cli(arguments, prog_name="duetime")

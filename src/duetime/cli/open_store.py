@@ -10,9 +10,10 @@ import typer
 from duetime.app import Duetime
 from duetime.cli.failures import CommandError
 from duetime.cli.loading import load_app
+from duetime.model.store_url import mask_password
 from duetime.store.memory.store import MemoryStore
 from duetime.store.sql.migrate import TablesMissing
-from duetime.store.sql.migrate_hint import mask_password, migrate_command
+from duetime.store.sql.migrate_hint import migrate_command
 from duetime.store.sql.sqlite.errors import is_missing
 
 SQLITE = "sqlite:///"

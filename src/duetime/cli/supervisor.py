@@ -6,7 +6,6 @@ It loads no app and runs no handlers, so an error in an app cannot stop it.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import socket
@@ -20,9 +19,10 @@ from duetime.cli.argv import is_run_as_module
 from duetime.cli.child import READY, SIGNALS, UNAVAILABLE_EXIT_CODE
 from duetime.cli.failures import CommandError
 from duetime.cli.worker_spec import WorkerSpec
+from duetime.logs import get_log
 from duetime.model.clock import monotonic
 
-log = logging.getLogger("duetime.supervisor")
+log = get_log("duetime.supervisor")
 
 FIRST_BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 30.0

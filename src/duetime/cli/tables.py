@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-import typer
 from pydantic_core import to_jsonable_python
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from duetime.cli.output import echo, make_console, plain
 from duetime.cli.times import milliseconds, shown
 from duetime.model.actions.action import Action, Page, Run
+from duetime.model.safe_text import safe_text
 from duetime.model.state import Outcome, State
 
 T = TypeVar("T")
@@ -36,14 +35,7 @@ OUTCOMES: dict[Outcome | None, str] = {
     Outcome.snoozed: "cyan",
     Outcome.lost: "red",
 }
-# The width where the output is a pipe, which has none: wide enough for whole lines.
-PIPE_WIDTH = 250
 WIDE_COLUMNS = 130
-
-
-def make_console() -> Console:
-    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
-    return Console(width=PIPE_WIDTH if piped else None, highlight=False)
 
 
 def print_page(page: Page[T], table: Callable[[Sequence[T], int], Table], nothing: str) -> None:
@@ -52,9 +44,9 @@ def print_page(page: Page[T], table: Callable[[Sequence[T], int], Table], nothin
         console = make_console()
         console.print(table(page.items, console.width))
     else:
-        typer.echo(nothing)
+        echo(nothing)
     if page.next_cursor is not None:
-        typer.echo(f"for more: --cursor {page.next_cursor}")
+        echo(f"for more: --cursor {page.next_cursor}")
 
 
 def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool, width: int) -> Table:
@@ -69,18 +61,18 @@ def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool, widt
     for action in actions:
         row = _wide_row(action, at) if wide else _narrow_row(action, at)
         if tenants:
-            row.insert(3, Text(action.tenant or "-"))
+            row.insert(3, plain(action.tenant or "-"))
         table.add_row(*row)
     return table
 
 
 def _wide_row(action: Action, at: datetime) -> list[Text]:
-    due, attempt = Text(due_text(action, at)), Text(str(action.attempt))
-    ending = Text(cut(outcome_text(action), 80))
+    due, attempt = plain(due_text(action, at)), Text(str(action.attempt))
+    ending = plain(cut(outcome_text(action), 80))
     return [
         Text(str(action.id)),
         colored_state(action.state),
-        Text(action.kind),
+        plain(action.kind),
         due,
         attempt,
         ending,
@@ -88,17 +80,17 @@ def _wide_row(action: Action, at: datetime) -> list[Text]:
 
 
 def _narrow_row(action: Action, at: datetime) -> list[Text]:
-    id_ = Text.assemble(str(action.id), "\n", (cut(outcome_text(action), 36), "dim"))
+    id_ = Text.assemble(str(action.id), "\n", (safe_text(cut(outcome_text(action), 36)), "dim"))
     state = colored_state(action.state)
     if action.attempt:
         state = Text.assemble(state, "\n", (f"attempt {action.attempt}", "dim"))
-    return [id_, state, Text(action.kind), Text(due_text(action, at, between="\n"))]
+    return [id_, state, plain(action.kind), Text(due_text(action, at, between="\n"))]
 
 
 def due_text(action: Action, at: datetime, between: str = ", ") -> str:
     """When the action is due, or the action that it waits for."""
     if action.waits:
-        return f"after {action.after}{between}{action.on}"
+        return f"after {action.after}{between}{safe_text(str(action.on))}"
     return shown(action.due_at, at, between)
 
 
@@ -130,7 +122,7 @@ def run_lines(runs: Sequence[Run], at: datetime) -> Group:
     for run in runs:
         lines.append(_run_line(run, at))
         ending = error_or_result(run.error, run.result)
-        lines += [Padding(Text(ending), (0, 0, 0, 4))] if ending else []
+        lines += [Padding(plain(ending), (0, 0, 0, 4))] if ending else []
     return Group(*lines)
 
 
@@ -141,7 +133,7 @@ def _run_line(run: Run, at: datetime) -> Text:
     if run.started_at and run.finished_at:
         parts.append(f"took {milliseconds(run.finished_at - run.started_at)}")
     parts += [f"on {run.worker}"] if run.worker else []
-    return Text("  ").join(Text(part) if isinstance(part, str) else part for part in parts)
+    return Text("  ").join(plain(part) if isinstance(part, str) else part for part in parts)
 
 
 def colored_state(state: State) -> Text:
@@ -176,7 +168,7 @@ def _value(value: object, at: datetime) -> Text:
         return colored_state(value)
     if isinstance(value, datetime):
         return Text(shown(value, at))
-    return Text(data_text(value) if isinstance(value, dict | list) else str(value))
+    return plain(data_text(value) if isinstance(value, dict | list) else str(value))
 
 
 FIELDS = (

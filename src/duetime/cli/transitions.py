@@ -12,11 +12,10 @@ from pydantic_core import to_jsonable_python
 from rich.table import Table
 
 from duetime.app import Duetime
-from duetime.cli import tables
-from duetime.cli.documents import emit
 from duetime.cli.failures import CommandError
 from duetime.cli.loading import load_app
 from duetime.cli.options import App, Json
+from duetime.cli.output import echo, emit, make_console, plain
 from duetime.cli.times import now, shown
 from duetime.model.transition import UNSET, Pending, Report, TransitionView
 
@@ -59,7 +58,7 @@ def sweep(
     if json:
         emit(to_jsonable_python(asdict(report), fallback=str))
     else:
-        typer.echo(_summary(report))
+        echo(_summary(report))
     report.check()
 
 
@@ -83,14 +82,14 @@ def _run(target: Duetime, verb: Callable[[Duetime], Awaitable[T]]) -> T:
 
 def _print(names: list[str], rows: list[list[str]]) -> None:
     if not rows:
-        typer.echo("no transitions: the app registers none")
+        echo("no transitions: the app registers none")
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in names:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*row)
-    tables.make_console().print(table)
+        table.add_row(*map(plain, row))
+    make_console().print(table)
 
 
 def _view_row(view: TransitionView) -> list[str]:

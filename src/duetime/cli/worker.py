@@ -13,9 +13,11 @@ import typer
 from duetime.app import Duetime
 from duetime.cli.loading import load_app, module_and_path
 from duetime.cli.open_store import explain_missing_tables, migrate_command_for
+from duetime.cli.output import echo
 from duetime.cli.worker_spec import WorkerSpec
+from duetime.logs import LineFormatter
+from duetime.model.store_url import mask_password
 from duetime.store.memory.store import MemoryStore
-from duetime.store.sql.migrate_hint import mask_password
 from duetime.worker.claiming.slots import Queues
 from duetime.worker.event_loop import run_loop
 
@@ -69,17 +71,15 @@ def supervise(spec: WorkerSpec) -> int:
 
 
 def log_to_stderr(level: str) -> None:
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=level.upper(),
-        format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LineFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    logging.basicConfig(level=level.upper(), handlers=[handler])
 
 
 def announce(app: Duetime, spec: WorkerSpec) -> None:
-    typer.echo(start_line(app, spec.concurrency, spec.queues, spec.processes))
+    echo(start_line(app, spec.concurrency, spec.queues, spec.processes))
     for warning in warnings(app):
-        typer.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
 
 
 def parse_queues(options: list[str]) -> Queues:

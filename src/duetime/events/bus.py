@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeVar
 
 from duetime.events.types import Event
+from duetime.logs import get_log
 
-log = logging.getLogger("duetime.events")
+log = get_log("duetime.events")
 
 
 def own_task_cancelled(error: BaseException) -> bool:

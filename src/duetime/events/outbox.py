@@ -4,7 +4,6 @@ the change. `OutboxStore` adds the outbox to the verbs that workers call.
 
 from __future__ import annotations
 
-import logging
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +27,7 @@ from duetime.events.types import (
     job_events,
     record_subject,
 )
+from duetime.logs import get_log
 from duetime.model.actions.action import NewAction
 from duetime.model.actions.claim import Claim
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
@@ -45,7 +45,7 @@ from duetime.store.settlement import Settlement, settle_descendants
 
 T = TypeVar("T")
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 # The change itself was accepted, so its event is never too large to store.
 NO_LIMIT = sys.maxsize

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
+from duetime.logs import Log
 from duetime.model.clock import monotonic
 from duetime.model.validation import amount
 
@@ -17,7 +17,7 @@ class OutageLog:
 
     def __init__(
         self,
-        log: logging.Logger,
+        log: Log,
         failing: str,
         working: str | None = None,
         now: Callable[[], float] = monotonic,

@@ -222,7 +222,7 @@ class Testing:
         claims = claimed.claims
         clock = StoreClock(app.clock, monotonic)
         clock.observe(claimed.now, monotonic())
-        threads = Threads("duetime-testing")
+        threads, interrupts = Threads("duetime-testing"), list[KeyboardInterrupt]()
         runner = Runner(
             app.runtime,
             app.worker_settings(),
@@ -231,12 +231,15 @@ class Testing:
             dice=lambda: 0.0,
             finished=lambda run, completion: completions.append((run, completion)),
             committed=committed,
+            interrupted=lambda claim, error: interrupts.append(error),
         )
         pool = Pool(len(claims), lambda queue: True)
         in_flight = [InFlightRun(claim, pool, monotonic() + LEASE_MICROS) for claim in claims]
         await asyncio.gather(*(_start_run(runner, run) for run in in_flight))
         threads.close()
         await self._record(completions, reporter, child_settler)
+        for interrupt in interrupts:
+            raise interrupt
 
     async def _record(
         self,

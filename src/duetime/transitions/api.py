@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from duetime.errors import ConfigError, shown
+from duetime.logs import Log, get_log
 from duetime.model.actions.retry import Retry
 from duetime.model.clock import Clock, SystemClock
 from duetime.model.transition import RETRY, Pending, Report, TransitionView
@@ -22,7 +23,7 @@ from duetime.transitions.sessions import Sessions
 from duetime.transitions.sweeper import TransitionPorts, TransitionSweeper
 from duetime.transitions.target import Target
 
-LOG = logging.getLogger("duetime.transitions")
+LOG = get_log("duetime.transitions")
 # Databases limit the parameters of a statement, and a transaction should not lock too many rows.
 MAX_BATCH_SIZE = 5000
 DEFAULT_JOB_NAME = "transitions-sweep"
@@ -69,7 +70,7 @@ class Transitions:
         statement without the ORM: its listeners, validators and version counters do not run.
         Raises ConfigError if a declaration cannot work.
         """
-        log, sessions = logger or LOG, Sessions(engine)
+        log, sessions = LOG if logger is None else Log(logger), Sessions(engine)
         targets = checked_targets(models, log)
         self._check_same_database(targets, sessions, self._ports.has_durable_subscribers())
         used_clock = clock or self._clock
@@ -160,7 +161,7 @@ class Transitions:
             sessions = sweeper.registration.sessions
             if sessions.is_async:
                 raise ConfigError(
-                    f"{sessions.engine.url!r} is an async engine, but app.sync is blocking: "
+                    f"{sessions.place} is an async engine, but app.sync is blocking: "
                     "use `await app.transitions.…` or register a blocking engine"
                 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,6 +11,7 @@ from sqlalchemy import CursorResult, Executable
 from sqlalchemy.orm import Session
 
 from duetime.events.types import TransitionApplied
+from duetime.logs import Log
 from duetime.model.actions.retry import Retry
 from duetime.model.tenant import SYSTEM
 from duetime.model.transition import RowError
@@ -51,7 +51,7 @@ class RowBatch:
     bulk: bool
     retry: Retry
     chance: Callable[[], float]
-    log: logging.Logger
+    log: Log
     insert_actions: InsertActions
     # Whether TransitionApplied has subscribers.
     emits_events: bool

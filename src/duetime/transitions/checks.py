@@ -3,7 +3,6 @@ column, the value and the remedy."""
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -16,6 +15,7 @@ from sqlalchemy.sql import visitors
 from sqlalchemy.sql.functions import FunctionElement
 
 from duetime.errors import ConfigError, did_you_mean, shown
+from duetime.logs import Log
 from duetime.model.transition import UNSET, Declaration, Effect, declaration_error
 from duetime.transitions.guard import field_column, where_term
 from duetime.transitions.metadata import declarations, index_of
@@ -35,7 +35,7 @@ class TransitionWarning(UserWarning):
     """A declaration works, but probably not as intended."""
 
 
-def checked_targets(models: object, log: logging.Logger) -> list[Target]:
+def checked_targets(models: object, log: Log) -> list[Target]:
     """Return every transition of these models. Raises ConfigError if a transition cannot work, or
     if `models` are not models."""
     targets = [
@@ -253,7 +253,7 @@ def _warn_of_rivals(targets: list[Target]) -> None:
             )
 
 
-def _warn_of_full_index(target: Target, log: logging.Logger) -> None:
+def _warn_of_full_index(target: Target, log: Log) -> None:
     index = index_of(target.column)
     partial = index is not None and index.dialect_kwargs.get("postgresql_where") is not None
     if not partial:

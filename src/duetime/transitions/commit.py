@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-
 from sqlalchemy import event
 from sqlalchemy.orm import Session
+
+from duetime.logs import Log
 
 COMMITTED_KEY = "duetime.committed"
 
@@ -22,7 +22,7 @@ def _on_commit(session: Session) -> None:
         session.info[COMMITTED_KEY] = True
 
 
-def commit(session: Session, log: logging.Logger) -> None:
+def commit(session: Session, log: Log) -> None:
     """Commit. Raises only if nothing was committed: otherwise rows are changed and must be
     reported."""
     session.info[COMMITTED_KEY] = False

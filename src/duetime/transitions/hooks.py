@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from duetime.events.bus import own_task_cancelled
+from duetime.logs import Log
 from duetime.model.transition import Effect
 from duetime.transitions.batch import DueRow
 from duetime.transitions.target import Target
@@ -22,7 +22,7 @@ class Hooks:
     on_delete: Hook | None
     on_set_field: Hook | None
 
-    async def call(self, target: Target, rows: Sequence[DueRow], log: logging.Logger) -> None:
+    async def call(self, target: Target, rows: Sequence[DueRow], log: Log) -> None:
         """Call the target's hook for each row, in order. Errors of a hook are logged only."""
         hook, more = self._hook_for(target)
         if hook is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 
 from sqlalchemy import Table
 
+from duetime.logs import Log
 from duetime.model.actions.retry import Retry
 from duetime.model.clock import Clock
 from duetime.transitions.hooks import Hooks
@@ -25,7 +25,7 @@ class Registration:
     bulk: bool
     # None: the database's own clock counts.
     clock: Clock | None
-    log: logging.Logger
+    log: Log
     retry: Retry
     _statements: dict[tuple[Target, bool, bool], TargetStatements] = field(default_factory=dict)
 

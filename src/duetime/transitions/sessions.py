@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from sqlalchemy.pool import SingletonThreadPool, StaticPool
 
 from duetime.errors import ConfigError, shown
+from duetime.model.store_url import mask_password
 from duetime.model.tenant import SYSTEM, acting
 from duetime.transitions.commit import track_commits
 from duetime.transitions.row_deletion import SWEEP_KEY
@@ -33,15 +34,20 @@ class Sessions:
         self.dialect = self.engine.dialect.name
         if self.dialect not in SUPPORTED_DIALECTS:
             raise ConfigError(
-                f"register(..., {shown(engine)}): {self.dialect} is not supported: transitions "
+                f"register(..., {self.place}): {self.dialect} is not supported: transitions "
                 "need PostgreSQL or SQLite"
             )
         if isinstance(self.engine.pool, SingletonThreadPool):
             raise ConfigError(
-                f"{self.engine.url!r} gives each thread a database of its own: use a file, or "
+                f"{self.place} gives each thread a database of its own: use a file, or "
                 "create_engine('sqlite://', poolclass=StaticPool, "
                 "connect_args={'check_same_thread': False})"
             )
+
+    @property
+    def place(self) -> str:
+        """The engine's URL, for messages."""
+        return mask_password(repr(self.engine.url))
 
     @property
     def schema_map(self) -> dict[str | None, str | None]:
@@ -59,7 +65,7 @@ class Sessions:
         rollback undoes uncommitted writes of other sessions."""
         if isinstance(self.engine.pool, StaticPool):
             raise ConfigError(
-                f"{self.engine.url!r} has one connection for all sessions (StaticPool): a runner "
+                f"{self.place} has one connection for all sessions (StaticPool): a runner "
                 "or worker would roll back uncommitted changes of your own sessions; use a file, "
                 "or call sweep() or drain() yourself, in tests"
             )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from duetime.errors import InvalidArgument, InvalidPayload, LeaseLost, StoreUnavailable
 from duetime.events.outbox import OutboxStore
+from duetime.logs import get_log
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
 from duetime.model.actions.outcome import truncate_error
 from duetime.model.state import Outcome, State
@@ -17,7 +17,7 @@ from duetime.worker.backoff import Backoff
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
 from duetime.worker.service import UNTIL_WOKEN, Service
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 GATHER_SECONDS = 0.02
 

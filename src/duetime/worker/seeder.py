@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Container, Sequence
 from functools import partial
 
 from duetime.errors import DuetimeError, InvalidArgument
 from duetime.events.outbox import OutboxStore
+from duetime.logs import get_log
 from duetime.model.actions.claim import alive_micros
 from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
@@ -29,7 +29,7 @@ from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.service import UNTIL_WOKEN, Service
 from duetime.worker.settings import WorkerSettings
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 # Sweeps between two checks for jobs that no live worker declares.
 SWEEPS_PER_CHECK = 6

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 
 from duetime.errors import StoreUnavailable
+from duetime.logs import get_log
 from duetime.store.outage_log import OutageLog
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 MAX_SLEEP_SECONDS = 3600.0
 # Returned by a step that only a wake should start again.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, InvalidPayload, StoreUnavailable
 from duetime.events.outbox import OutboxStore
+from duetime.logs import get_log
 from duetime.model.actions.claim import Expired, SweepResult, WorkerInfo
 from duetime.model.actions.completion import Completion, CompletionResult, decide_loss
 from duetime.model.clock import micros_of
@@ -21,7 +21,7 @@ from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.service import Service
 from duetime.worker.settings import WorkerSettings
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 # Look-aheads that claims request take at most about a quarter of the time: the next one waits this
 # many times as long as the last one took.

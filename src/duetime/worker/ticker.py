@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 
 from duetime.errors import StoreUnavailable
 from duetime.events.outbox import OutboxStore
+from duetime.logs import get_log
 from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
 from duetime.model.jobs.change import AppliedJobChange, FoundJob, JobChange, JobEditResult
@@ -21,7 +21,7 @@ from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.service import UNTIL_WOKEN, Service
 from duetime.worker.settings import WorkerSettings
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 
 class Ticker:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 
 from duetime.errors import ConfigError, DuetimeError, LeaseLost
+from duetime.logs import get_log
 from duetime.model.actions.claim import SweepResult, WorkerInfo, alive_micros
 from duetime.model.actions.completion import Completion, CompletionResult
 from duetime.model.actions.outcome import Released, decide
@@ -27,6 +27,7 @@ from duetime.worker.claiming.claimer import Claimer
 from duetime.worker.claiming.launcher import Launcher
 from duetime.worker.claiming.slots import pools_of
 from duetime.worker.completer import Completer
+from duetime.worker.interruption import Interruption
 from duetime.worker.leases.heartbeat import Renewal, fences_of
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
 from duetime.worker.leases.loop_monitor import LoopClosed
@@ -43,7 +44,7 @@ from duetime.worker.settings import WorkerSettings
 from duetime.worker.sweeper import Sweeper
 from duetime.worker.ticker import Ticker
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 # A sync handler that outlives the grace time keeps its lease this long; then others may run it.
 FINAL_LEASE_SECONDS = 5.0
@@ -68,6 +69,7 @@ class Worker:
         self._clock = StoreClock(runtime.clock, ports.monotonic)
         self._runs = RunsInFlight()
         self._threads = Threads()
+        self._interruption = Interruption(self.id, self._runs)
         self._assemble_running(ports)
         self._assemble_claiming(ports)
         self._heartbeat = ports.heartbeat(
@@ -106,6 +108,8 @@ class Worker:
             dice=ports.dice,
             finished=self._run_finished,
             committed=self._run_committed,
+            interrupted=self._interruption.handler_raised,
+            torn_down=lambda: self._interruption.torn_down,
         )
         self._launcher = Launcher(
             clock,
@@ -273,7 +277,8 @@ class Worker:
         owners = (self._sweeper, self._claimer, self._completer, self._pruner, self._child_settler)
         services = [owner.service for owner in (*owners, self._ticker, self._seeder)]
         services += [self._completer.concurrent_service, self._ticker.concurrent_service]
-        self._tasks = {service: asyncio.create_task(service.run()) for service in services}
+        self._interruption.enter()
+        self._tasks = {service: self._interruption.start(service.run()) for service in services}
         log.info("worker %s started", self.id)
         return self
 
@@ -304,13 +309,25 @@ class Worker:
     ) -> None:
         """Stop claiming, release what has not started, let running handlers finish, and record
         them."""
+        self._interruption.stop()
         try:
-            await self._stop()
+            await self._stop_despite_handlers()
         finally:
             # Also if stopping was interrupted: leases must not be renewed for ever, and nothing may
             # start now, since its completion would not be stored.
             self._heartbeat.halt()
             self._launcher.close(self._pools)
+            self._interruption.close()
+        self._interruption.raise_error(kind)
+
+    async def _stop_despite_handlers(self) -> None:
+        """Stop; a handler that cancels this very task meanwhile does not interrupt that."""
+        try:
+            await self._stop()
+        except asyncio.CancelledError:
+            if not self._interruption.by_action:
+                raise
+            await self._stop()
 
     async def _stop(self) -> None:
         running = sum(pool.running for pool in self._pools)
@@ -330,6 +347,7 @@ class Worker:
         self._sweeper.service.stop()
         self._pruner.service.stop()
         await asyncio.gather(self._drain(), self._stop_companions())
+        self._release_cancelled()
         await self._stop_services(self._sweeper.service, self._pruner.service)
         await self._stop_services(
             completer.service, completer.concurrent_service, self._child_settler.service
@@ -346,7 +364,25 @@ class Worker:
     async def _stop_services(self, *services: Service) -> None:
         for service in services:
             service.stop()
-        await asyncio.gather(*(self._tasks[service] for service in services))
+        tasks = [self._tasks[service] for service in services]
+        try:
+            # Not gather, which is cancelled if one of them is.
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            raise
+        for task in tasks:
+            if not task.cancelled():
+                task.result()
+
+    def _release_cancelled(self) -> None:
+        """Release runs whose task somebody cancelled before it began. A task that was abandoned to
+        its thread has come to an end."""
+        for run in self._runs:
+            if run.task is not None and run.task.cancelled():
+                run.task = None
+                self._release(run)
 
     def _release(self, run: InFlightRun) -> None:
         """Release a run that was claimed but not started."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pydantic_core import to_jsonable_python
-
 from duetime.errors import InvalidPayload
 from duetime.model.actions.claim import Claim, Expired
 from duetime.model.actions.completion import Completion, Finish, Reschedule, decide_loss
@@ -17,7 +15,8 @@ from duetime.model.actions.retry import Retry
 from duetime.model.actions.signals import SIGNALS, Cancel, Fail, Snooze
 from duetime.model.clock import micros_of
 from duetime.model.lane import parking_lane, parse_lane
-from duetime.model.payloads.codec import to_json
+from duetime.model.payloads.bounded import TooLarge, bounded_json
+from duetime.model.safe_text import readable
 from duetime.model.state import Outcome, State
 
 ERROR_LIMIT = 500
@@ -173,15 +172,13 @@ def _succeeded(claim: Claim, value: object, started_at: int | None, max_result: 
     """Finish as succeeded. A result that cannot be stored fails without retry: running the handler
     again would not help."""
     try:
-        result = None if value is None else to_json(to_jsonable_python(value))
-        size = 0 if result is None else len(result.encode())
-    except Exception as error:  # noqa: BLE001 - reading a value may raise anything
+        result = None if value is None else bounded_json(value, max_result)
+    except TooLarge as error:
+        return _failed(claim, f"its result {error}", started_at)
+    except BaseException as error:  # noqa: BLE001 - reading a value may raise anything
         return _failed(
             claim, f"its result is not JSON ({describe(error)}); return plain data", started_at
         )
-    if size > max_result:
-        reason = f"its result has {size:,} bytes of JSON, {max_result:,} are allowed"
-        return _failed(claim, reason, started_at)
     # Positional arguments take half as long as keywords: error, started_at, cancelled_by, lost.
     end = (_SUCCEEDED, _SUCCEEDED_OUTCOME, result, None, started_at, None, 0)
     return Finish(claim.id, claim.token, *end, claim.job, claim.triggered_by)
@@ -228,10 +225,7 @@ def describe(error: BaseException) -> str:
 
 
 def _message(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception as broken:  # noqa: BLE001 - a run ends even if its error has no text
-        return f"(its text cannot be had: {type(broken).__name__})"
+    return readable(error, ERROR_LIMIT + 1)
 
 
 def truncate_error(text: str) -> str:

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 
+from duetime.model.store_url import mask_password
 from duetime.store.sql.statements.table_names import DEFAULT_PREFIX
-
-# The password of a URL: from `://user:` to the last `@`, even if an `@` in it was not escaped or a
-# slash is missing; or the value of `password=`.
-PASSWORD_PATTERN = re.compile(r"(:/{1,2}[^:/?#@]*:).*(?=@)|([?&]password=)[^&#]*")
-
-
-def mask_password(url: str) -> str:
-    """Return a URL with its password hidden, for messages and logs."""
-    return PASSWORD_PATTERN.sub(r"\1\2***", url)
 
 
 def migrate_command(url: str | None, prefix: str, schema: str | None) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
 from duetime.errors import DuetimeError
+from duetime.logs import get_log
 from duetime.model.actions.claim import Claim, Fence, RenewResult
 from duetime.model.clock import micros_of, monotonic
 from duetime.store.base import Store
@@ -19,7 +19,7 @@ from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight, fence_of
 from duetime.worker.leases.loop_monitor import CHECK_INTERVAL_SECONDS, LoopClosed, LoopMonitor
 from duetime.worker.leases.store_clock import StoreClock
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 
 BEATS_PER_LEASE = 3

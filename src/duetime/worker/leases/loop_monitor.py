@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from typing import Any
 
+from duetime.logs import get_log
 from duetime.model.actions.claim import Claim
 from duetime.model.clock import monotonic
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 # Seconds between two checks; a loop that does not answer for this long is reported.
 CHECK_INTERVAL_SECONDS = 1.0

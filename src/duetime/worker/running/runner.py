@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from datetime import datetime
 from typing import Any, cast
 
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import PydanticSerializationError
 
 from duetime.errors import InvalidArgument, InvalidPayload
+from duetime.logs import get_log
 from duetime.model.actions.action import Action, Record
 from duetime.model.actions.claim import Claim
 from duetime.model.actions.completion import Completion, Reschedule
@@ -28,7 +28,7 @@ from duetime.model.actions.outcome import (
 from duetime.model.actions.retry import Retry
 from duetime.model.actions.signals import Cancel, Fail, Snooze
 from duetime.model.clock import from_micros, maybe_from_micros, micros_of, seconds_of
-from duetime.model.payloads.codec import to_json
+from duetime.model.payloads.bounded import TooLarge, bounded_json
 from duetime.model.tenant import enter
 from duetime.registry.context import Context
 from duetime.registry.handlers import Handler
@@ -51,7 +51,7 @@ from duetime.worker.running.transactional import (
 )
 from duetime.worker.settings import WorkerSettings
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 RELEASED = Released("released: its worker stopped before it came to an end")
 
@@ -69,9 +69,12 @@ class Runner:
         dice: Callable[[], float],
         finished: Callable[[InFlightRun, Completion], None],
         committed: Callable[[InFlightRun, RecordedRun], None],
+        interrupted: Callable[[Claim, KeyboardInterrupt], None],
+        torn_down: Callable[[], bool] = lambda: False,
     ) -> None:
         """`finished` gets completions to be stored, `committed` those that a transaction has
-        stored."""
+        stored. `interrupted` is called if a handler raised KeyboardInterrupt; `torn_down` says
+        whether somebody cancels all of the worker."""
         self._runtime = runtime
         self._settings = settings
         self._threads = threads
@@ -79,6 +82,8 @@ class Runner:
         self._dice = dice
         self._finished = finished
         self._committed = committed
+        self._interrupted = interrupted
+        self._torn_down = torn_down
         self._deadlines = RunDeadlines()
         self._transaction_lock = asyncio.Lock()
         # Runs that continue in a thread after their awaiting task was cancelled.
@@ -94,6 +99,8 @@ class Runner:
             self._committed(run, result)
         elif result is not None:
             self._finished(run, self._decide(run, handler, result))
+            if isinstance(result, Raised) and isinstance(result.error, KeyboardInterrupt):
+                self._interrupted(claim, result.error)
 
     def _decide(
         self, run: InFlightRun, handler: Handler | None, result: HandlerResult
@@ -130,11 +137,9 @@ class Runner:
         except HandlerTimeout:
             return TimedOut(handler.timeout or 0.0)
         except asyncio.CancelledError as error:
-            if not _cancelled_by_worker(run):
+            if not _cancelled_by_worker(run) and not self._torn_down():
                 return Raised(error)
             return None if handler.in_thread else RELEASED
-        except KeyboardInterrupt:
-            raise
         except GeneratorExit as error:
             if not _loop_is_running():
                 raise  # the loop is closed, and this run with it
@@ -196,7 +201,7 @@ class Runner:
     ) -> Awaitable[HandlerResult | RecordedRun]:
         """Shield a transaction whose handler is in a thread: the thread cannot be stopped, so
         the transaction must not be closed under it."""
-        task = asyncio.get_running_loop().create_task(steps)
+        task = asyncio.get_running_loop().create_task(_caught(steps))
         self._detached.add(task)
         task.add_done_callback(self._detached.discard)
         return asyncio.shield(task)
@@ -298,8 +303,10 @@ class Runner:
 
     def _progress_flow(self, run: InFlightRun, value: object) -> Flow[None]:
         try:
-            text = to_json(to_jsonable_python(value))
-        except (PydanticSerializationError, ValueError) as error:
+            text = bounded_json(value, self._settings.max_result)
+        except TooLarge as error:
+            raise InvalidArgument("progress", type(value), f"it {error}") from None
+        except (PydanticSerializationError, ValueError, RecursionError) as error:
             raise InvalidArgument("progress", value, f"it is not JSON ({error})") from error
         return self._runtime.store.progress(fence_of(run), text)
 
@@ -322,6 +329,16 @@ def _parked(claim: Claim) -> Unhandled:
         f"parked: no worker so far has a handler for kind {claim.kind!r}, "
         f"payload version {claim.version}"
     )
+
+
+async def _caught(
+    steps: Coroutine[Any, Any, HandlerResult | RecordedRun],
+) -> HandlerResult | RecordedRun:
+    """Return what would end the event loop if a task raised it."""
+    try:
+        return await steps
+    except (KeyboardInterrupt, SystemExit) as error:
+        return Raised(error)
 
 
 def _loop_is_running() -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from duetime.errors import ConfigError, StoreUnavailable
+from duetime.logs import get_log
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
 from duetime.model.actions.outcome import (
     ConnectionBroken,
@@ -30,7 +31,7 @@ from duetime.store.transaction import (
     UserCommitted,
 )
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 # Pause before an unreachable database is asked again.
 RETRY_SECONDS = 1.0

@@ -6,7 +6,6 @@ Rows are positional: the order of columns here is the order in the `.sql` files.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +15,7 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
+from duetime.logs import get_log
 from duetime.model.actions.action import Record, StoredRun, to_record
 from duetime.model.actions.claim import Claim, Expired, LaneHead, SweepResult
 from duetime.model.actions.completion import Finish
@@ -116,7 +116,7 @@ def _maybe_uuid(value: str | None) -> UUID | None:
     return None if value is None else UUID(value)
 
 
-log = logging.getLogger("duetime.store")
+log = get_log("duetime.store")
 
 
 @dataclass(frozen=True, slots=True)

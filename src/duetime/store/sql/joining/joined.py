@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
+from duetime.logs import get_log
 from duetime.store.flow import Flow, Mode, Statement, Steps, Wake
 from duetime.store.sql.drivers import (
     COMMIT,
@@ -20,7 +20,7 @@ from duetime.store.sql.statements.loader import Dialect, ParamStyle, StatementLo
 from duetime.store.transaction import JoinedStore
 
 T = TypeVar("T")
-log = logging.getLogger("duetime.store")
+log = get_log("duetime.store")
 
 BEGIN: dict[Dialect, Command] = {
     "postgres": Command("BEGIN"),

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import Session, SessionTransaction
 
 from duetime.errors import ConfigError
+from duetime.model.store_url import mask_password
 from duetime.store.flow import Rows
 from duetime.store.sql.drivers import Driven
 from duetime.store.sql.joining.base import (
@@ -49,9 +50,10 @@ class AlchemyCaller(BlockingCaller):
     def dialect(self) -> Dialect:
         name = self._connection().dialect.name
         if name not in DIALECTS:
+            url = mask_password(repr(self._connection().engine.url))
             raise ConfigError(
-                f"connection={self._connection().engine.url!r} is to {name}; duetime joins "
-                "transactions of PostgreSQL and SQLite"
+                f"connection={url} is to {name}; duetime joins transactions of PostgreSQL and "
+                "SQLite"
             )
         return DIALECTS[name]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import psycopg
 
 from duetime.errors import DuetimeError
+from duetime.logs import get_log
 from duetime.model.clock import monotonic
 from duetime.model.validation import amount
 from duetime.store.base import OnWake
@@ -19,7 +19,7 @@ from duetime.store.sql.postgres.deadline import sever
 from duetime.store.sql.postgres.notify import parse_message
 from duetime.store.sql.postgres.pools import AsyncConnection
 
-log = logging.getLogger("duetime.store")
+log = get_log("duetime.store")
 
 # A ping that takes longer to come back means that the connection receives nothing: it is deaf.
 PING_TIMEOUT_SECONDS = 5.0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,11 +15,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from duetime.errors import DuetimeError
+from duetime.logs import get_log
 from duetime.model.clock import monotonic, to_micros
 from duetime.model.lane import is_lane
 from duetime.store.flow import Wake
 
-log = logging.getLogger("duetime.store")
+log = get_log("duetime.store")
 
 # PostgreSQL accepts payloads of less than 8000 bytes.
 MAX_PAYLOAD_BYTES = 7999

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.string import BytesBinaryDumper
 
 from duetime.errors import ConfigError
+from duetime.model.store_url import is_well_formed, mask_password
 from duetime.store.sql.postgres.pools import AsyncConnection, Connection
 from duetime.store.sql.statements.pg_columns import BigintArray, UuidArray
 
@@ -24,14 +25,14 @@ class Server:
     """A database by its URL. `name` is safe to show: it never contains the password."""
 
     def __init__(self, url: str, timeout: float, application_name: str) -> None:
-        try:
-            options = conninfo_to_dict(_without_driver(url))
-        except psycopg.ProgrammingError:
-            # The driver's message may repeat the URL, and the password in it.
+        options = _read(url)
+        if options is None:
+            # Outside the driver's exception: its message may repeat the password.
             raise ConfigError(
-                "the database URL cannot be read: write postgresql://user:password@host:5432/name "
-                "and percent-encode special characters in the password"
-            ) from None
+                f"the database URL {mask_password(url)!r} cannot be read: write "
+                "postgresql://user:password@host:5432/name and percent-encode special characters "
+                "in the password"
+            )
         defaults: dict[str, str | int | None] = {
             "connect_timeout": max(2, math.ceil(timeout)),
             "application_name": application_name,
@@ -68,6 +69,18 @@ class UuidsDumper(BytesBinaryDumper):
 
 class BigintsDumper(BytesBinaryDumper):
     oid = BigintArray.oid
+
+
+def _read(url: str) -> dict[str, Any] | None:
+    """Return the options of a URL; None if it cannot be read. The driver sees no URL of which
+    another part than the password may hold the password's end: its errors repeat hosts and
+    ports."""
+    if "://" in url and not is_well_formed(url):
+        return None
+    try:
+        return conninfo_to_dict(_without_driver(url))
+    except psycopg.ProgrammingError:
+        return None
 
 
 def _without_driver(url: str) -> str:

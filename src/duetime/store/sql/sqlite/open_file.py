@@ -16,8 +16,8 @@ from duetime.model.clock import monotonic
 # The files that SQLite keeps beside a database while it is open.
 LOG_SUFFIX, INDEX_SUFFIX = "-wal", "-shm"
 
-# Before each transaction only the database itself is checked, which takes two microseconds; its other
-# files at most this often.
+# Before each transaction only the database itself is checked, which takes two microseconds; the
+# files beside it at most this often.
 CHECK_SECONDS = 0.01
 
 MISSING = "was deleted or moved"

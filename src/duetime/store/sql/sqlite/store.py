@@ -26,6 +26,7 @@ from duetime.store.sql.sqlite.diagnosis import examine
 from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain, is_missing
 from duetime.store.sql.sqlite.flows import SqliteFlows
 from duetime.store.sql.sqlite.join_host import SqliteHost
+from duetime.store.sql.sqlite.new_file import create_private_file
 from duetime.store.sql.sqlite.open_file import OpenFile, identity
 from duetime.store.sql.sqlite.wal import WalWatcher
 from duetime.store.sql.sqlite.writer import Writer, WriteRequest
@@ -189,6 +190,8 @@ class SqliteStore(SqliteFlows):
             self._file.check()
 
     def _open(self, uri: str | None = None) -> sqlite3.Connection:
+        if uri is None:
+            create_private_file(self._path)
         connection = sqlite3.connect(
             uri or self._path,
             uri=uri is not None,

@@ -6,7 +6,6 @@ disk.
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 import threading
@@ -17,12 +16,13 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from duetime.logs import get_log
 from duetime.store.flow import Flow, Mode, Wake
 from duetime.store.outage_log import OutageLog
 from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain
 from duetime.store.sql.sqlite.open_file import FileLost, OpenFile
 
-log = logging.getLogger("duetime.store")
+log = get_log("duetime.store")
 
 # At most this many flows share a commit, which bounds how long the first of them waits.
 MAX_FLOWS_PER_COMMIT = 500

@@ -4,7 +4,6 @@ Our own statements have a deadline, after which the connection is severed."""
 
 from __future__ import annotations
 
-import logging
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -17,6 +16,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm import SessionTransaction as Level
 
 from duetime.errors import ConfigError
+from duetime.logs import get_log
 from duetime.store.sql.joining.base import TransactionMode
 from duetime.store.sql.joining.joined import JoinHost, SqlJoinedStore
 from duetime.store.sql.joining.sqlalchemy import AlchemyCaller, AsyncAlchemyCaller
@@ -30,7 +30,7 @@ from duetime.store.sql.transactional.commit_guard import refuse_transaction_end
 from duetime.store.sql.transactional.sqlite3 import Authorizer, is_denial, refuse_commit
 from duetime.store.transaction import RunBlocking, UserCommitted
 
-log = logging.getLogger("duetime.worker")
+log = get_log("duetime.worker")
 
 
 class SessionGuard:

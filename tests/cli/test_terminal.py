@@ -1,0 +1,291 @@
+"""Nothing that is stored or given steers a terminal: every command, in a pty."""
+
+import asyncio
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from sqlalchemy import create_engine, text
+
+from duetime import Every
+from duetime.cli.commands import cli
+from duetime.cli.loading import load_app
+
+# What makes a terminal do something, and rich's markup, emoji and links.
+EVIL = (
+    "\x1b]0;PWNED\x07\x1b]8;;http://evil.example\x07\x1b[2J\x1b[31mRED\x9b31m\x9d0;PWNED\x9c\r\n"
+    "root: all is well\u202eabc\u2066\x1b]52;c;cm0gLXJm\x07[bold red]MARKUP[/] :smile: \x7f"
+)
+FORBIDDEN = {
+    "a window title": "\x1b]0;",
+    "a link": "\x1b]8;",
+    "the clipboard": "\x1b]52",
+    "a cleared screen": "\x1b[2J",
+    "a bell": "\x07",
+    "C1": "\x9b",
+    "C1 OSC": "\x9d",
+    "a bidi override": "\u202e",
+    "a bidi isolate": "\u2066",
+    "a rubout": "\x7f",
+    "a forged line": "\nroot: all",
+    "an overwritten line": "\rroot: all",
+    "markup": "\x1b[1;31m",
+    "an emoji": "\U0001f604",
+}
+APP = """
+from dataclasses import dataclass
+from datetime import datetime
+from duetime import Duetime, Retry
+from sqlalchemy import create_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from duetime.transitions import transition
+import json, pathlib
+
+EVIL = json.loads(pathlib.Path("evil.json").read_text())
+app = Duetime("{url}")
+
+@dataclass(frozen=True)
+class P:
+    x: str
+
+@dataclass(frozen=True)
+class Q:
+    x: str
+
+@app.handler(kind="esc", retry=Retry.none())
+async def esc(p: P):
+    raise type("Bad" + EVIL, (ValueError,), {{}})(p.x)
+
+@app.handler(kind="res" + EVIL)
+async def res(p: Q):
+    return p.x
+
+class Base(DeclarativeBase):
+    pass
+
+class Post(Base):
+    __tablename__ = "posts"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    state: Mapped[str] = mapped_column(default="draft")
+    publish_at: Mapped[datetime | None] = transition(set_field="state", to=EVIL)
+
+engine = create_engine("{url}")
+app.transitions.register(Post, engine)
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A store full of hostile text, the directory of its app, and its ids."""
+
+    folder: Path
+    url: str
+    failed: str
+    finished: str
+    waiting: str
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    folder = tmp_path_factory.mktemp("terminal")
+    url = f"sqlite:///{folder / 'evil.db'}"
+    (folder / "evil.json").write_text(json.dumps(EVIL))
+    (folder / "evilapp.py").write_text(APP.format(url=url))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "path", [*sys.path])
+        app = load_app("evilapp:app")
+        module: Any = sys.modules.pop("evilapp")
+        failed, finished, waiting = asyncio.run(_fill(app, module))
+    engine = create_engine(url)
+    module.Base.metadata.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO posts (id, state) VALUES (1, 'draft')"))
+        due = "UPDATE posts SET publish_at = '2020-01-01 00:00:00.000000'"
+        connection.execute(text(due))
+    engine.dispose()
+    return Place(folder, url, failed, finished, waiting)
+
+
+async def _fill(app: Any, module: Any) -> tuple[str, str, str]:
+    async with app:
+        names = {"correlation_id": EVIL, "key": EVIL, "by": EVIL, "queue": f"q{EVIL}"}
+        failed = await app.schedule(module.P(EVIL), **names)
+        finished = await app.schedule(module.Q(EVIL), by=EVIL)
+        await app.jobs.put(JOB, Every(hours=1), payload=module.Q(EVIL), queue=f"q{EVIL}", by=EVIL)
+        await app.jobs.trigger(JOB, by=EVIL)
+        await app.testing.drain()
+        await app.jobs.pause(JOB, note=EVIL, by=EVIL)
+        waiting = await app.schedule(module.Q(EVIL), tenant=f"t{EVIL}", delay=86400)
+        await app.schedule(module.Q(EVIL), after=waiting, on="failed", tenant=f"t{EVIL}")
+    return str(failed.id), str(finished.id), str(waiting.id)
+
+
+def commands() -> set[str]:
+    """Every command of the program, by its words."""
+    root: Any = typer.main.get_command(cli)
+    return set(_words(root, ()))
+
+
+def _words(command: Any, path: tuple[str, ...]) -> Iterator[str]:
+    members = getattr(command, "commands", None)
+    if members is None:
+        yield " ".join(path)
+        return
+    for name, member in members.items():
+        yield from _words(member, (*path, name))
+
+
+JOB = "evil-job"
+PUT = ["* * * * *", "--kind", f"res{EVIL}", "--payload", json.dumps({"x": EVIL})]
+# What is typed after each command; {names} are those of the place.
+CALLS: dict[str, list[list[str]]] = {
+    "demo": [["--url", f"sqlite:///{EVIL}", "--seconds", "0"]],
+    "worker": [["evilapp:app", "--queue", f"q{EVIL}"], [f"no{EVIL}:app"], ["evilapp:app", EVIL]],
+    "actions list": [
+        ["{url}", "--any-tenant"],
+        ["{app}", "--any-tenant"],
+        ["{url}", "--any-tenant", "--json"],
+        ["{url}", "--kind", EVIL, "--queue", EVIL, "--key", EVIL, "--cursor", EVIL],
+        ["{url}", "--state", EVIL],
+        ["{url}", "--tenant", EVIL],
+    ],
+    "actions show": [
+        ["{failed}", "{url}"],
+        ["{finished}", "{app}"],
+        ["{finished}", "{url}", "--json"],
+        ["{waiting}", "{url}", "--any-tenant"],
+        [EVIL, "{url}"],
+    ],
+    "actions schedule": [
+        [f"res{EVIL}", json.dumps({"x": EVIL}), "{app}", "--key", EVIL, "--queue", EVIL],
+        [EVIL, "{}", "{app}"],
+        [EVIL, "{}"],
+        [f"res{EVIL}", EVIL, "{app}", "--delay", EVIL],
+        [f"res{EVIL}", EVIL, "{app}"],
+    ],
+    "actions cancel": [["{failed}" + EVIL, "{url}"], ["{failed}", "{url}"], [EVIL, EVIL, "{url}"]],
+    "actions reschedule": [
+        ["{waiting}", "{url}", "--delay", "1h", "--any-tenant", "--by", EVIL],
+        ["{waiting}", "{url}", "--at", EVIL],
+    ],
+    "actions retry": [["{failed}", "{app}", "--by", EVIL], ["{finished}", "{url}"]],
+    "jobs list": [["{url}"], ["{app}", "--any-tenant"], ["{url}", "--json"], [f"--{EVIL}"]],
+    "jobs show": [[JOB, "{url}"], [JOB, "{app}", "--json"], [EVIL, "{url}"]],
+    "jobs runs": [[JOB, "{url}"], [JOB, "{url}", "--json"], [EVIL, "{url}"]],
+    "jobs preview": [[JOB, "{url}"], [JOB, "{url}", "--json"]],
+    "jobs put": [
+        ["put-job", *PUT, "{app}", "--queue", EVIL],
+        [f"put{EVIL}", *PUT, "{app}"],
+        ["put-job", *PUT],
+        ["put-job", EVIL, "--kind", EVIL, "{app}"],
+        ["put-job", *PUT, "{app}", "--tz", EVIL],
+    ],
+    "jobs pause": [[JOB, "{url}", "--note", EVIL, "--by", EVIL], [JOB, "{url}", "--until", EVIL]],
+    "jobs resume": [[JOB, "{url}"]],
+    "jobs trigger": [[JOB, "{url}"]],
+    "jobs remove": [[JOB, "{url}"]],
+    "jobs restore": [[JOB, "{url}"]],
+    "jobs backfill": [[JOB, "2026-01-01T00:00Z", "2026-01-01T02:00Z", "{url}"], [JOB, EVIL, EVIL]],
+    "transitions list": [["{app}"], ["{app}", "--json"]],
+    "transitions pending": [["{app}"], ["{app}", "--json"]],
+    "transitions sweep": [["{app}"], ["--app", f"evilapp:{EVIL}"]],
+    "cron": [[EVIL], ["0 2 * * *", "--tz", EVIL], ["0 2 * * *", "--after", EVIL]],
+    "migrate": [
+        ["{url}", "--check"],
+        ["--url", f"sqlite:///no{EVIL}", "--check"],
+        ["--url", EVIL],
+        ["--url", f"postgresql://u@127.0.0.1:1/{EVIL}", "--check"],
+        ["{url}", "--prefix", EVIL],
+    ],
+    "doctor": [["{url}"], ["evilapp:app"], ["{url}", "--json"], [f"no{EVIL}"], ["--url", EVIL]],
+    "bench": [["--only", EVIL], ["--url", f"sqlite:///no/{EVIL}/x.db", "--count", "1"]],
+}
+
+
+def test_every_command_is_tried() -> None:
+    assert commands() == set(CALLS)
+
+
+def test_the_attack_would_succeed(place: Place) -> None:
+    """The terminal of this test is one: what a program prints raw is found."""
+    shown = _output([sys.executable, "-c", f"print({EVIL!r})"], place.folder)
+    assert {name for name, raw in FORBIDDEN.items() if raw in shown} >= {
+        "a window title",
+        "a cleared screen",
+        "C1",
+        "a bidi override",
+        "an overwritten line",
+    } - {"an overwritten line"}
+    assert "\r\nroot: all" in shown
+
+
+@pytest.mark.parametrize("command", sorted(CALLS))
+def test_no_text_steers_the_terminal(command: str, place: Place) -> None:
+    for call in CALLS[command]:
+        shown = _output([*DUETIME, *command.split(), *_typed(call, place)], place.folder)
+        assert shown
+        assert {name for name, raw in FORBIDDEN.items() if raw in shown} == set(), (call, shown)
+
+
+def test_no_text_steers_the_terminal_through_a_narrow_window(place: Place) -> None:
+    for call in ("actions list --any-tenant", "jobs list"):
+        shown = _output([*DUETIME, *call.split(), "--url", place.url], place.folder, columns=80)
+        assert {name for name, raw in FORBIDDEN.items() if raw in shown} == set(), shown
+
+
+def test_json_means_what_is_stored(place: Place) -> None:
+    command = [*DUETIME, "actions", "show", place.finished, "--url", place.url, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=place.folder)
+    assert json.loads(done.stdout)["result"] == EVIL
+
+
+DUETIME = [sys.executable, "-m", "duetime.cli"]
+# Enough for the log of a worker that runs what is due.
+PATIENCE_SECONDS = 60.0
+
+
+def _typed(call: list[str], place: Place) -> list[str]:
+    ids = {"{failed}": place.failed, "{finished}": place.finished, "{waiting}": place.waiting}
+    words: list[str] = []
+    for word in call:
+        if word in ("{url}", "{app}"):
+            words += ["--url", place.url] if word == "{url}" else ["--app", "evilapp:app"]
+        else:
+            for name, value in ids.items():
+                word = word.replace(name, value)
+            words.append(word)
+    return words
+
+
+def _output(command: list[str], folder: Path, columns: int = 150) -> str:
+    """What a command writes to its terminal, both streams. A worker is stopped once it runs."""
+    ours, theirs = pty.openpty()
+    environ = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns)}
+    process = subprocess.Popen(
+        command, cwd=folder, env=environ, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    giving_up = threading.Timer(PATIENCE_SECONDS, process.kill)
+    giving_up.start()
+    shown = b""
+    with suppress(OSError):  # Linux's way to say that the other end was closed
+        while piece := os.read(ours, 65536):
+            shown += piece
+            if b"started\r\n" in shown and b" worker " in shown:
+                process.send_signal(signal.SIGTERM)
+    os.close(ours)
+    process.wait()
+    giving_up.cancel()
+    return shown.decode()
