@@ -39,11 +39,12 @@ class Priority(StrEnum):
 
     @classmethod
     def of_rank(cls, rank: int) -> Priority:
-        return _RANKS[rank]
+        """Return the priority of a rank. LookupError if there is none."""
+        return PRIORITY_OF_RANK[rank]
 
 
-_RANKS = tuple(Priority)
-_RANK_OF = {priority.name: rank for rank, priority in enumerate(_RANKS)}
+PRIORITY_OF_RANK = dict(enumerate(Priority))
+_RANK_OF = {priority.name: rank for rank, priority in PRIORITY_OF_RANK.items()}
 
 
 # The priority that leads in each round: critical 8 times of 15, high 4, normal 2, low once.

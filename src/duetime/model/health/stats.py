@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from duetime.model.actions.claim import WorkerInfo
-from duetime.model.clock import from_micros, seconds_of
+from duetime.model.clock import from_micros, nearest_micros, seconds_of
 from duetime.model.jobs.stats import JobStats
 from duetime.model.lane import Lane, readable_lane
 from duetime.model.state import State
@@ -162,7 +162,7 @@ def _living(worker: WorkerInfo, seen_at: int) -> LivingWorker:
         kinds=tuple(worker.kinds),
         queues=tuple(worker.queues),
         concurrency=worker.concurrency,
-        seen_at=from_micros(seen_at),
+        seen_at=from_micros(nearest_micros(seen_at)),
     )
 
 

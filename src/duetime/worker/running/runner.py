@@ -256,16 +256,20 @@ class Runner:
 
     def _context(self, run: InFlightRun, handler: Handler) -> Context:
         claim = run.claim
+        try:
+            due_at, tick = from_micros(claim.due_at), maybe_from_micros(claim.tick)
+        except OverflowError:
+            raise Fail(_out_of_range(claim)) from None
         return Context(
             action_id=claim.id,
             attempt=claim.attempt,
-            due_at=from_micros(claim.due_at),
+            due_at=due_at,
             tenant=claim.tenant,
             by=claim.by,
             correlation_id=claim.correlation_id,
             deadline=self._deadline(run, handler),
             job=claim.job,
-            tick=maybe_from_micros(claim.tick),
+            tick=tick,
             triggered_by=claim.triggered_by,
             stop=run.stop,
             note=lambda value: self._note(run, value, handler),
@@ -321,6 +325,13 @@ def _parked(claim: Claim) -> Unhandled:
     return Unhandled(
         f"parked: no worker so far has a handler for kind {claim.kind!r}, "
         f"payload version {claim.version}"
+    )
+
+
+def _out_of_range(claim: Claim) -> str:
+    return (
+        f"its row is damaged: due_at holds {claim.due_at} and tick {claim.tick}, one of which is "
+        "outside years 1 to 9999; schedule the action again"
     )
 
 

@@ -13,7 +13,7 @@ from duetime.model.state import State
 from duetime.model.tenant import Scope
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Statement, Steps, flow
-from duetime.store.sql.flows.records import split_readable
+from duetime.store.sql.flows.records import require_texts, split_readable
 
 # Jobs are read in pages: parsing a job takes about ten microseconds, and may block an event loop.
 JOBS_PAGE_SIZE = 1000
@@ -29,6 +29,7 @@ class StatsFlows(Store, ABC):
             "untenanted": tenant is None or None,
         }
         lanes = cast("Any", (yield Statement("stats_lanes", params)))
+        require_texts(row[0] for row in lanes)
         finished = cast("Any", (yield Statement("stats_finished", params | {"limit": limit})))
         workers = yield from _workers(alive)
         now = finished[0][0]

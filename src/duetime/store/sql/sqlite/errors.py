@@ -12,6 +12,24 @@ DRIVER_ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
 
 PRIMARY_CODE_MASK = 0xFF
 
+# What SQLite or its driver says of a stored value that is not of its column's type.
+DAMAGE_MESSAGES = ("Could not decode to UTF-8", "JSON cannot hold BLOB", "malformed JSON")
+# Raised by our own code that reads a value of another type.
+READING_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+class UnreadableRow(StoreUnavailable):
+    """A statement met a row with a value that cannot be read."""
+
+
+# What a flow raises that met a damaged row. Some of our own errors are ValueErrors, too.
+DAMAGE_ERRORS = (UnreadableRow, *READING_ERRORS)
+
+
+def may_be_damage(error: Exception) -> bool:
+    """Return whether a damaged row may have caused one of DAMAGE_ERRORS."""
+    return isinstance(error, UnreadableRow) or not isinstance(error, DuetimeError)
+
 
 def explain(error: Exception, path: str) -> DuetimeError:
     """Return the error to raise instead of a driver error."""
@@ -42,6 +60,11 @@ def explain(error: Exception, path: str) -> DuetimeError:
             return ConfigError(f"{path} lacks our tables ({error}): run `duetime migrate`")
         case _ if isinstance(error, sqlite3.InterfaceError | sqlite3.DataError):
             return InvalidArgument("value", str(error), "SQLite cannot store it")
+        case _ if str(error).startswith(DAMAGE_MESSAGES):
+            return UnreadableRow(
+                f"the SQLite database {path} holds a row that cannot be read ({error}): any call "
+                "without connection=, such as a worker's, fails its action and names it in the log"
+            )
         case _:
             return _unavailable(path, f"failed: {error}")
 

@@ -17,13 +17,15 @@ from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Rows, Statement, Wake
 from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
-from duetime.store.sql.drivers import drive, statements
+from duetime.store.sql.drivers import adrive, drive, statements
 from duetime.store.sql.joining.detect import detect_caller
 from duetime.store.sql.joining.joined import SqlJoinedStore
 from duetime.store.sql.sqlite.diagnosis import examine
-from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain, is_missing
+from duetime.store.sql.sqlite.errors import DAMAGE_ERRORS, DRIVER_ERRORS, explain, is_missing
 from duetime.store.sql.sqlite.flows import SqliteFlows
 from duetime.store.sql.sqlite.join_host import SqliteHost
+from duetime.store.sql.sqlite.repair import RAW_STATEMENTS, Repair
+from duetime.store.sql.sqlite.stored_values import stored_texts
 from duetime.store.sql.sqlite.wal import WalWatcher
 from duetime.store.sql.sqlite.writer import Writer, WriteRequest
 from duetime.store.sql.statements.loader import Migration, StatementLoader
@@ -54,6 +56,7 @@ class SqliteStore(SqliteFlows):
         self._ids = TimeOrderedIds(self._clock)
         self._loader = StatementLoader("sqlite", TableNames(prefix))
         self._listeners = Listeners()
+        self._repair = Repair(self._loader.names, self._ids)
         self._ready = False
         self._writer = Writer(self._path, self._connect, self._drive)
         self._host = SqliteHost(
@@ -68,6 +71,18 @@ class SqliteStore(SqliteFlows):
     # -- performing ------------------------------------------------------------------
 
     async def perform(self, flow: Flow[T]) -> T:
+        try:
+            return await self._submit(flow)
+        except DAMAGE_ERRORS as error:
+            return await adrive(self._repair.after(error, flow), self._submit)
+
+    def perform_blocking(self, flow: Flow[T]) -> T:
+        try:
+            return self._submit_blocking(flow)
+        except DAMAGE_ERRORS as error:
+            return drive(self._repair.after(error, flow), self._submit_blocking)
+
+    async def _submit(self, flow: Flow[T]) -> T:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
 
@@ -80,7 +95,7 @@ class SqliteStore(SqliteFlows):
         self._writer.submit(WriteRequest(flow, answer_caller))
         return await answer
 
-    def perform_blocking(self, flow: Flow[T]) -> T:
+    def _submit_blocking(self, flow: Flow[T]) -> T:
         answer: Future[T] = Future()
 
         def answer_caller(request: WriteRequest) -> None:
@@ -194,7 +209,11 @@ class SqliteStore(SqliteFlows):
         now = to_micros(self._clock.now())
 
         def fetch(statement: Statement) -> Rows:
-            return connection.execute(*self._loader.bind(statement, now)).fetchall()
+            text, params = self._loader.bind(statement, now)
+            if statement.name in RAW_STATEMENTS:
+                with stored_texts(connection):
+                    return connection.execute(text, params).fetchall()
+            return connection.execute(text, params).fetchall()
 
         return drive(statements(flow.start()), fetch)
 
