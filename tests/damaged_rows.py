@@ -74,6 +74,23 @@ SQLITE_RUNS = [
     "created_at='x'",
 ]
 
+# What may stand in a job's record, or instead of parts of it.
+JOB_RECORDS = ["", "{", "null", "[]", "5", "{deep}"]
+JOB_FIELDS: list[dict[str, object]] = [
+    {"next_due_at": 2**70},
+    {"consecutive_failures": 2**70, "version": 2**70, "last_started_at": 2**62},
+    {"zone": 1, "definition": 5},
+]
+JOB_DEFINITIONS: list[dict[str, object]] = [
+    {"priority": 99},
+    {"priority": -1},
+    {"jitter": 2**70},
+    {"recurrence": "1" * 5000},
+    {"tz": "../../etc/passwd"},
+    {"name": "other"},
+    {"payload": "{bad"},
+]
+
 DEEP = "[" * 50_000
 
 

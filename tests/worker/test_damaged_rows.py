@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
-from contextlib import redirect_stdout
+import json
+import random
+import string
+from contextlib import redirect_stdout, suppress
 from typing import Any
 from uuid import UUID
 
@@ -11,16 +14,22 @@ import pytest
 
 from api.apps import Note
 from damaged_rows import (
+    DEEP,
     FAILS,
+    JOB_DEFINITIONS,
+    JOB_FIELDS,
+    JOB_RECORDS,
     RUNS,
     SHOWN_AS_UNREADABLE,
     SQLITE_FAILS,
     SQLITE_RUNS,
     UNREACHABLE,
     damage,
+    execute,
 )
-from duetime import ANY, Context, Duetime, Retry, State
+from duetime import ANY, Context, Duetime, Every, Retry, State
 from duetime.cli.commands import cli
+from duetime.errors import DuetimeError, UnreadableRow
 from polling import until
 
 SETTINGS: dict[str, Any] = {"lease": 2, "sweep": 0.3, "poll": 0.3}
@@ -138,3 +147,174 @@ def printed(command: list[str]) -> str:
     # Doctor ends with 1 if anything needs attention.
     assert not code or command[0] == "doctor", output.getvalue()
     return output.getvalue()
+
+
+# PostgreSQL refuses to claim a row that it cannot read. A trigger refuses as its storage would.
+REFUSING = """
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF OLD.correlation_id = 'bad' {among} THEN
+            RAISE EXCEPTION 'invalid page' USING ERRCODE = '{state}';
+        END IF;
+        RETURN coalesce(NEW, OLD);
+    END $$;
+    CREATE TRIGGER refuse BEFORE {events} ON duetime_actions
+    FOR EACH ROW EXECUTE FUNCTION refuse()
+"""
+CLAIMS = "AND NEW.token IS NOT NULL"
+
+
+@pytest.mark.parametrize("state", ["22003", "XX001"])
+async def test_a_row_that_postgres_cannot_claim_fails_alone(postgres_url: str, state: str) -> None:
+    execute(postgres_url, REFUSING.format(events="UPDATE", among=CLAIMS, state=state))
+    action = await run_beside(postgres_url, "losses = 0", "failed")
+    assert "invalid page" in action.error
+    assert "schedule the action again" in action.error
+
+
+async def test_a_row_that_postgres_cannot_move_is_parked(postgres_url: str) -> None:
+    events = "DELETE OR UPDATE OF token"
+    execute(postgres_url, REFUSING.format(events=events, among="", state="XX001"))
+    action = await run_beside(postgres_url, "losses = 0", "unreachable")
+    assert "its row is damaged" in action.error
+
+
+async def test_a_row_that_postgres_cannot_change_at_all_harms_no_neighbour(
+    postgres_url: str,
+) -> None:
+    execute(postgres_url, REFUSING.format(events="DELETE OR UPDATE", among="", state="XX001"))
+    execute(postgres_url, "ALTER TABLE duetime_actions DISABLE TRIGGER refuse")
+    async with new_app(postgres_url) as app:
+        await app.schedule(Note(), correlation_id="bad")
+        execute(postgres_url, "ALTER TABLE duetime_actions ENABLE TRIGGER refuse")
+        async with app.worker():
+            for _ in range(3):
+                await run_neighbours(app)
+
+
+async def test_many_neighbours_in_the_lane_of_a_damaged_row_run_once(postgres_url: str) -> None:
+    execute(postgres_url, REFUSING.format(events="UPDATE", among=CLAIMS, state="22003"))
+    async with new_app(postgres_url) as app:
+        await app.schedule_many([app.request(Note()) for _ in range(150)])
+        for _ in range(3):
+            await app.schedule(Note(), correlation_id="bad")
+        await app.schedule_many([app.request(Note()) for _ in range(150)])
+        async with app.worker(), app.worker():
+            await until(lambda: has_ended(app, "failed"))
+        stats = await app.stats(tenant=ANY)
+        assert (stats.succeeded, stats.failed) == (300, 3)
+
+
+# Deletes the parts of all long texts, as a disk may lose them.
+LOSE_LONG_TEXTS = """
+    SET allow_system_table_mods = on;
+    DO $$
+    DECLARE parts regclass;
+    BEGIN
+        SELECT reltoastrelid INTO parts FROM pg_class WHERE oid = 'duetime_actions'::regclass;
+        UPDATE pg_class SET relkind = 'r' WHERE oid = parts;
+        EXECUTE 'DELETE FROM ' || parts;
+        UPDATE pg_class SET relkind = 't' WHERE oid = parts;
+    END $$
+"""
+
+
+async def test_a_payload_that_postgres_has_lost_fails_its_action_alone(postgres_url: str) -> None:
+    long = "".join(random.Random(1).choices(string.ascii_letters, k=50_000))
+    async with new_app(postgres_url) as app:
+        bad = await app.schedule(Note(long), tenant="acme")
+        execute(postgres_url, LOSE_LONG_TEXTS)
+        # Until then the deleted parts could still be read.
+        execute(postgres_url, "VACUUM duetime_actions")
+        with pytest.raises(UnreadableRow, match="missing chunk"):
+            await app.get(bad.id, tenant=ANY)
+        async with app.worker():
+            await run_neighbours(app)
+            await until(lambda: has_ended(app, "failed"))
+        action = await found(app, bad.id)
+        assert (action.state, action.tenant, action.payload) == (State.failed, "acme", None)
+        assert "missing chunk" in action.error
+
+
+async def test_damaged_jobs_stop_no_other_and_are_listed(durable_url: str) -> None:
+    """Each is due; the tick of another job must still come, and no verb may stumble over one."""
+    async with new_app(durable_url) as app:
+        names = await put_jobs(app, len(damaged_records("{}")))
+        [[record]] = execute(
+            durable_url, f"SELECT record FROM duetime_jobs WHERE name='{names[0]}'"
+        )
+        text = record.decode() if isinstance(record, bytes) else record
+        for name, damaged in zip(names, damaged_records(text), strict=True):
+            quoted = damaged.replace("'", "''")
+            execute(
+                durable_url,
+                f"UPDATE duetime_jobs SET record='{quoted}', next_due_at=1 WHERE name='{name}'",
+            )
+        async with app.worker():
+            await until(lambda: has_run_twice(app, "good-job"))
+        listed = await app.jobs.list(limit=100)
+        assert [job.name for job in listed] == sorted([*names, "good-job"])
+        assert sum((job.last_error or "").startswith("unreadable: ") for job in listed) >= 12
+        for name in names:
+            for verb in (app.jobs.get, app.jobs.runs, app.jobs.preview, app.jobs.pause):
+                with suppress(DuetimeError):
+                    await verb(name)
+        await app.stats(tenant=ANY)
+    printed(["jobs", "list", "--any-tenant", "--url", durable_url])
+    printed(["doctor", "--url", durable_url])
+
+
+async def put_jobs(app: Duetime, count: int) -> list[str]:
+    names = [f"bad-{number:02}" for number in range(count)]
+    for name in names:
+        await app.jobs.put(name, Every(hours=1), payload=Note())
+    await app.jobs.put("good-job", Every(seconds=1), payload=Note())
+    return names
+
+
+async def has_run_twice(app: Duetime, name: str) -> bool:
+    return len([o for o in await app.jobs.runs(name) if o.state is State.succeeded]) > 1
+
+
+def damaged_records(text: str) -> list[str]:
+    """Return damaged forms of the text of a job."""
+    job = json.loads(text)
+    definition = job.get("definition", {})
+    return [
+        *(record.replace("{deep}", DEEP) for record in JOB_RECORDS),
+        *(json.dumps({**job, **fields}) for fields in JOB_FIELDS),
+        *(json.dumps({**job, "definition": {**definition, **part}}) for part in JOB_DEFINITIONS),
+    ]
+
+
+@pytest.mark.parametrize(
+    "assignments",
+    [
+        "kinds='{bad'",
+        "queues='{deep}'",
+        "jobs='5'",
+        "seen_at=9223372036854775807",
+        "concurrency=-5",
+    ],
+)
+async def test_the_row_of_a_damaged_worker_hides_no_other(
+    durable_url: str, assignments: str
+) -> None:
+    async with new_app(durable_url) as app, app.worker():
+        await until(lambda: has_workers(app, 1))
+        execute(
+            durable_url,
+            "INSERT INTO duetime_workers (id, app, host, pid, kinds, queues, concurrency, "
+            "started_at, seen_at, jobs) SELECT 'damaged', app, host, pid, kinds, queues, "
+            "concurrency, started_at, seen_at, jobs FROM duetime_workers",
+        )
+        damaged = assignments.replace("{deep}", DEEP)
+        execute(durable_url, f"UPDATE duetime_workers SET {damaged} WHERE id = 'damaged'")
+        stats = await app.stats(tenant=ANY)
+        assert "damaged" in [worker.id for worker in stats.workers]
+        assert "damaged" in printed(["doctor", "--url", durable_url])
+        await run_neighbours(app)
+
+
+async def has_workers(app: Duetime, count: int) -> bool:
+    return len((await app.stats()).workers) == count

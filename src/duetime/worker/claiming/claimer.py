@@ -12,6 +12,7 @@ from duetime.store.base import Store
 from duetime.store.flow import Wake
 from duetime.worker.backoff import LaneBackoff
 from duetime.worker.claiming.cursors import Cursors
+from duetime.worker.claiming.damaged_rows import REFUSED, DamagedRows
 from duetime.worker.claiming.fairness import Fairness, fair_batch, shared_lanes
 from duetime.worker.claiming.slots import Pool
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
@@ -58,6 +59,7 @@ class Claimer:
         self._clock = clock
         self._pools = pools
         self._runs = runs
+        self._damaged_rows = DamagedRows(store, clock)
         self._lease = settings.lease
         self._lease_micros = micros_of(settings.lease)
         self._preclaim = settings.preclaim
@@ -261,7 +263,12 @@ class Claimer:
         order = ClaimOrder(self._worker, spans, limit, self._lease_micros, excluded)
         sent = self._clock.monotonic()
         self._cursors.claim_sent()
-        claimed = await self._store.perform(self._store.claim(order))
+        try:
+            claimed = await self._store.perform(self._store.claim(order))
+        except REFUSED as error:
+            return await self._damaged_rows.claim_around(
+                order, error, lambda part, part_sent: self._accept(pool, part, part_sent)
+            )
         self._clock.observe(claimed.now, sent)
         if not excluded:
             self._cursors.advance(claimed)  # else excluded tenants may have earlier rows

@@ -258,6 +258,7 @@ def claim_params(order: ClaimOrder) -> dict[str, object]:
         "limit": order.limit,
         "lease": order.lease,
         "apart": excluded,
+        "ids": None if order.only is None else json_param(order.only),
     }
 
 

@@ -15,8 +15,6 @@ from operator import itemgetter
 from typing import Any, cast
 from uuid import UUID
 
-from pydantic import ValidationError
-
 from duetime.model.actions.action import Record, StoredRun, to_record
 from duetime.model.actions.claim import Claim, Expired, LaneHead, SweepResult
 from duetime.model.actions.completion import Finish
@@ -187,14 +185,21 @@ def readable_jobs(found: Rows) -> dict[str, JobRecord]:
     return read
 
 
-def split_readable(found: Rows) -> tuple[dict[str, JobRecord], dict[str, ValidationError]]:
+# What reading a job raises if its text was damaged, or written by another version.
+UNREADABLE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
+
+def split_readable(found: Rows) -> tuple[dict[str, JobRecord], dict[str, Exception]]:
     """Return the jobs that this version can read, and the errors of the others."""
     read: dict[str, JobRecord] = {}
-    unreadable: dict[str, ValidationError] = {}
+    unreadable: dict[str, Exception] = {}
     for record, _, name in cast("Any", found):
         try:
-            read[name] = of_text(record)
-        except ValidationError as error:
+            job = of_text(record)
+            if job.name != name:
+                raise ValueError(f"it calls itself {job.name!r}")
+            read[name] = job
+        except UNREADABLE_ERRORS as error:
             unreadable[name] = error
     return read, unreadable
 

@@ -17,6 +17,8 @@ from duetime.store.sql.flows.records import require_texts, split_readable
 
 # Jobs are read in pages: parsing a job takes about ten microseconds, and may block an event loop.
 JOBS_PAGE_SIZE = 1000
+# Shown in place of a list of names that cannot be read.
+UNREADABLE_NAMES = "(unreadable)"
 
 
 class StatsFlows(Store, ABC):
@@ -75,8 +77,19 @@ def _worker_info(row: Any) -> tuple[WorkerInfo, int]:
         app=app,
         host=host,
         pid=pid,
-        kinds=json.loads(kinds),
-        queues=json.loads(queues),
+        kinds=_names(kinds),
+        queues=_names(queues),
         concurrency=concurrency,
-        jobs=json.loads(jobs or "[]"),
+        jobs=_names(jobs or "[]"),
     ), seen_at
+
+
+def _names(text: str) -> list[str]:
+    """Return a list of names. A damaged row must not hide the other workers, nor itself."""
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError):
+        return [UNREADABLE_NAMES]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return [UNREADABLE_NAMES]
+    return names

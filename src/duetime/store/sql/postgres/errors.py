@@ -6,7 +6,13 @@ import re
 
 import psycopg
 
-from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
+from duetime.errors import (
+    ConfigError,
+    DuetimeError,
+    InvalidArgument,
+    StoreUnavailable,
+    UnreadableRow,
+)
 
 # Errors of the driver; UnicodeError comes from values that cannot be encoded.
 DRIVER_ERRORS = (psycopg.Error, UnicodeError)
@@ -45,6 +51,11 @@ def explain(error: Exception, where: str) -> DuetimeError:
     match state[:2], state:
         case "22" | "23", _:
             return InvalidArgument("value", message, "PostgreSQL refused to store it")
+        case _, "XX001" | "XX002":
+            return UnreadableRow(
+                f"{where} cannot read a row ({message}): its disk or memory may be damaged; "
+                "workers find the row and fail its action"
+            )
         case _, "42P01" | "3F000":
             return ConfigError(f"{where} lacks our tables ({message}): run `duetime migrate`")
         case _, "42501":

@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
+from duetime.errors import (
+    ConfigError,
+    DuetimeError,
+    InvalidArgument,
+    StoreUnavailable,
+    UnreadableRow,
+)
 
 # Errors that the driver raises, for faults of the database or of a value.
 DRIVER_ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
@@ -16,10 +22,6 @@ PRIMARY_CODE_MASK = 0xFF
 DAMAGE_MESSAGES = ("Could not decode to UTF-8", "JSON cannot hold BLOB", "malformed JSON")
 # Raised by our own code that reads a value of another type.
 READING_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-
-
-class UnreadableRow(StoreUnavailable):
-    """A statement met a row with a value that cannot be read."""
 
 
 # What a flow raises that met a damaged row. Some of our own errors are ValueErrors, too.

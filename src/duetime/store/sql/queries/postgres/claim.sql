@@ -18,6 +18,7 @@ picked AS MATERIALIZED (
             a.lane = s.lane AND a.due_at >= s.since AND a.due_at <= s.until
             AND a.token IS NULL
             AND coalesce(a.tenant, '') NOT IN ({{excluded_tenants}}) -- if :apart
+            AND a.id IN ({{ids}}) -- if :ids
         ORDER BY a.due_at
         LIMIT :limit
         FOR UPDATE SKIP LOCKED

@@ -17,6 +17,7 @@ FROM (
         a.lane = :lane AND a.due_at >= :since AND a.due_at <= :now + :ahead
         AND a.token IS NULL
         AND coalesce(a.tenant, '') NOT IN ({{excluded_tenants}}) -- if :apart
+        AND a.id IN ({{ids}}) -- if :ids
     ORDER BY a.due_at
     LIMIT :limit
 )
