@@ -9,6 +9,7 @@ from typing import Any
 from faults.burst import burst
 from faults.campaign import StoreSetup
 from faults.campaign_stores import POSTGRES, SQLITE
+from faults.damage import damage_rows
 from faults.halt import halt
 from faults.kill import kill
 from faults.lost_reply import lost_reply
@@ -52,6 +53,7 @@ CAMPAIGNS = {
     "network": CampaignSpec(network, 20, (POSTGRES,), proxied=True),
     "race": CampaignSpec(race, 2_000),
     "crowd": CampaignSpec(burst, 100_000),
+    "damaged-rows": CampaignSpec(damage_rows, 500),
     "kill-transactional": CampaignSpec(kill, 1_000, **EXACTLY_ONCE),
     # Not on SQLite: a process frozen inside a transaction holds the only write lock.
     "halt-transactional": CampaignSpec(halt, 200, (POSTGRES,), **EXACTLY_ONCE),

@@ -52,10 +52,7 @@ def explain(error: Exception, where: str) -> DuetimeError:
         case "22" | "23", _:
             return InvalidArgument("value", message, "PostgreSQL refused to store it")
         case _, "XX001" | "XX002":
-            return UnreadableRow(
-                f"{where} cannot read a row ({message}): its disk or memory may be damaged; "
-                "workers find the row and fail its action"
-            )
+            return _unreadable(where, message)
         case _, "42P01" | "3F000":
             return ConfigError(f"{where} lacks our tables ({message}): run `duetime migrate`")
         case _, "42501":
@@ -89,6 +86,13 @@ def explain(error: Exception, where: str) -> DuetimeError:
             )
         case _:
             return StoreUnavailable(f"{where} failed: {message}")
+
+
+def _unreadable(where: str, message: str) -> UnreadableRow:
+    return UnreadableRow(
+        f"{where} cannot read a row ({message}): its disk or memory may be damaged; workers find "
+        "the row and fail its action"
+    )
 
 
 def _primary_message(error: psycopg.Error) -> str:

@@ -63,12 +63,16 @@ def explain(error: Exception, path: str) -> DuetimeError:
         case _ if isinstance(error, sqlite3.InterfaceError | sqlite3.DataError):
             return InvalidArgument("value", str(error), "SQLite cannot store it")
         case _ if str(error).startswith(DAMAGE_MESSAGES):
-            return UnreadableRow(
-                f"the SQLite database {path} holds a row that cannot be read ({error}): any call "
-                "without connection=, such as a worker's, fails its action and names it in the log"
-            )
+            return _unreadable(path, error)
         case _:
             return _unavailable(path, f"failed: {error}")
+
+
+def _unreadable(path: str, error: Exception) -> UnreadableRow:
+    return UnreadableRow(
+        f"the SQLite database {path} holds a row that cannot be read ({error}): any call without "
+        "connection=, such as a worker's, fails its action and names it in the log"
+    )
 
 
 def is_busy(error: sqlite3.Error) -> bool:
