@@ -318,3 +318,17 @@ async def test_the_row_of_a_damaged_worker_hides_no_other(
 
 async def has_workers(app: Duetime, count: int) -> bool:
     return len((await app.stats()).workers) == count
+
+
+async def test_where_postgres_refuses_every_claim_nothing_fails(
+    postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not the rows are damaged then: somebody has written a trigger that refuses claims."""
+    execute(postgres_url, REFUSING.format(events="UPDATE", among=CLAIMS, state="22003"))
+    async with new_app(postgres_url) as app:
+        await app.schedule_many([app.request(Note(), correlation_id="bad") for _ in range(5)])
+        async with app.worker():
+            await until(lambda: "refuses to claim any of 5 actions" in caplog.text)
+            execute(postgres_url, "DROP TRIGGER refuse ON duetime_actions")
+            await until(lambda: has_ended(app, "succeeded"))
+        assert (await app.stats(tenant=ANY)).succeeded == 5

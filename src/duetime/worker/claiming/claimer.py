@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from duetime.model.actions.claim import Claim, Claimed, ClaimOrder, LaneHead, LaneSpan
@@ -59,7 +60,6 @@ class Claimer:
         self._clock = clock
         self._pools = pools
         self._runs = runs
-        self._damaged_rows = DamagedRows(store, clock)
         self._lease = settings.lease
         self._lease_micros = micros_of(settings.lease)
         self._preclaim = settings.preclaim
@@ -266,9 +266,8 @@ class Claimer:
         try:
             claimed = await self._store.perform(self._store.claim(order))
         except REFUSED as error:
-            return await self._damaged_rows.claim_around(
-                order, error, lambda part, part_sent: self._accept(pool, part, part_sent)
-            )
+            damaged = DamagedRows(self._store, self._clock, partial(self._accept, pool))
+            return await damaged.claim_around(order, error)
         self._clock.observe(claimed.now, sent)
         if not excluded:
             self._cursors.advance(claimed)  # else excluded tenants may have earlier rows

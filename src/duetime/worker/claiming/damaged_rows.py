@@ -27,41 +27,56 @@ Accept = Callable[[Claimed, float], None]
 
 
 class DamagedRows:
-    """Claims the neighbours of damaged rows. Each part is accepted at once, so that its leases are
-    renewed while the others are claimed."""
+    """Claims what is not damaged of a refused order, then ends the actions that no claim can take.
 
-    def __init__(self, store: Store, clock: StoreClock) -> None:
+    Each part is accepted at once, so that its leases are renewed while the others are claimed.
+    Where the store refuses several actions and claims none, their rows are not the cause: it may be
+    a constraint or a trigger that refuses every claim. Then all of them are left alone.
+    """
+
+    def __init__(self, store: Store, clock: StoreClock, accept: Accept) -> None:
         self._store = store
         self._clock = clock
+        self._accept = accept
+        self._refused: dict[UUID, Exception] = {}
 
-    async def claim_around(self, order: ClaimOrder, error: Exception, accept: Accept) -> int:
-        """Claim in parts what the store has refused as a whole; return how many were claimed."""
-        claimed = 0
-        for part in await self._parts(order, error):
-            if claimed < order.limit:
-                rest = replace(part, limit=order.limit - claimed)
-                claimed += await self._claim(rest, accept)
+    async def claim_around(self, order: ClaimOrder, error: Exception) -> int:
+        """Return how many actions were claimed."""
+        claimed = await self._claim_parts(order, error)
+        if not claimed and len(self._refused) > 1:
+            log.error("the store refuses to claim any of %d actions: %s", len(self._refused), error)
+            return 0
+        for action_id, refused in self._refused.items():
+            await self._end(action_id, refused)
         return claimed
 
-    async def _parts(self, order: ClaimOrder, error: Exception) -> list[ClaimOrder]:
+    async def _claim_parts(self, order: ClaimOrder, error: Exception) -> int:
+        claimed = 0
+        for part in await self._halve(order, error):
+            if claimed < order.limit:
+                rest = replace(part, limit=order.limit - claimed)
+                claimed += await self._claim(rest)
+        return claimed
+
+    async def _halve(self, order: ClaimOrder, error: Exception) -> list[ClaimOrder]:
         """Return the halves of an order: of its lanes, then of the actions of its lane. A single
-        action is the damaged one."""
+        action is refused for itself."""
         if len(order.spans) > 1:
             return [replace(order, spans=half) for half in _halves(order.spans)]
         ids = order.only
         if ids is None:
             ids = await self._store.perform(self._store.free(order.spans[0], order.limit))
         if len(ids) == 1:
-            await self._end(ids[0], error)
+            self._refused[ids[0]] = error
         return [replace(order, only=half) for half in _halves(ids)] if len(ids) > 1 else []
 
-    async def _claim(self, order: ClaimOrder, accept: Accept) -> int:
+    async def _claim(self, order: ClaimOrder) -> int:
         sent = self._clock.monotonic()
         try:
             claimed = await self._store.perform(self._store.claim(order))
         except REFUSED as error:
-            return await self.claim_around(order, error, accept)
-        accept(claimed, sent)
+            return await self._claim_parts(order, error)
+        self._accept(claimed, sent)
         return len(claimed.claims)
 
     async def _end(self, action_id: UUID, error: Exception) -> None:
