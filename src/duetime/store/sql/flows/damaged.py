@@ -27,8 +27,10 @@ class DamagedFlows(Store, ABC):
     ) -> Steps[bool]:
         if without_data:
             yield Statement("drop_damaged_data", {"id": str(action_id)})
-        yield Statement("fail_damaged", {"id": str(action_id), "reason": reason})
-        return bool((yield Statement("cancel", {"ids": json_param([action_id])})))
+        if not (yield Statement("fail_damaged", {"id": str(action_id), "reason": reason})):
+            return False
+        yield Statement("cancel", {"ids": json_param([action_id])})
+        return True
 
     @flow(Mode.single)
     def park_damaged(self, action_id: UUID, reason: str) -> Steps[bool]:

@@ -26,9 +26,15 @@ T = TypeVar("T")
 
 log = logging.getLogger("duetime.store")
 
-TABLES = ("actions", "history", "runs", "jobs", "workers")
-# Statements whose texts must be read as they are stored.
-RAW_STATEMENTS = frozenset(f"raw_{table}" for table in TABLES)
+# The statement that reads each table, whose texts must be read as they are stored.
+READERS = {
+    "actions": "raw_actions",
+    "history": "raw_history",
+    "runs": "raw_runs",
+    "jobs": "raw_jobs",
+    "workers": "raw_workers",
+}
+RAW_STATEMENTS = frozenset(READERS.values())
 # Rows that are read in one transaction, so that other flows are performed in between.
 WINDOW_SIZE = 1000
 BEFORE_FIRST_ROW = -(2**63)
@@ -53,7 +59,7 @@ class Repair:
         if not may_be_damage(error) or began < self._next_search:
             raise error
         found = 0
-        for table in TABLES:
+        for table in READERS:
             place = BEFORE_FIRST_ROW
             while place is not None:
                 place, repaired = yield self._window(table, place)
@@ -69,7 +75,7 @@ class Repair:
         def steps() -> Steps[tuple[int | None, int]]:
             columns = yield from self._columns(table)
             params = {"place": place, "window": WINDOW_SIZE}
-            rows = cast("Any", (yield Statement(f"raw_{table}", params)))
+            rows = cast("Any", (yield Statement(READERS[table], params)))
             now = yield from clock()
             damaged = 0
             for rowid, *values in rows:

@@ -10,3 +10,4 @@ SELECT
 FROM duetime_actions
 WHERE token IS NULL AND due_at IS NOT NULL AND id = :id
 {{for_update}}
+RETURNING CAST(id AS text)

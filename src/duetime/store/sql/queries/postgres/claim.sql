@@ -1,7 +1,7 @@
 -- Claim due actions span by span, without waiting for locked rows. Index: actions_due. The rows are
 -- found again by their ctid, which cannot change while they are locked; a row that was moved after
--- this statement began is left to the next claim. A token is the claim's :tokens and a number. Counters of actions stop
--- at the end of their range: an overflow would refuse all rows of a statement.
+-- this statement began is left to the next claim. A token is the claim's :tokens and a number.
+-- A counter stops at the end of its range: an overflow would refuse all rows of a statement.
 WITH clock AS MATERIALIZED (
     SELECT :now AS now
 ),

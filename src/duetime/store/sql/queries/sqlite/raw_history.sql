@@ -1,4 +1,4 @@
--- A window of all rows, each with its rowid and all columns. Reads the table in the order of rowids.
+-- A window of all rows, each with its rowid and all columns, in the order of rowids.
 SELECT h.rowid, h.*
 FROM duetime_history AS h
 WHERE h.rowid > :place

@@ -1,4 +1,4 @@
--- A window of all rows, each with its rowid and all columns. Reads the table in the order of rowids.
+-- A window of all rows, each with its rowid and all columns, in the order of rowids.
 SELECT j.rowid, j.*
 FROM duetime_jobs AS j
 WHERE j.rowid > :place
