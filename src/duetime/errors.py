@@ -18,6 +18,7 @@ DuetimeError
 ├── WorkerInterrupted     a handler cancelled the worker's tasks
 ├── ConfigError           names the nearest valid option
 └── StoreUnavailable      the store did not answer, or the outcome is unknown
+    └── UnreadableRow     somebody has damaged a row
 """
 
 from __future__ import annotations
@@ -73,8 +74,9 @@ class UnreadableJob(DuetimeError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"job {name!r} was written by another version of duetime, and this one cannot read it: "
-            "upgrade this process, or use the version that wrote it"
+            f"job {name!r} was written by another version of duetime or damaged, and this one "
+            "cannot read it: upgrade this process, use the version that wrote it, or delete its "
+            "row of duetime_jobs, so that the next worker seeds the job anew"
         )
         self.name = name
 
@@ -217,6 +219,11 @@ class ConfigError(DuetimeError):
 
 class StoreUnavailable(DuetimeError):
     """The store did not answer. Nothing is lost: what was committed stays committed."""
+
+
+class UnreadableRow(StoreUnavailable):
+    """The store holds a row that it cannot read. Workers find it and fail its action, so that the
+    call may succeed if it is made again."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -374,5 +374,8 @@ class TestUnreadable:
                 )
             assert await app.testing.advance(hours=2) == 2
             async with app.worker():
-                assert [job.name for job in await app.jobs.list()] == ["shop-old"]
+                new, old = await app.jobs.list()
+                assert (new.name, old.name) == ("shop-new", "shop-old")
+                assert (new.last_error or "").startswith("unreadable: ")
+                assert old.last_error is None
         assert ran == ["shop-old", "shop-old"]

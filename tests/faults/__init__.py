@@ -10,6 +10,7 @@ Campaigns, each named in `catalog`:
     forged_wakes          messages of a stranger on the channel of wakes
     race                  cancel and reschedule against claims
     burst                 many actions due at one instant
+    damage                columns of rows written over by somebody else
 
 Parts of a campaign:
     campaign              store, ledger, client and processes of a campaign, and its final checks

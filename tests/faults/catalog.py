@@ -10,6 +10,7 @@ from faults.burst import burst
 from faults.campaign import StoreSetup
 from faults.campaign_stores import POSTGRES, SQLITE
 from faults.crash_after_claim import crash_after_claim
+from faults.damage import damage_rows
 from faults.forged_wakes import forged_wakes
 from faults.halt import halt
 from faults.kill import kill
@@ -56,6 +57,7 @@ CAMPAIGNS = {
     "forged-wakes": CampaignSpec(forged_wakes, 20_000, (POSTGRES,)),
     "race": CampaignSpec(race, 2_000),
     "crowd": CampaignSpec(burst, 100_000),
+    "damaged-rows": CampaignSpec(damage_rows, 500),
     "kill-transactional": CampaignSpec(kill, 1_000, **EXACTLY_ONCE),
     # Not on SQLite: a process frozen inside a transaction holds the only write lock.
     "halt-transactional": CampaignSpec(halt, 200, (POSTGRES,), **EXACTLY_ONCE),

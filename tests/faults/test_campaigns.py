@@ -15,7 +15,7 @@ from servers import NoServer, OwnServer, open_own_server
 
 SMALL = {"kill": 10, "halt": 10, "lost-reply": 20, "restart": 3, "network": 1}
 SMALL |= {"crash-after-claim": 1, "forged-wakes": 300}
-SMALL |= {"race": 60, "crowd": 10_000}
+SMALL |= {"race": 60, "crowd": 10_000, "damaged-rows": 60}
 SMALL |= {"kill-transactional": 8, "halt-transactional": 4, "lost-reply-transactional": 8}
 SMALL |= {"restart-transactional": 2, "network-transactional": 1}
 SMALL |= {"kill-jobs": 6}

@@ -73,7 +73,7 @@ def test_keys_that_a_newer_version_wrote_are_kept() -> None:
 
 STORED = (
     '{"definition":{"name":"a-b","kind":"k","payload_version":1,"payload":"{}",'
-    '"recurrence":"0 2 * * *","tz":"UTC","queue":"default","priority":20,"misfire":"once",'
+    '"recurrence":"0 2 * * *","tz":"UTC","queue":"default","priority":2,"misfire":"once",'
     '"overlap":"skip","jitter":0,"alert_after":3,"retry":null,"tenant":null},"app":"app",'
     '"declared":true,"version":3,"created_at":1,"created_by":"system","modified_at":null,'
     '"modified_by":null,"next_due_at":null,"last_tick":null,"last_started_at":null,'

@@ -158,7 +158,7 @@ POSTGRES = (
         "s.lane, CAST(-1e15 AS bigint) AS since, (SELECT",
     ),
     _postgres("claim_not_ahead", "claim", " + s.ahead AS until", " AS until"),
-    _postgres("again_no_refund", "requeue", "h.attempt - h.ending_refund", "h.attempt"),
+    _postgres("again_no_refund", "requeue", " - h.ending_refund", ""),
     _postgres("again_keeps_stop", "requeue", "    stop_by = NULL,\n", ""),
     _postgres("finish_for_anyone", "finish", " AND a.token = e.ending_token", ""),
     _postgres(

@@ -47,6 +47,20 @@ def from_micros(micros: int) -> datetime:
     return EPOCH + timedelta(microseconds=micros)
 
 
+# What can be shown in every time zone: years 1 to 9999 without their first and last day.
+FIRST_MICROS = to_micros(datetime.min.replace(tzinfo=UTC)) + 86_400 * SECOND
+LAST_MICROS = to_micros(datetime.max.replace(tzinfo=UTC)) - 86_400 * SECOND
+
+
+def nearest_micros(micros: int) -> int:
+    """Return the instant, or the nearest that can be shown: a row may hold any number."""
+    return min(max(micros, FIRST_MICROS), LAST_MICROS)
+
+
+def maybe_nearest(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(nearest_micros(micros))
+
+
 def maybe_from_micros(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 

@@ -6,6 +6,7 @@ A lane is a string, so that it explains itself in the table and needs no registr
     s.2.5.billing    suspect: the same lane for actions that were lost twice, claimed alone
     p.1.4.mail.2.5.billing    parked: a worker that did not know version 1 of kind mail (a name
                      of 4 characters) put it here, where only workers that know it claim
+    damaged          the database refuses to claim these actions, and to move them to history
 
 Shards are visited in rotation and priorities by weight, so that neither a busy tenant
 nor a busy priority starves another.
@@ -40,15 +41,20 @@ class Priority(StrEnum):
 
     @classmethod
     def of_rank(cls, rank: int) -> Priority:
-        return _RANKS[rank]
+        """Return the priority of a rank. LookupError if there is none."""
+        return PRIORITY_OF_RANK[rank]
 
 
-_RANKS = tuple(Priority)
-_RANK_OF = {priority.name: rank for rank, priority in enumerate(_RANKS)}
+PRIORITY_OF_RANK = dict(enumerate(Priority))
+_RANK_OF = {priority.name: rank for rank, priority in PRIORITY_OF_RANK.items()}
 
 
 # The priority that leads in each round: critical 8 times of 15, high 4, normal 2, low once.
 _LEADERS = (3, 2, 3, 1, 3, 2, 3, 0, 3, 2, 3, 1, 3, 2, 3)
+
+
+# No worker can parse it, so none claims from it; its actions are counted as unreachable.
+DAMAGED_LANE = "damaged"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,9 @@ Rules that hold for every verb:
   `due_at` and is in no lane. Adding a child does not lock its parent, and finishing a parent does
   not settle its children: the caller that finished an action, or added a child, calls `settle`.
   `sweep` reports parents whose children were missed.
+- A row that somebody has damaged, so that it cannot be read, must stop no verb for others. A store
+  whose columns may hold values of any type fails its action with the reason, and performs the verb
+  again.
 - After the commit of a verb that made actions claimable, listeners are woken with their lane and
   `due_at`. A wake is a hint: losing one costs time, never an action.
 """
@@ -33,6 +36,7 @@ from duetime.model.actions.claim import (
     Claimed,
     ClaimOrder,
     Fence,
+    LaneSpan,
     RenewResult,
     SweepResult,
     WorkerInfo,
@@ -249,7 +253,27 @@ class Store(ABC):
         span: scheduled, in that lane, `since` <= due_at <= now + `ahead`. Each gets a new
         token, the worker, a lease until now + `lease`, attempt + 1, started_at = the later of
         now and due_at. Never waits for a row that another transaction has locked, and never claims
-        a row twice."""
+        a row twice. InvalidArgument or UnreadableRow, and nothing is claimed, if the store cannot
+        change or read one of the rows."""
+
+    @abstractmethod
+    def free(self, span: LaneSpan, limit: int) -> Flow[list[UUID]]:
+        """Return the ids of up to `limit` actions that a claim of the span would take, by due time.
+        Reads nothing else of them: one of them may be damaged."""
+
+    @abstractmethod
+    def fail_damaged(
+        self, action_id: UUID, reason: str, *, without_data: bool = False
+    ) -> Flow[bool]:
+        """Finish a scheduled action as failed, with the reason as its error, because the store
+        cannot claim it. Its other fields stay as they are; but `without_data`, its payload becomes
+        null, and its progress is dropped, unread. Return False if it is not scheduled.
+        InvalidArgument or UnreadableRow if the store cannot move it to history either."""
+
+    @abstractmethod
+    def park_damaged(self, action_id: UUID, reason: str) -> Flow[bool]:
+        """Move a scheduled action to DAMAGED_LANE, from which nobody claims, with the reason as its
+        error. Return False if it is not scheduled."""
 
     @abstractmethod
     def complete(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-from duetime.model.clock import maybe_from_micros
+from duetime.model.clock import maybe_from_micros, maybe_nearest, nearest_micros
 from duetime.model.columns import fast_constructor
-from duetime.model.lane import Priority
+from duetime.model.lane import PRIORITY_OF_RANK, Priority
 from duetime.model.state import Outcome, State
 
 T = TypeVar("T")
@@ -226,9 +226,9 @@ def as_run(stored: StoredRun, result: object) -> Run:
         action_id=stored.action_id,
         attempt=stored.attempt,
         worker=stored.worker,
-        started_at=maybe_from_micros(stored.started_at),
-        finished_at=maybe_from_micros(stored.finished_at),
-        lease_expires_at=maybe_from_micros(stored.lease_until),
+        started_at=maybe_nearest(stored.started_at),
+        finished_at=maybe_nearest(stored.finished_at),
+        lease_expires_at=maybe_nearest(stored.lease_until),
         outcome=stored.outcome,
         result=result,
         error=stored.error,
@@ -270,6 +270,26 @@ def as_action(
         created,
     )
 
+
+def as_unreadable(record: Record, payload: object, result: object, progress: object) -> Action:
+    """Return an action some of whose values are out of range: they are shown as the nearest that
+    are not, and its error says what the store holds."""
+    found: list[str] = []
+    readable: dict[str, Any] = {}
+    for name in INSTANT_FIELDS:
+        micros = getattr(record, name)
+        if micros is not None and micros != nearest_micros(micros):
+            readable[name] = nearest_micros(micros)
+            found.append(f"{name} holds {micros}, outside years 1 to 9999")
+    if record.priority not in PRIORITY_OF_RANK:
+        readable["priority"] = min(max(record.priority, 0), max(PRIORITY_OF_RANK))
+        found.append(f"priority holds {record.priority}, which is none of 0 to 3")
+    earlier = f"; {record.error}" if record.error else ""
+    readable["error"] = f"unreadable: {'; '.join(found)}{earlier}"
+    return as_action(replace(record, **readable), payload, result, progress)
+
+
+INSTANT_FIELDS = ("due_at", "tick", "lease_until", "created_at", "modified_at", "finished_at")
 
 # Takes all fields of an action, positionally.
 to_action = fast_constructor(Action)

@@ -30,13 +30,14 @@ class LaneSpan:
 @dataclass(frozen=True, slots=True)
 class ClaimOrder:
     """Claim up to `limit` free actions, span by span in the given order, skipping
-    `excluded_tenants`."""
+    `excluded_tenants`; with `only`, none but these."""
 
     worker: str
     spans: Sequence[LaneSpan]
     limit: int
     lease: int
     excluded_tenants: frozenset[str] = frozenset()
+    only: Sequence[UUID] | None = None
 
 
 class Claim(NamedTuple):

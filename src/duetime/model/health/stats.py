@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from duetime.model.actions.claim import WorkerInfo
-from duetime.model.clock import from_micros, seconds_of
+from duetime.model.clock import from_micros, nearest_micros, seconds_of
 from duetime.model.health.worker import HEALTHY, WorkerHealth
 from duetime.model.jobs.stats import JobStats
 from duetime.model.lane import Lane, readable_lane
@@ -164,7 +164,7 @@ def _living(worker: WorkerInfo, seen_at: int) -> LivingWorker:
         kinds=tuple(worker.kinds),
         queues=tuple(worker.queues),
         concurrency=worker.concurrency,
-        seen_at=from_micros(seen_at),
+        seen_at=from_micros(nearest_micros(seen_at)),
         health=worker.health,
     )
 

@@ -8,10 +8,18 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from duetime.model.jobs.job import JobDefinition, JobRecord, stored_key
+from duetime.model.actions.outcome import truncate_error
+from duetime.model.clock import LAST_MICROS, maybe_from_micros
+from duetime.model.jobs.job import JobDefinition, JobRecord, Overlap, stored_key
+from duetime.model.lane import PRIORITY_OF_RANK, Priority
 
 _RECORD = TypeAdapter(JobRecord)
 RECORD_KEYS = {stored_key(field.name) for field in fields(JobRecord)}
+# Fields that hold an instant.
+INSTANTS = (
+    *("created_at", "modified_at", "next_due_at", "last_tick", "last_started_at"),
+    *("last_finished_at", "failing_since", "paused_at", "paused_until", "retired_at", "removed_at"),
+)
 DEFINITION_KEYS = {stored_key(field.name) for field in fields(JobDefinition)}
 
 
@@ -22,15 +30,61 @@ def to_text(job: JobRecord) -> str:
 
 
 def of_text(text: str) -> JobRecord:
-    """Return the stored job. Unknown keys are kept for `to_text`; raises ValidationError if a
-    known value is missing or wrong."""
+    """Return the stored job. Unknown keys are kept for `to_text`; raises ValueError if a known
+    value is missing or wrong."""
     try:
-        return _RECORD.validate_json(text)
+        job = _RECORD.validate_json(text)
     except ValidationError as error:
         if {detail["type"] for detail in error.errors()} != {"unexpected_keyword_argument"}:
             raise
-    known, _ = _split(json.loads(text))
-    return replace(_RECORD.validate_python(known), read_from=text)
+        known, _ = _split(json.loads(text))
+        job = replace(_RECORD.validate_python(known), read_from=text)
+    _check_range(job)
+    return job
+
+
+def _check_range(job: JobRecord) -> None:
+    """Raise ValueError for a number that no version writes, and that cannot be shown or stored."""
+    for name in INSTANTS:
+        micros = getattr(job, name)
+        try:
+            maybe_from_micros(micros)
+        except OverflowError:
+            raise ValueError(f"{name} holds {micros}, outside years 1 to 9999") from None
+    definition = job.definition
+    if definition.priority not in PRIORITY_OF_RANK:
+        raise ValueError(f"priority holds {definition.priority}, which is none of 0 to 3")
+    if not 0 <= definition.jitter <= LAST_MICROS:
+        raise ValueError(f"jitter holds {definition.jitter}, which is no duration")
+
+
+def unreadable_job(name: str, error: Exception) -> JobRecord:
+    """Return what a list shows in place of a job that cannot be read."""
+    definition = JobDefinition(
+        name=name,
+        kind=name,
+        payload_version=1,
+        payload="null",
+        recurrence="unreadable",
+        tz="UTC",
+        queue="default",
+        priority=Priority.normal.rank,
+        misfire="once",
+        overlap=Overlap.skip,
+        jitter=0,
+        alert_after=0,
+        retry=None,
+        tenant=None,
+    )
+    return JobRecord(
+        definition=definition,
+        app="",
+        declared=False,
+        version=0,
+        created_at=0,
+        created_by="",
+        last_error=truncate_error(f"unreadable: {error}"),
+    )
 
 
 def _with_unknown(text: str, read_from: str) -> str:

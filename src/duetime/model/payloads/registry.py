@@ -10,13 +10,14 @@ that of all the rest of duetime.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError, InvalidPayload, UnknownKind
-from duetime.model.actions.action import Action, Record, as_action
+from duetime.model.actions.action import Action, Record, as_action, as_unreadable
 from duetime.model.columns import ConstantColumn, is_constant
 from duetime.model.payloads.codec import written_alone, written_many
 from duetime.model.payloads.errors import reason, stored_payload_remedy
@@ -24,6 +25,12 @@ from duetime.model.validation import check_name
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+# The deepest nesting that is shown as data: Python refuses to read or write much more.
+MAX_DEPTH = 100
+# A text with no more brackets than this cannot be nested too deeply.
+MAX_BRACKETS = MAX_DEPTH
+BRACKET = re.compile(r"[\[\]{}]")
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -231,16 +238,31 @@ class Payloads:
     def action(self, record: Record) -> Action:
         """Return a record as the Action that users see."""
         payload = self.shown(record.kind, record.version, record.payload)
-        return as_action(record, payload, maybe_json(record.result), maybe_json(record.progress))
+        values = payload, maybe_json(record.result), maybe_json(record.progress)
+        try:
+            return as_action(record, *values)
+        except (LookupError, OverflowError):
+            return as_unreadable(record, *values)
 
 
 def from_json(text: str) -> object:
-    """Return stored data; the text itself if it is not JSON, so that one bad row does not break a
-    whole page."""
+    """Return stored data; the text itself if it is not JSON, or nested more deeply than can be
+    written again, so that one bad row does not break a whole page."""
+    if text.count("[") + text.count("{") > MAX_BRACKETS and _depth(text) > MAX_DEPTH:
+        return text
     try:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def _depth(text: str) -> int:
+    """Return how deeply the text is nested, counting brackets inside strings, too."""
+    depth = deepest = 0
+    for bracket in BRACKET.findall(text):
+        depth += 1 if bracket in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def maybe_json(text: str | None) -> object:

@@ -10,7 +10,7 @@ from duetime.model.actions.action import Record, StoredRun, current_run
 from duetime.model.actions.claim import Claim, Expired
 from duetime.model.actions.completion import Completion, Finish, Reschedule
 from duetime.model.actions.state_changes import to_scheduled
-from duetime.model.state import State
+from duetime.model.state import Outcome, State
 from duetime.store.memory.lanes import MemoryRow
 
 
@@ -51,6 +51,13 @@ def to_finished(record: Record, completion: Finish, now: int) -> Record:
         cancelled_by=completion.cancelled_by,
         losses=record.losses + completion.lost,
         finished_at=now,
+    )
+
+
+def to_failed(record: Record, reason: str, now: int) -> Record:
+    """Return a scheduled action as finished without a run."""
+    return replace(
+        record, state=State.failed, outcome=Outcome.failed, error=reason, finished_at=now
     )
 
 

@@ -34,6 +34,7 @@ from duetime.model.actions.claim import (
     Claimed,
     ClaimOrder,
     Fence,
+    LaneSpan,
     RenewResult,
     SweepResult,
     WorkerInfo,
@@ -53,6 +54,7 @@ from duetime.model.clock import Clock, SystemClock, to_micros
 from duetime.model.filter import Filter
 from duetime.model.health.stats import StoreCounts
 from duetime.model.ids import NewId, TimeOrderedIds
+from duetime.model.lane import DAMAGED_LANE
 from duetime.model.state import State
 from duetime.model.tenant import ANY, Scope
 from duetime.store.base import Listener, OnWake
@@ -261,6 +263,8 @@ class MemoryStore(MemoryJobs):
         return Claimed(now, claims)
 
     def _is_claimable(self, order: ClaimOrder, action_id: UUID) -> bool:
+        if order.only is not None and action_id not in order.only:
+            return False
         return self._tables.unfinished[action_id].record.tenant not in order.excluded_tenants
 
     def _claim_one(self, action_id: UUID, order: ClaimOrder, now: int) -> Claim:
@@ -270,6 +274,34 @@ class MemoryStore(MemoryJobs):
         taken = replace(row, record=record)
         self._tables.put(taken)
         return changes.to_claim(taken, token)
+
+    @immediate
+    def free(self, span: LaneSpan, limit: int) -> list[UUID]:
+        return list(islice(self._tables.lanes.due(span, self._now()), limit))
+
+    @immediate
+    def fail_damaged(self, action_id: UUID, reason: str, *, without_data: bool = False) -> bool:
+        row = self._due_row(action_id)
+        if row is not None:
+            failed = changes.to_failed(row.record, reason, self._now())
+            dropped = replace(failed, payload="null", progress=None)
+            self._tables.finish(dropped if without_data else failed)
+        return row is not None
+
+    @immediate
+    def park_damaged(self, action_id: UUID, reason: str) -> bool:
+        row = self._due_row(action_id)
+        if row is not None:
+            parked = replace(row.record, error=reason)
+            self._tables.put(replace(row, record=parked, lane=DAMAGED_LANE))
+        return row is not None
+
+    def _due_row(self, action_id: UUID) -> MemoryRow | None:
+        """Return the row of a scheduled action that waits for no parent."""
+        row = self._tables.unfinished.get(action_id)
+        if row is None or row.record.token is not None or row.record.waits:
+            return None
+        return row
 
     @immediate
     def complete(

@@ -232,12 +232,13 @@ class Probe:
         lease: int = LEASE,
         worker: str = WORKER.id,
         excluded_tenants: Iterable[str] = (),
+        only: Sequence[UUID] | None = None,
     ) -> ClaimOrder:
         spans = [
             lane if isinstance(lane, LaneSpan) else LaneSpan(lane, since, ahead)
             for lane in lanes or (LANE,)
         ]
-        return ClaimOrder(worker, spans, limit, lease, frozenset(excluded_tenants))
+        return ClaimOrder(worker, spans, limit, lease, frozenset(excluded_tenants), only)
 
     async def claim(self, *lanes: str | LaneSpan, **order: Any) -> list[Claim]:
         return list((await self.do(self.store.claim(self.claim_order(*lanes, **order)))).claims)

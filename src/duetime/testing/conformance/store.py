@@ -9,6 +9,7 @@ from duetime.testing.conformance.chaining import Chaining
 from duetime.testing.conformance.claiming import Claiming
 from duetime.testing.conformance.completing import Completing
 from duetime.testing.conformance.counting import Counting
+from duetime.testing.conformance.damaged import Damaged
 from duetime.testing.conformance.editing import Editing
 from duetime.testing.conformance.finding import Finding
 from duetime.testing.conformance.keys import Keys
@@ -35,6 +36,7 @@ class StoreConformance(
     Rescheduling,
     Retrying,
     Claiming,
+    Damaged,
     Completing,
     Renewing,
     Rescuing,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from duetime.model.actions.claim import Claim, Claimed, ClaimOrder, LaneHead, LaneSpan
@@ -10,6 +11,7 @@ from duetime.model.clock import micros_of
 from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
+from duetime.worker.claiming.damaged_rows import REFUSED, DamagedRows
 from duetime.worker.claiming.fairness import Fairness, fair_batch, shared_lanes
 from duetime.worker.claiming.heads import LaneHeads
 from duetime.worker.claiming.slots import Pool
@@ -226,7 +228,11 @@ class Claimer:
         order = ClaimOrder(self._worker, spans, limit, self._lease_micros, excluded)
         sent = self._clock.monotonic()
         self._cursors.claim_sent()
-        claimed = await self._store.perform(self._store.claim(order))
+        try:
+            claimed = await self._store.perform(self._store.claim(order))
+        except REFUSED as error:
+            damaged = DamagedRows(self._store, self._clock, partial(self._accept, pool))
+            return await damaged.claim_around(order, error)
         self._clock.observe(claimed.now, sent)
         if not excluded:
             self._cursors.advance(claimed)  # else excluded tenants may have earlier rows

@@ -261,16 +261,20 @@ class Runner:
 
     def _context(self, run: InFlightRun, handler: Handler) -> Context:
         claim = run.claim
+        try:
+            due_at, tick = from_micros(claim.due_at), maybe_from_micros(claim.tick)
+        except OverflowError:
+            raise Fail(_out_of_range(claim)) from None
         return Context(
             action_id=claim.id,
             attempt=claim.attempt,
-            due_at=from_micros(claim.due_at),
+            due_at=due_at,
             tenant=claim.tenant,
             by=claim.by,
             correlation_id=claim.correlation_id,
             deadline=self._deadline(run, handler),
             job=claim.job,
-            tick=maybe_from_micros(claim.tick),
+            tick=tick,
             triggered_by=claim.triggered_by,
             stop=run.stop,
             note=lambda value: self._note(run, value, handler),
@@ -339,6 +343,13 @@ async def _caught(
         return await steps
     except (KeyboardInterrupt, SystemExit) as error:
         return Raised(error)
+
+
+def _out_of_range(claim: Claim) -> str:
+    return (
+        f"its row is damaged: due_at holds {claim.due_at} and tick {claim.tick}, one of which is "
+        "outside years 1 to 9999; schedule the action again"
+    )
 
 
 def _loop_is_running() -> bool:

@@ -17,7 +17,6 @@ from duetime.model.actions.claim import (
     ClaimOrder,
     Expired,
     Fence,
-    LaneHead,
     RenewResult,
     SweepResult,
     WorkerInfo,
@@ -185,7 +184,7 @@ class ClaimFlows(Store, ABC):
     def look_ahead_from(self, since: Mapping[str, int]) -> Steps[SweepResult]:
         lanes = json_param({"lane": lane, "since": time} for lane, time in since.items())
         found = cast("Any", (yield Statement("look_ahead_from", {"rows": lanes})))
-        return SweepResult(found[0][0], [LaneHead(lane, due) for _, lane, due in found], [])
+        return SweepResult(found[0][0], records.lane_heads(row[1:] for row in found), [])
 
     @flow(Mode.single, resend=True)
     def sweep(self, worker: WorkerInfo, ahead: int, limit: int) -> Steps[SweepResult]:
@@ -260,6 +259,7 @@ def claim_params(order: ClaimOrder) -> dict[str, object]:
         "limit": order.limit,
         "lease": order.lease,
         "apart": excluded,
+        "ids": None if order.only is None else json_param(order.only),
     }
 
 

@@ -38,6 +38,7 @@ from duetime.model.jobs.selectors import (
     Reappeared,
     ToSeed,
 )
+from duetime.model.jobs.serialize import unreadable_job
 from duetime.model.jobs.view import JobView
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Rows, Statement, Steps, flow, wake, wake_jobs
@@ -83,18 +84,21 @@ class JobFlows(Store, ABC):
     @flow(Mode.read)
     def jobs(self, wanted: JobFilter) -> Steps[list[JobView]]:
         found = yield Statement("jobs_page", _page_params(wanted))
-        jobs = records.readable_jobs(found)
-        if found and wanted.name is not None and wanted.name not in jobs:
+        jobs, unreadable = records.split_readable(found)
+        if wanted.name is not None and unreadable:
             raise UnreadableJob(wanted.name)
         unfinished = yield from _unfinished_by_job(jobs)
         dead = {}
         if jobs:
             dead = dict(cast("Any", (yield Statement("jobs_dead_count", _names_param(jobs)))))
         now = cast("int", found[0][1]) if found else 0
-        return [
-            JobView(job, _running(unfinished[name]), dead.get(name, 0), now)
+        views = {
+            name: JobView(job, _running(unfinished[name]), dead.get(name, 0), now)
             for name, job in jobs.items()
-        ]
+        }
+        for name, error in unreadable.items():
+            views[name] = JobView(unreadable_job(name, error), None, 0, now)
+        return [views[name] for _, _, name in cast("Any", found)]
 
     @flow(Mode.read)
     def occurrences(self, name: str, limit: int) -> Steps[list[Record]]:

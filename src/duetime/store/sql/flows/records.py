@@ -9,11 +9,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from operator import itemgetter
 from typing import Any, cast
 from uuid import UUID
-
-from pydantic import ValidationError
 
 from duetime.logs import get_log
 from duetime.model.actions.action import Record, StoredRun, to_record
@@ -41,7 +40,7 @@ def record(row: Row) -> Record:
     value[0] = UUID(value[0])
     value[4] = State(value[4])
     value[14] = _maybe_uuid(value[14])
-    value[21] = None if value[21] is None else Outcome(value[21])
+    value[21] = _outcome(value[21])
     value[25] = _maybe_uuid(value[25])
     return to_record(*value)
 
@@ -60,6 +59,8 @@ _AS_CLAIM = partial(tuple.__new__, Claim)
 
 def numbered_claims(tokens: str, found: Iterable[Sequence[Any]]) -> list[Claim]:
     """Read rows of SQLite's `claim_candidates.sql`, with the tokens that `claim.sql` writes."""
+    found = list(found)
+    require_integers(chain.from_iterable(map(_INTEGERS_OF_CANDIDATE, found)))
     first = int(tokens, 16) << ROWID_BITS
     return [
         Claim._make(
@@ -73,11 +74,33 @@ def numbered_claims(tokens: str, found: Iterable[Sequence[Any]]) -> list[Claim]:
     ]
 
 
+# version, due_at, attempt, base_attempt and losses of a row of `claim_candidates.sql`.
+_INTEGERS_OF_CANDIDATE = itemgetter(3, 8, 9, 10, 11)
+
+
+def require_integers(values: Iterable[object]) -> None:
+    """Raise TypeError for a value of another type, which a column of SQLite may hold."""
+    if not {*map(type, values)} <= _INTEGER:
+        raise TypeError("a row holds a number that is no integer")
+
+
+_INTEGER = frozenset({int})
+
+
+def require_texts(values: Iterable[object]) -> None:
+    """Raise TypeError for a value of another type, which a column of SQLite may hold."""
+    if not {*map(type, values)} <= _TEXT_OR_NONE:
+        raise TypeError("a row holds a text that is no text")
+
+
+_TEXT_OR_NONE = frozenset({str, type(None)})
+
+
 def stored_run(row: Row) -> StoredRun:
     value: list[Any] = list(row)
     value[0] = UUID(value[0])
     value[1] = UUID(value[1])
-    value[8] = None if value[8] is None else Outcome(value[8])
+    value[8] = _outcome(value[8])
     return StoredRun(*value)
 
 
@@ -92,14 +115,21 @@ def sweep_result(row: Row) -> SweepResult:
     now, lanes, leases, _, parents = cast("Any", row)[:5]
     return SweepResult(
         now,
-        [LaneHead(lane, next_due) for lane, next_due in json.loads(lanes or "[]")],
+        lane_heads(json.loads(lanes or "[]")),
         [expired_lease(lease) for lease in json.loads(leases or "[]")],
         [UUID(parent) for parent in json.loads(parents or "[]")],
     )
 
 
+def lane_heads(found: Iterable[Sequence[Any]]) -> list[LaneHead]:
+    heads = [LaneHead(lane, next_due) for lane, next_due in found]
+    require_integers(head.next_due for head in heads if head.next_due is not None)
+    return heads
+
+
 def expired_lease(row: Row) -> Expired:
     value = cast("Any", row)
+    require_integers((value[3], value[5]))
     return Expired(as_uuid(value[0]), as_uuid(value[1]), *value[2:])
 
 
@@ -110,6 +140,14 @@ def as_uuid(value: UUID | str) -> UUID:
 def parse_id_array(array: str | None) -> set[UUID]:
     """Read an array of ids in PostgreSQL's text form, which all drivers return alike."""
     return set() if array is None else {UUID(id_) for id_ in array[1:-1].split(",")}
+
+
+def _outcome(text: str | None) -> Outcome | None:
+    """Return the outcome; None for one that no version of duetime wrote."""
+    return Outcome(text) if text in _OUTCOMES else None
+
+
+_OUTCOMES = frozenset(Outcome)
 
 
 def _maybe_uuid(value: str | None) -> UUID | None:
@@ -147,14 +185,21 @@ def readable_jobs(found: Rows) -> dict[str, JobRecord]:
     return read
 
 
-def split_readable(found: Rows) -> tuple[dict[str, JobRecord], dict[str, ValidationError]]:
+# What reading a job raises if its text was damaged, or written by another version.
+UNREADABLE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+
+
+def split_readable(found: Rows) -> tuple[dict[str, JobRecord], dict[str, Exception]]:
     """Return the jobs that this version can read, and the errors of the others."""
     read: dict[str, JobRecord] = {}
-    unreadable: dict[str, ValidationError] = {}
+    unreadable: dict[str, Exception] = {}
     for record, _, name in cast("Any", found):
         try:
-            read[name] = of_text(record)
-        except ValidationError as error:
+            job = of_text(record)
+            if job.name != name:
+                raise ValueError(f"it calls itself {job.name!r}")
+            read[name] = job
+        except UNREADABLE_ERRORS as error:
             unreadable[name] = error
     return read, unreadable
 

@@ -14,10 +14,12 @@ from duetime.model.state import State
 from duetime.model.tenant import Scope
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Statement, Steps, flow
-from duetime.store.sql.flows.records import split_readable
+from duetime.store.sql.flows.records import require_texts, split_readable
 
 # Jobs are read in pages: parsing a job takes about ten microseconds, and may block an event loop.
 JOBS_PAGE_SIZE = 1000
+# Shown in place of a list of names that cannot be read.
+UNREADABLE_NAMES = "(unreadable)"
 
 
 class StatsFlows(Store, ABC):
@@ -30,6 +32,7 @@ class StatsFlows(Store, ABC):
             "untenanted": tenant is None or None,
         }
         lanes = cast("Any", (yield Statement("stats_lanes", params)))
+        require_texts(row[0] for row in lanes)
         finished = cast("Any", (yield Statement("stats_finished", params | {"limit": limit})))
         workers = yield from _workers(alive)
         now = finished[0][0]
@@ -75,9 +78,20 @@ def _worker_info(row: Any) -> tuple[WorkerInfo, int]:
         app=app,
         host=host,
         pid=pid,
-        kinds=json.loads(kinds),
-        queues=json.loads(queues),
+        kinds=_names(kinds),
+        queues=_names(queues),
         concurrency=concurrency,
-        jobs=json.loads(jobs or "[]"),
+        jobs=_names(jobs or "[]"),
         health=health_of_text(health),
     ), seen_at
+
+
+def _names(text: str) -> list[str]:
+    """Return a list of names. A damaged row must not hide the other workers, nor itself."""
+    try:
+        names = json.loads(text)
+    except (ValueError, RecursionError):
+        return [UNREADABLE_NAMES]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return [UNREADABLE_NAMES]
+    return names

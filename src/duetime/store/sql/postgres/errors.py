@@ -6,7 +6,13 @@ import re
 
 import psycopg
 
-from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
+from duetime.errors import (
+    ConfigError,
+    DuetimeError,
+    InvalidArgument,
+    StoreUnavailable,
+    UnreadableRow,
+)
 
 # Errors of the driver; UnicodeError comes from values that cannot be encoded.
 DRIVER_ERRORS = (psycopg.Error, UnicodeError)
@@ -46,6 +52,8 @@ def explain(error: Exception, where: str) -> DuetimeError:
         # Not by their states: what the driver itself refuses, such as NUL in a text, has none.
         case _ if isinstance(error, psycopg.DataError | psycopg.IntegrityError):
             return InvalidArgument("value", message, "PostgreSQL refused to store it")
+        case "XX001" | "XX002":
+            return _unreadable(where, message)
         case "42P01" | "3F000":
             return ConfigError(f"{where} lacks our tables ({message}): run `duetime migrate`")
         case "42501":
@@ -79,6 +87,13 @@ def explain(error: Exception, where: str) -> DuetimeError:
             )
         case _:
             return StoreUnavailable(f"{where} failed: {message}")
+
+
+def _unreadable(where: str, message: str) -> UnreadableRow:
+    return UnreadableRow(
+        f"{where} cannot read a row ({message}): its disk or memory may be damaged; workers find "
+        "the row and fail its action"
+    )
 
 
 def _primary_message(error: psycopg.Error) -> str:

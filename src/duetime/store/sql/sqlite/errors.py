@@ -5,12 +5,32 @@ from __future__ import annotations
 import os
 import sqlite3
 
-from duetime.errors import ConfigError, DuetimeError, InvalidArgument, StoreUnavailable
+from duetime.errors import (
+    ConfigError,
+    DuetimeError,
+    InvalidArgument,
+    StoreUnavailable,
+    UnreadableRow,
+)
 
 # Errors that the driver raises, for faults of the database or of a value.
 DRIVER_ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
 
 PRIMARY_CODE_MASK = 0xFF
+
+# What SQLite or its driver says of a stored value that is not of its column's type.
+DAMAGE_MESSAGES = ("Could not decode to UTF-8", "JSON cannot hold BLOB", "malformed JSON")
+# Raised by our own code that reads a value of another type.
+READING_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+# What a flow raises that met a damaged row. Some of our own errors are ValueErrors, too.
+DAMAGE_ERRORS = (UnreadableRow, *READING_ERRORS)
+
+
+def may_be_damage(error: Exception) -> bool:
+    """Return whether a damaged row may have caused one of DAMAGE_ERRORS."""
+    return isinstance(error, UnreadableRow) or not isinstance(error, DuetimeError)
 
 
 def explain(error: Exception, path: str) -> DuetimeError:
@@ -42,8 +62,17 @@ def explain(error: Exception, path: str) -> DuetimeError:
             return ConfigError(f"{path} lacks our tables ({error}): run `duetime migrate`")
         case _ if isinstance(error, sqlite3.InterfaceError | sqlite3.DataError):
             return InvalidArgument("value", str(error), "SQLite cannot store it")
+        case _ if str(error).startswith(DAMAGE_MESSAGES):
+            return _unreadable(path, error)
         case _:
             return _unavailable(path, f"failed: {error}")
+
+
+def _unreadable(path: str, error: Exception) -> UnreadableRow:
+    return UnreadableRow(
+        f"the SQLite database {path} holds a row that cannot be read ({error}): any call without "
+        "connection=, such as a worker's, fails its action and names it in the log"
+    )
 
 
 def is_busy(error: sqlite3.Error) -> bool:

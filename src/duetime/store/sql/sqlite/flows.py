@@ -37,6 +37,8 @@ from duetime.store.sql.statements.bulk_rows import json_param
 
 # Columns of `claim_candidates.sql`.
 ROWID_COLUMN, PAYLOAD_COLUMN = 0, 4
+# The column of `sweep.sql` after those that all dialects return.
+DAMAGED_TIME_COLUMN = 9
 BY_DUE = itemgetter(8)
 
 
@@ -102,6 +104,8 @@ class SqliteFlows(SqlStore, ABC):
         since = {"known": bool(stored), "started_at": stored[0][0] if stored else 0}
         params = {"ahead": ahead, "limit": limit, "now": now}
         (row,) = yield Statement("sweep", info | params | since | self._child_window())
+        if row[DAMAGED_TIME_COLUMN]:
+            raise TypeError("a row holds a lease or a due time that is no number")
         return self._sweep_result(row, worker)
 
     @flow()

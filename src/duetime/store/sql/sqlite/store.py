@@ -19,15 +19,17 @@ from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Rows, Statement, Wake
 from duetime.store.listeners import Listeners
 from duetime.store.sql import migrate as migrations
-from duetime.store.sql.drivers import drive, statements
+from duetime.store.sql.drivers import adrive, drive, statements
 from duetime.store.sql.joining.detect import detect_caller
 from duetime.store.sql.joining.joined import SqlJoinedStore
 from duetime.store.sql.sqlite.diagnosis import examine
-from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain, is_missing
+from duetime.store.sql.sqlite.errors import DAMAGE_ERRORS, DRIVER_ERRORS, explain, is_missing
 from duetime.store.sql.sqlite.flows import SqliteFlows
 from duetime.store.sql.sqlite.join_host import SqliteHost
 from duetime.store.sql.sqlite.new_file import create_private_file
 from duetime.store.sql.sqlite.open_file import OpenFile, identity
+from duetime.store.sql.sqlite.repair import RAW_STATEMENTS, Repair
+from duetime.store.sql.sqlite.stored_values import stored_texts
 from duetime.store.sql.sqlite.wal import WalWatcher
 from duetime.store.sql.sqlite.writer import Writer, WriteRequest
 from duetime.store.sql.statements.loader import Migration, StatementLoader
@@ -58,6 +60,7 @@ class SqliteStore(SqliteFlows):
         self._ids = TimeOrderedIds(self._clock)
         self._loader = StatementLoader("sqlite", TableNames(prefix))
         self._listeners = Listeners()
+        self._repair = Repair(self._loader.names, self._ids)
         self._ready = False
         # The database that this process uses until it closes the store, once it has opened it.
         self._file: OpenFile | None = None
@@ -75,6 +78,18 @@ class SqliteStore(SqliteFlows):
     # -- performing ------------------------------------------------------------------
 
     async def perform(self, flow: Flow[T]) -> T:
+        try:
+            return await self._submit(flow)
+        except DAMAGE_ERRORS as error:
+            return await adrive(self._repair.after(error, flow), self._submit)
+
+    def perform_blocking(self, flow: Flow[T]) -> T:
+        try:
+            return self._submit_blocking(flow)
+        except DAMAGE_ERRORS as error:
+            return drive(self._repair.after(error, flow), self._submit_blocking)
+
+    async def _submit(self, flow: Flow[T]) -> T:
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
 
@@ -87,7 +102,7 @@ class SqliteStore(SqliteFlows):
         self._writer.submit(WriteRequest(flow, answer_caller))
         return await answer
 
-    def perform_blocking(self, flow: Flow[T]) -> T:
+    def _submit_blocking(self, flow: Flow[T]) -> T:
         answer: Future[T] = Future()
 
         def answer_caller(request: WriteRequest) -> None:
@@ -231,7 +246,11 @@ class SqliteStore(SqliteFlows):
         now = to_micros(self._clock.now())
 
         def fetch(statement: Statement) -> Rows:
-            return connection.execute(*self._loader.bind(statement, now)).fetchall()
+            text, params = self._loader.bind(statement, now)
+            if statement.name in RAW_STATEMENTS:
+                with stored_texts(connection):
+                    return connection.execute(text, params).fetchall()
+            return connection.execute(text, params).fetchall()
 
         return drive(statements(flow.start()), fetch)
 

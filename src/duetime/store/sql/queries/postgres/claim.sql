@@ -1,6 +1,7 @@
 -- Claim due actions span by span, without waiting for locked rows. Index: actions_due. The rows are
 -- found again by their ctid, which cannot change while they are locked; a row that was moved after
 -- this statement began is left to the next claim. A token is the claim's :tokens and a number.
+-- A counter stops at the end of its range: an overflow would refuse all rows of a statement.
 WITH clock AS MATERIALIZED (
     SELECT :now AS now
 ),
@@ -17,6 +18,7 @@ picked AS MATERIALIZED (
             a.lane = s.lane AND a.due_at >= s.since AND a.due_at <= s.until
             AND a.token IS NULL
             AND coalesce(a.tenant, '') NOT IN ({{excluded_tenants}}) -- if :apart
+            AND a.id IN ({{ids}}) -- if :ids
         ORDER BY a.due_at
         LIMIT :limit
         FOR UPDATE SKIP LOCKED
@@ -28,7 +30,7 @@ SET
     token = CAST(:tokens || lpad(to_hex(p.number), 12, '0') AS uuid),
     worker = :worker,
     lease_until = (SELECT now FROM clock) + :lease,
-    attempt = a.attempt + 1,
+    attempt = least(a.attempt, 2147483646) + 1,
     started_at = greatest((SELECT now FROM clock), a.due_at)
 FROM picked AS p
 WHERE

@@ -20,7 +20,7 @@ moved AS (
     SELECT
         {{moved_columns}},
         base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
-        losses + ending_lost, coalesce(ending_started_at, started_at), ending_state,
+        least(losses + ending_lost, 32767), coalesce(ending_started_at, started_at), ending_state,
         ending_outcome, ending_result, ending_error, ending_cancelled_by, :now
     FROM ended
 )

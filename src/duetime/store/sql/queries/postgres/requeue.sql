@@ -29,8 +29,8 @@ SET
     error = h.ending_error,
     lane = coalesce(h.ending_lane, h.lane),
     due_at = coalesce(:now + h.ending_delay, h.due_at),
-    attempt = h.attempt - h.ending_refund,
-    losses = h.losses + h.ending_lost
+    attempt = greatest(h.attempt, -2147483647) - h.ending_refund,
+    losses = least(h.losses + h.ending_lost, 32767)
 FROM held AS h
 WHERE a.id = h.ending_id AND a.token = h.ending_token
 RETURNING a.id, a.lane, a.due_at, :now

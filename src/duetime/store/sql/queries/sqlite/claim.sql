@@ -5,6 +5,6 @@ SET
     token = :tokens || printf('%012x', rowid & 281474976710655),
     worker = :worker,
     lease_until = :now + :lease,
-    attempt = attempt + 1,
+    attempt = min(attempt, 2147483646) + 1,
     started_at = max(:now, due_at)
 WHERE rowid IN (SELECT value FROM json_each(:places))

@@ -6,8 +6,8 @@ SELECT
     json_group_array(
         json_array(
             place, id, kind, version, CASE WHEN length(payload) < 10000 THEN payload END, lane,
-            tenant, correlation_id, due_at, attempt + 1, base_attempt, losses,
-            created_by, job, tick, triggered_by
+            tenant, correlation_id, due_at, min(attempt, 2147483646) + 1, base_attempt,
+            losses, created_by, job, tick, triggered_by
         )
     )
 FROM (
@@ -17,6 +17,7 @@ FROM (
         a.lane = :lane AND a.due_at >= :since AND a.due_at <= :now + :ahead
         AND a.token IS NULL
         AND coalesce(a.tenant, '') NOT IN ({{excluded_tenants}}) -- if :apart
+        AND a.id IN ({{ids}}) -- if :ids
     ORDER BY a.due_at
     LIMIT :limit
 )

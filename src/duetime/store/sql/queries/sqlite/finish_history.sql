@@ -7,7 +7,7 @@ INSERT INTO duetime_history (
 SELECT
     {{moved_columns}},
     base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
-    losses + ending_lost, coalesce(ending_started_at, started_at), ending_state,
+    min(losses + ending_lost, 32767), coalesce(ending_started_at, started_at), ending_state,
     ending_outcome, ending_result, ending_error, ending_cancelled_by, :now
 FROM {{completion_rows}}
 INNER JOIN duetime_actions AS a ON a.id = e.ending_id AND a.token = e.ending_token

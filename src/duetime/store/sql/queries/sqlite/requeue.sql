@@ -11,7 +11,7 @@ SET
     lane = coalesce(ending_lane, lane),
     due_at = coalesce(:now + ending_delay, due_at),
     attempt = attempt - ending_refund,
-    losses = losses + ending_lost
+    losses = min(losses + ending_lost, 32767)
 FROM {{completion_rows}}
 WHERE
     id = ending_id AND token = ending_token

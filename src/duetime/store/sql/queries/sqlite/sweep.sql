@@ -49,4 +49,10 @@ SELECT
             w.app = :app AND w.seen_at > :now - :alive
             AND w.jobs <> '[]'
             AND (w.started_at > :started_at OR (w.started_at = :started_at AND w.id > :worker))
+    ),
+    -- Whether a lease or a due time is no number: such a text or blob is later than any number.
+    EXISTS (SELECT 1 FROM duetime_actions AS d WHERE d.token IS NOT NULL AND d.lease_until >= '')
+    OR EXISTS (
+        SELECT 1 FROM lanes AS l INNER JOIN duetime_actions AS d ON d.lane = l.lane
+        WHERE d.due_at >= ''
     )

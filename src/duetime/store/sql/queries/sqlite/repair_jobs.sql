@@ -1,0 +1,12 @@
+-- Replace the damaged values of a job.
+UPDATE duetime_jobs
+SET
+    name = :row ->> 'name',
+    app = :row ->> 'app',
+    tenant = :row ->> 'tenant',
+    declared = :row ->> 'declared',
+    next_due_at = :row ->> 'next_due_at',
+    retired_at = :row ->> 'retired_at',
+    removed_at = :row ->> 'removed_at',
+    record = :row ->> 'record'
+WHERE rowid = :place

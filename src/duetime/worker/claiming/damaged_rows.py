@@ -1,0 +1,114 @@
+"""Claims around damaged rows: where the store refuses a claim because of one of its rows, finds the
+row by halving, and ends its action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+from uuid import UUID
+
+from duetime.errors import InvalidArgument, UnreadableRow
+from duetime.logs import get_log
+from duetime.model.actions.claim import Claimed, ClaimOrder
+from duetime.model.actions.outcome import truncate_error
+from duetime.store.base import Store
+from duetime.worker.leases.store_clock import StoreClock
+
+T = TypeVar("T")
+
+log = get_log("duetime.worker")
+
+# A claim holds no values of users: what the store refuses is one of its own rows.
+REFUSED = (InvalidArgument, UnreadableRow)
+
+# Takes over a claim and the monotonic time at which it was sent.
+Accept = Callable[[Claimed, float], None]
+
+
+class DamagedRows:
+    """Claims what is not damaged of a refused order, then ends the actions that no claim can take.
+
+    Each part is accepted at once, so that its leases are renewed while the others are claimed.
+    Where the store refuses several actions and claims none, their rows are not the cause: it may be
+    a constraint or a trigger that refuses every claim. Then all of them are left alone.
+    """
+
+    def __init__(self, store: Store, clock: StoreClock, accept: Accept) -> None:
+        self._store = store
+        self._clock = clock
+        self._accept = accept
+        self._refused: dict[UUID, Exception] = {}
+
+    async def claim_around(self, order: ClaimOrder, error: Exception) -> int:
+        """Return how many actions were claimed."""
+        claimed = await self._claim_parts(order, error)
+        if not claimed and len(self._refused) > 1:
+            log.error("the store refuses to claim any of %d actions: %s", len(self._refused), error)
+            return 0
+        for action_id, refused in self._refused.items():
+            await self._end(action_id, refused)
+        return claimed
+
+    async def _claim_parts(self, order: ClaimOrder, error: Exception) -> int:
+        claimed = 0
+        for part in await self._halve(order, error):
+            if claimed < order.limit:
+                rest = replace(part, limit=order.limit - claimed)
+                claimed += await self._claim(rest)
+        return claimed
+
+    async def _halve(self, order: ClaimOrder, error: Exception) -> list[ClaimOrder]:
+        """Return the halves of an order: of its lanes, then of the actions of its lane. A single
+        action is refused for itself."""
+        if len(order.spans) > 1:
+            return [replace(order, spans=half) for half in _halves(order.spans)]
+        ids = order.only
+        if ids is None:
+            ids = await self._store.perform(self._store.free(order.spans[0], order.limit))
+        if len(ids) == 1:
+            self._refused[ids[0]] = error
+        return [replace(order, only=half) for half in _halves(ids)] if len(ids) > 1 else []
+
+    async def _claim(self, order: ClaimOrder) -> int:
+        sent = self._clock.monotonic()
+        try:
+            claimed = await self._store.perform(self._store.claim(order))
+        except REFUSED as error:
+            return await self._claim_parts(order, error)
+        self._accept(claimed, sent)
+        return len(claimed.claims)
+
+    async def _end(self, action_id: UUID, error: Exception) -> None:
+        """Fail the action, if need be without its data; park it if the store cannot even move it
+        to history."""
+        reason = truncate_error(
+            f"its row is damaged, and no worker can claim it: {error}; schedule the action again"
+        )
+        for without_data in (False, True):
+            flow = self._store.fail_damaged(action_id, reason, without_data=without_data)
+            try:
+                await self._store.perform(flow)
+            except REFUSED as refused:
+                log.warning("action %s cannot be moved to history: %s", action_id, refused)
+            else:
+                log.error("action %s failed: %s", action_id, reason)
+                return
+        await self._park(action_id, reason)
+
+    async def _park(self, action_id: UUID, reason: str) -> None:
+        """Park the action. If the store refuses that, too, each claim goes around the row."""
+        try:
+            await self._store.perform(self._store.park_damaged(action_id, reason))
+            log.error("action %s is parked: %s", action_id, reason)
+        except REFUSED as refused:
+            log.error(
+                "action %s cannot be parked, and delays all claims: delete its row; %s",
+                action_id,
+                refused,
+            )
+
+
+def _halves(items: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
+    half = len(items) // 2
+    return items[:half], items[half:]

@@ -1,0 +1,113 @@
+"""Rows of a database that somebody has damaged: what was written over an action, and what follows.
+
+`{deep}` stands for a text nested more deeply than Python reads.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import psycopg
+
+MICROS_PER_HOUR = 3_600_000_000
+
+# Failed for good, with a reason: neither a run nor another try would help.
+FAILS = [
+    "payload='{not'",
+    "payload=''",
+    "payload='{deep}'",
+    "due_at=-9223372036854775808",
+    "tick=9223372036854775807",
+]
+# Counters that stand at an end of their range: they stay there, and the action runs.
+RUNS = [
+    "attempt=2147483647",
+    "losses=32767",
+    "base_attempt=2147483647",
+    "attempt=-2147483648",
+]
+# No handler needs these values; operators see the nearest that can be shown, and what was found.
+SHOWN_AS_UNREADABLE = [
+    "priority=99, created_at=9223372036854775807",
+    "priority=-1",
+    "modified_at=-9223372036854775808",
+]
+# In a lane, or at a time, that no claim looks at: counted as unreachable.
+UNREACHABLE = ["lane='junk'", "lane='p.x.y.z'", "lane='p.2.99999999999999999999.ok.1.0.default'"]
+
+# What only SQLite lets into a column.
+SQLITE_FAILS = [
+    "payload=x'ff00'",
+    "payload=CAST(x'7bff7d' AS text)",
+    "kind=x'ff'",
+    "kind=CAST(x'ff' AS text)",
+    "lane=x'ff'",
+    "lane=CAST(x'ff' AS text)",
+    "tenant=x'ff'",
+    "created_by=x'ff'",
+    "correlation_id=CAST(x'ff' AS text)",
+    "job=x'ff', tick='x'",
+    "due_at='abc'",
+    "due_at=x'ff'",
+    "losses='x'",
+    "base_attempt='x'",
+    "version='x'",
+    "id='zz'",
+    "id=x'00'",
+    "token='zz', lease_until=1",
+    "token=x'00', lease_until=1",
+    "token=zeroblob(16), lease_until='x'",
+    "worker=x'ff', token=zeroblob(16), lease_until=1",
+    "after=x'01', after_on=5, due_at=NULL, lane=NULL",
+]
+# No run needs these.
+SQLITE_RUNS = [
+    "attempt='abc'",
+    "attempt=x'ff'",
+    "attempt=9223372036854775807",
+    "attempt=1e300",
+    "losses=9e18",
+    "queue=x'ff'",
+    "priority='x'",
+    "created_at='x'",
+]
+
+# What may stand in a job's record, or instead of parts of it.
+JOB_RECORDS = ["", "{", "null", "[]", "5", "{deep}"]
+JOB_FIELDS: list[dict[str, object]] = [
+    {"next_due_at": 2**70},
+    {"consecutive_failures": 2**70, "version": 2**70, "last_started_at": 2**62},
+    {"zone": 1, "definition": 5},
+]
+JOB_DEFINITIONS: list[dict[str, object]] = [
+    {"priority": 99},
+    {"priority": -1},
+    {"jitter": 2**70},
+    {"recurrence": "1" * 5000},
+    {"tz": "../../etc/passwd"},
+    {"name": "other"},
+    {"payload": "{bad"},
+]
+
+DEEP = "[" * 50_000
+
+
+def damage(url: str, assignments: str, among: str = "") -> None:
+    """Make the actions due, and write over their columns, in one statement: a worker that runs
+    meanwhile never sees a row that is only half damaged."""
+    due = "" if "due_at" in assignments else f"due_at = due_at - {MICROS_PER_HOUR}, "
+    damaged = assignments.replace("{deep}", DEEP)
+    execute(url, f"UPDATE duetime_actions SET {due}{damaged} {among}")
+
+
+def execute(url: str, statement: str) -> list[tuple[Any, ...]]:
+    """Run a statement as the owner of the database would; return its rows."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)) as file, file:
+            file.text_factory = bytes
+            return file.execute(statement).fetchall()
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
