@@ -184,7 +184,8 @@ BAD = {
     "no app": ("other = 1\n", "has no 'app'"),
     "missing tables": (
         "from duetime import Duetime\napp = Duetime('sqlite:///x.db', migrate=False)\n",
-        "lacks 0001_actions, 0002_jobs, 0003_declared: run `duetime migrate --app bad:app`",
+        "lacks 0001_actions, 0002_jobs, 0003_declared, 0004_worker_health: run "
+        "`duetime migrate --app bad:app`",
     ),
     "no server": (
         "from duetime import Duetime\n"

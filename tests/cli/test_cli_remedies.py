@@ -30,7 +30,10 @@ def empty(tmp_path: Path) -> str:
 @pytest.mark.parametrize("asked", [("actions", "list"), ("migrate", "--check")])
 def test_a_url_that_was_typed(duetime: Duetimes, empty: str, asked: tuple[str, ...]) -> None:
     answer = duetime(*asked, "--url", empty)
-    assert f"{empty} lacks 0001_actions, 0002_jobs, 0003_declared: run" in answer.err
+    assert (
+        f"{empty} lacks 0001_actions, 0002_jobs, 0003_declared, 0004_worker_health: run"
+        in answer.err
+    )
     command = command_in(answer)
     assert command == ["migrate", "--url", empty]
     duetime.ok(*command)

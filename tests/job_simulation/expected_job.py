@@ -48,6 +48,7 @@ class ExpectedJob:
     cursor: int | None = None
     next_tick: int | None = None
     paused: bool = False
+    paused_by: str | None = None
     until: int | None = None
     removed: bool = False
     retired: bool = False

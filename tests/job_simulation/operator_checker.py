@@ -126,11 +126,12 @@ class OperatorChecker:
         before: UnfinishedByJob,
         changes: dict[str, AppliedJobChange],
     ) -> None:
-        if expected.is_paused(now) and expected.until == call.until:
+        again = (expected.paused_by, expected.until) == (call.by, call.until)
+        if expected.is_paused(now) and again:
             return
         unfinished = before.get(call.name, [])
         self._checker.catch_up(expected, now, before, changes, overtaken=True)
-        expected.paused, expected.until = True, call.until
+        expected.paused, expected.paused_by, expected.until = True, call.by, call.until
         self._checker.arm(expected, now)
         waiting = [r for r in unfinished if r.token is None and r.tick is not None]
         self._check_cancelled(waiting)
