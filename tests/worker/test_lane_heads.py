@@ -83,6 +83,6 @@ def test_an_empty_lane_is_drained_from_its_cursor_on() -> None:
     look(heads, LaneHead(LANE, NOW))
     heads.mark_drained([parse_lane(LANE)])
     assert not heads.items()
-    assert [*heads.drained()] == [LANE]
+    assert [*heads.drained_lanes()] == [LANE]
     heads.look_started()
-    assert not heads.drained()
+    assert not heads.drained_lanes()

@@ -67,13 +67,13 @@ class Listener(Protocol):
         ...
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """Why wakes that should arrive do not; None while they do, and where nothing is listened
         to."""
         ...
 
     @property
-    def refused(self) -> int:
+    def refused_wakes(self) -> int:
         """The number of wakes that were refused because no store of duetime could have sent them:
         a wake is a hint that strangers may send, too."""
         ...
@@ -272,8 +272,8 @@ class Store(ABC):
 
     @abstractmethod
     def park_damaged(self, action_id: UUID, reason: str) -> Flow[bool]:
-        """Move a scheduled action to DAMAGED_LANE, from which nobody claims, with the reason as its
-        error. Return False if it is not scheduled."""
+        """Move a scheduled action to DAMAGED_LANE, from which no worker claims, with the reason as
+        its error. Return False if it is not scheduled."""
 
     @abstractmethod
     def complete(
