@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duetime import Priority
+from duetime.model.clock import MAX_INSTANT, MIN_INSTANT
 from duetime.model.lane import is_lane, job_lane, lane_of, parking_lane
 from duetime.store.flow import Wake
 from duetime.store.sql.postgres.notify import (
-    FIRST_INSTANT,
-    LAST_INSTANT,
     Notice,
     parse_message,
     ping_message,
@@ -32,7 +31,7 @@ HOMES = st.builds(
 KINDS = QUEUES.map(lambda kind: kind[:200])
 VERSIONS = st.integers(1, 2**31 - 1)
 LANES = HOMES | st.builds(parking_lane, KINDS, VERSIONS, HOMES) | st.builds(job_lane, KINDS)
-INSTANTS = st.integers(FIRST_INSTANT, LAST_INSTANT)
+INSTANTS = st.integers(MIN_INSTANT, MAX_INSTANT)
 
 
 @given(LANES)

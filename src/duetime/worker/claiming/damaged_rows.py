@@ -69,7 +69,7 @@ class RefusedClaim:
             return [replace(order, spans=half) for half in _halves(order.spans)]
         ids = order.only
         if ids is None:
-            ids = await self._store.perform(self._store.free(order.spans[0], order.limit))
+            ids = await self._store.perform(self._store.claimable_ids(order.spans[0], order.limit))
         if len(ids) == 1:
             self._refused_actions[ids[0]] = error
         return [replace(order, only=half) for half in _halves(ids)] if len(ids) > 1 else []
@@ -104,7 +104,7 @@ class RefusedClaim:
         """Withdraw the action from claims. If the store refuses that, too, each claim goes around
         the row."""
         try:
-            await self._store.perform(self._store.park_damaged(action_id, reason))
+            await self._store.perform(self._store.withdraw_damaged(action_id, reason))
             log.error("action %s is withdrawn from claims: %s", action_id, reason)
         except CLAIM_REFUSALS as refused:
             log.error(
