@@ -18,7 +18,7 @@ DuetimeError
 ├── WorkerInterrupted     a handler cancelled the worker's tasks
 ├── ConfigError           names the nearest valid option
 └── StoreUnavailable      the store did not answer, or the outcome is unknown
-    └── UnreadableRow     somebody has damaged a row
+    └── UnreadableRow     a stored row cannot be read
 """
 
 from __future__ import annotations
@@ -222,8 +222,8 @@ class StoreUnavailable(DuetimeError):
 
 
 class UnreadableRow(StoreUnavailable):
-    """The store holds a row that it cannot read. Workers find it and fail its action, so that the
-    call may succeed if it is made again."""
+    """A stored row cannot be read: written by other means, or lost by the disk. Workers find it and
+    fail its action, so that the call may succeed if it is made again."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

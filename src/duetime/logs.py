@@ -40,7 +40,7 @@ class Log(LoggerAdapter):
         logger, error = self.logger, _exception(exc_info)
         # One frame up is ours.
         file, line, function, _stack = logger.findCaller(stacklevel=stacklevel + 1)
-        fields = {name: safe_value(value) for name, value in (extra or {}).items()}
+        fields = {name: safe_field(value) for name, value in (extra or {}).items()}
         info = None if error is None else (type(error), error, error.__traceback__)
         arguments = tuple(safe_argument(value) for value in args)
         record = logger.makeRecord(
@@ -68,22 +68,14 @@ class SafeArgument:
         return safe_text(readable(self._value, MAX_ARGUMENT_LENGTH))
 
     def __repr__(self) -> str:
-        return safe_text(readable(_Repr(self._value), MAX_ARGUMENT_LENGTH))
-
-
-class _Repr:
-    def __init__(self, value: object) -> None:
-        self._value = value
-
-    def __str__(self) -> str:
-        return repr(self._value)
+        return safe_text(readable(self._value, MAX_ARGUMENT_LENGTH, repr))
 
 
 def safe_argument(value: object) -> object:
     return value if isinstance(value, int | float) else SafeArgument(value)
 
 
-def safe_value(value: object) -> object:
+def safe_field(value: object) -> object:
     return safe_text(shorten(value, MAX_ARGUMENT_LENGTH)) if isinstance(value, str) else value
 
 

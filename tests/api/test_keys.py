@@ -156,7 +156,7 @@ async def test_a_holder_that_finishes_between_two_statements_is_ignored(
     def too_late(new: Sequence[NewAction]) -> Steps[Any]:
         monkeypatch.setattr(add_flows, "_holders", look_up)
         # In the same transaction on SQLite, where nobody else can write meanwhile.
-        yield Statement("cancel", {"ids": json.dumps([str(item.id) for item in held])})
+        yield Statement("delete_scheduled", {"ids": json.dumps([str(item.id) for item in held])})
         return (yield from look_up(new))
 
     held = await app.find()

@@ -35,7 +35,7 @@ KNOWN = StatementLoader("sqlite", TableNames()).migrations()[-1].version
 LINE = re.compile(r"^(ok|warning|failure) +(\w+(?: lock)?)  +(.*)$", re.MULTILINE)
 WORK = [
     *("clock", "unfinished", "overdue", "leases", "parked", "unreachable"),
-    *("failed", "jobs", "ticks", "failing", "unreadable", "workers", "health", "wakes"),
+    *("failed", "jobs", "ticks", "failing", "unreadable", "workers", "problems", "wakes"),
 ]
 
 Findings = dict[str, tuple[str, str]]

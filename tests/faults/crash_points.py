@@ -23,7 +23,7 @@ from duetime.model.jobs.selectors import DueJobs, ToSeed
 from duetime.model.state import Outcome
 from duetime.store.base import Store
 from duetime.store.flow import Flow
-from duetime.store.sql.sqlite.open_file import OpenFile
+from duetime.store.sql.sqlite.open_file import WatchedConnection
 from duetime.store.sql.sqlite.store import SqliteStore
 from duetime.store.transaction import RunBlocking, TransactionFactory
 
@@ -158,7 +158,7 @@ class CrashPointWrapper:
     def _trace_writer(self, store: SqliteStore) -> None:
         connect = store._writer._connect
 
-        def traced() -> OpenFile:
+        def traced() -> WatchedConnection:
             file = connect()
             self._trace(file.connection)
             return file

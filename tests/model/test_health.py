@@ -266,8 +266,10 @@ def test_files(check: str, changes: dict[str, Any], level: Level) -> None:
 
 
 def test_what_workers_say_of_themselves_is_a_failure() -> None:
-    ill = replace(WORKER, id="w2", health=WorkerHealth(("claim is failing: x", "not listening")))
-    result = work("health", workers=(WORKER, ill))
+    reporting = replace(
+        WORKER, id="w2", health=WorkerHealth(("claim is failing: x", "not listening"))
+    )
+    result = work("problems", workers=(WORKER, reporting))
     assert result.level is FAILURE
     assert result.figure == "w2: claim is failing: x; not listening"
 

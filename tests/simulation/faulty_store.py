@@ -168,8 +168,8 @@ class FaultyStore(Store):
     def claim(self, order: ClaimOrder) -> Flow[Claimed]:
         return label("claim", self._real_store.claim(order), order)
 
-    def free(self, span: LaneSpan, limit: int) -> Flow[list[UUID]]:
-        return label("free", self._real_store.free(span, limit))
+    def claimable_ids(self, span: LaneSpan, limit: int) -> Flow[list[UUID]]:
+        return label("claimable_ids", self._real_store.claimable_ids(span, limit))
 
     def fail_damaged(
         self, action_id: UUID, reason: str, *, without_data: bool = False
@@ -177,8 +177,8 @@ class FaultyStore(Store):
         flow = self._real_store.fail_damaged(action_id, reason, without_data=without_data)
         return label("fail_damaged", flow)
 
-    def park_damaged(self, action_id: UUID, reason: str) -> Flow[bool]:
-        return label("park_damaged", self._real_store.park_damaged(action_id, reason))
+    def withdraw_damaged(self, action_id: UUID, reason: str) -> Flow[bool]:
+        return label("withdraw_damaged", self._real_store.withdraw_damaged(action_id, reason))
 
     def complete(
         self, endings: Sequence[Completion], *, rescuing: bool = False, skip_busy_jobs: bool = False

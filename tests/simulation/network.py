@@ -167,8 +167,8 @@ class ProcessConnection:
         self.cut_off_at = -1e9
         self._on_wake: OnWake | None = None
 
-    trouble = None
-    refused = 0
+    problem = None
+    refused_wakes = 0
 
     @property
     def alive(self) -> bool:

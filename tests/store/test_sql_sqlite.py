@@ -21,7 +21,7 @@ from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Statement, Steps, Wake
-from duetime.store.sql.sqlite.open_file import OpenFile
+from duetime.store.sql.sqlite.open_file import WatchedConnection
 from duetime.store.sql.sqlite.store import SqliteStore
 from store.postgres_helpers import LANE, new
 
@@ -159,7 +159,7 @@ class TestGroups:
         commits = 0
         perform = store._writer._perform
 
-        def counted(file: OpenFile, group: Sequence[Any]) -> None:
+        def counted(file: WatchedConnection, group: Sequence[Any]) -> None:
             nonlocal commits
             commits += 1
             perform(file, group)

@@ -9,17 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duetime import Priority
+from duetime.model.clock import MAX_INSTANT, MIN_INSTANT
 from duetime.model.lane import is_lane, job_lane, lane_of, parking_lane
 from duetime.store.flow import Wake
 from duetime.store.sql.postgres.notify import (
-    FIRST_INSTANT,
-    LAST_INSTANT,
     Notice,
     parse_message,
     ping_message,
     wake_message,
 )
-from hostile_wakes import LIES, REFUSED, damaged
+from hostile_wakes import LIES, REFUSED, mutated
 
 QUEUES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 HOMES = st.builds(
@@ -32,7 +31,7 @@ HOMES = st.builds(
 KINDS = QUEUES.map(lambda kind: kind[:200])
 VERSIONS = st.integers(1, 2**31 - 1)
 LANES = HOMES | st.builds(parking_lane, KINDS, VERSIONS, HOMES) | st.builds(job_lane, KINDS)
-INSTANTS = st.integers(FIRST_INSTANT, LAST_INSTANT)
+INSTANTS = st.integers(MIN_INSTANT, MAX_INSTANT)
 
 
 @given(LANES)
@@ -58,7 +57,7 @@ def test_a_lie_in_our_form_is_a_hint(text: str) -> None:
     check(parse_message(text))
 
 
-@given(st.text() | st.randoms(use_true_random=False).map(damaged))
+@given(st.text() | st.randoms(use_true_random=False).map(mutated))
 def test_whatever_arrives_is_refused_or_in_our_form(text: str) -> None:
     try:
         notice = parse_message(text)
@@ -71,7 +70,7 @@ def test_damaged_messages_are_of_both_sorts() -> None:
     understood = 0
     for seed in range(500):
         try:
-            check(parse_message(damaged(Random(seed))))
+            check(parse_message(mutated(Random(seed))))
             understood += 1
         except (ValueError, RecursionError):
             pass

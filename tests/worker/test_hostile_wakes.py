@@ -24,7 +24,7 @@ from duetime.store.sql.postgres.notify import ping_message
 from duetime.store.sql.postgres.store import PostgresStore
 from duetime.worker.claiming.claimer import Claimer
 from duetime.worker.worker import Worker
-from hostile_wakes import LIES, REFUSED, damaged
+from hostile_wakes import LIES, REFUSED, mutated
 from polling import until
 from servers import Server
 
@@ -105,18 +105,20 @@ async def attacked(url: str) -> AsyncIterator[Attack]:
 
 
 @pytest.mark.parametrize("text", [*REFUSED.values(), *LIES.values()], ids=[*REFUSED, *LIES])
-async def test_a_worker_goes_on(postgres_url: str, text: str) -> None:
+async def test_a_worker_still_runs_actions_after_a_forged_message(
+    postgres_url: str, text: str
+) -> None:
     async with attacked(postgres_url) as attack:
         await attack.send(text)
         await attack.received()
         await attack.check_alive()
 
 
-async def test_a_worker_goes_on_in_a_storm(postgres_url: str) -> None:
+async def test_a_worker_still_runs_actions_in_a_storm_of_forged_messages(postgres_url: str) -> None:
     rng = Random(1)
     async with attacked(postgres_url) as attack:
         for _ in range(20):
-            await attack.send(*(damaged(rng) for _ in range(20)), *LIES.values())
+            await attack.send(*(mutated(rng) for _ in range(20)), *LIES.values())
             await attack.check_alive()
 
 
@@ -149,7 +151,7 @@ async def test_what_was_refused_is_counted_and_logged_once(
 ) -> None:
     async with attacked(postgres_url) as attack:
         await attack.send(*["forged"] * 50)
-        await until(lambda: attack.listener.refused == 50)
+        await until(lambda: attack.listener.refused_wakes == 50)
         assert (await attack.health()).refused_wakes == 50
         assert (await attack.judged("wakes")).level is Level.warning
     lines = [line for line in caplog.messages if "refused a message" in line]
@@ -200,23 +202,23 @@ async def test_operators_see_that_claims_are_failing(
         raise RuntimeError("nobody foresaw this")
 
     async with attacked(postgres_url) as attack:
-        assert (await attack.judged("health")).level is Level.ok
+        assert (await attack.judged("problems")).level is Level.ok
         monkeypatch.setattr(PostgresStore, "claim", refuse)
         await attack.client.schedule(Note())
-        await until(lambda: attack.worker._claimer.service.trouble)
+        await until(lambda: attack.worker._claimer.service.problem)
         assert (await attack.health()).problems == ("claim is failing: nobody foresaw this",)
-        judged = await attack.judged("health")
+        judged = await attack.judged("problems")
         assert judged.level is Level.failure
         assert "claim is failing: nobody foresaw this" in judged.figure
         monkeypatch.undo()
         await attack.check_alive()
-        assert (await attack.judged("health")).level is Level.ok
+        assert (await attack.judged("problems")).level is Level.ok
 
 
 async def test_operators_see_that_a_worker_is_not_listening(
     postgres_url: str, postgres_server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listener, "TROUBLE_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(listener, "PROBLEM_AFTER_SECONDS", 0.0)
     async with attacked(postgres_url) as attack:
         assert (await attack.health()).problems == ()
         with connections_refused(postgres_server, postgres_url):
@@ -224,7 +226,7 @@ async def test_operators_see_that_a_worker_is_not_listening(
             [problem] = (await attack.health()).problems
             assert problem.startswith("not listening for ")
             assert "server closed the connection" in problem or "not accepting" in problem
-            assert (await attack.judged("health")).level is Level.failure
+            assert (await attack.judged("problems")).level is Level.failure
         await until(lambda: attack.listener.alive)
         assert (await attack.health()).problems == ()
 

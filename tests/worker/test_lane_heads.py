@@ -62,7 +62,7 @@ def test_only_look_aheads_make_suspects_known() -> None:
     assert dict(heads.items()) == {SUSPECTS: NOW}
 
 
-def test_a_lane_that_is_none_is_never_known() -> None:
+def test_a_wake_with_an_invalid_lane_is_ignored() -> None:
     heads = LaneHeads()
     assert not heads.note_wakes([wake("junk")])
     heads.take_wakes()
@@ -83,6 +83,6 @@ def test_an_empty_lane_is_drained_from_its_cursor_on() -> None:
     look(heads, LaneHead(LANE, NOW))
     heads.mark_drained([parse_lane(LANE)])
     assert not heads.items()
-    assert [*heads.drained()] == [LANE]
+    assert [*heads.drained_lanes()] == [LANE]
     heads.look_started()
-    assert not heads.drained()
+    assert not heads.drained_lanes()

@@ -28,7 +28,7 @@ from duetime.cli.options import (
     refuse_both,
     scope,
 )
-from duetime.cli.output import echo, emit, make_console
+from duetime.cli.output import make_console, print_json, print_lines
 from duetime.cli.times import now
 from duetime.model.actions.action import Action
 from duetime.model.filter import MAX_PAGE_SIZE
@@ -66,7 +66,7 @@ def list_(
             tenant=scope(tenant, any_tenant),
         )
     if json:
-        emit(page_document(target, page))
+        print_json(page_document(target, page))
         return
     tables.print_page(
         page,
@@ -90,7 +90,7 @@ def show(
         action = target.sync.get(action_id, tenant=among)
         runs = target.sync.runs(action.id, tenant=among)
     if json:
-        emit(action_document(target, action, runs=runs))
+        print_json(action_document(target, action, runs=runs))
         return
     console = make_console()
     console.print(
@@ -216,8 +216,8 @@ def _report(
     app: Duetime, action: Action, done: str, *, json: bool, created: bool | None = None
 ) -> None:
     if json:
-        emit(action_document(app, action, created=created))
+        print_json(action_document(app, action, created=created))
         return
     due = tables.due_text(action, now()) if action.state is State.scheduled else ""
     due = due if action.waits or not due else f"due {due}"
-    echo(f"{done}: {action.kind} {action.id}{', ' if due else ''}{due}")
+    print_lines(f"{done}: {action.kind} {action.id}{', ' if due else ''}{due}")

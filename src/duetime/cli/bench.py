@@ -15,7 +15,7 @@ from duetime.bench.figures import Figure, format_figure
 from duetime.bench.measures import MEASURES, measure
 from duetime.cli.open_store import refuse_memory
 from duetime.cli.options import Json
-from duetime.cli.output import echo, emit, make_console
+from duetime.cli.output import make_console, print_json, print_lines
 from duetime.errors import did_you_mean
 from duetime.model.store_url import mask_password
 
@@ -46,10 +46,10 @@ def bench(
         names,
         count=count,
         rounds=rounds,
-        progress=lambda line: None if json_ else echo(line, err=True),
+        progress=lambda line: None if json_ else print_lines(line, err=True),
     )
     if json_:
-        emit(document(target, figures, count, rounds))
+        print_json(document(target, figures, count, rounds))
     else:
         make_console().print(table(figures))
 

@@ -14,7 +14,7 @@ from duetime.cli.demo import demo
 from duetime.cli.doctor import doctor
 from duetime.cli.jobs import cli as jobs
 from duetime.cli.migrate import migrate
-from duetime.cli.output import echo
+from duetime.cli.output import print_lines
 from duetime.cli.safe_group import SafeGroup
 from duetime.cli.transitions import cli as transitions
 from duetime.cli.worker import worker
@@ -40,7 +40,7 @@ cli.command("bench")(bench)
 
 def _print_version(requested: bool) -> None:
     if requested:
-        echo(f"duetime {version('duetime')}")
+        print_lines(f"duetime {version('duetime')}")
         raise typer.Exit
 
 

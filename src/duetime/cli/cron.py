@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from duetime.cli.options import Json
-from duetime.cli.output import echo, emit
+from duetime.cli.output import print_json, print_lines
 from duetime.cli.ticks import tick_items, tick_lines
 from duetime.cli.times import now, parse_instant
 from duetime.model.recurrence.cron import Cron
@@ -32,12 +32,12 @@ def cron(
     ticks = list(_ticks(rule, after or now(), count))
     if json:
         words = {"recurrence": rule.expr, "tz": rule.tz, "words": rule.describe()}
-        emit(words | {"ticks": tick_items(rule, ticks)})
+        print_json(words | {"ticks": tick_items(rule, ticks)})
         return
-    echo(rule.describe(), "")
-    echo(*tick_lines(rule, ticks))
+    print_lines(rule.describe(), "")
+    print_lines(*tick_lines(rule, ticks))
     if len(ticks) < count:
-        echo("there are no more ticks")
+        print_lines("there are no more ticks")
 
 
 def _ticks(rule: Cron, after: datetime, count: int) -> Iterator[datetime]:

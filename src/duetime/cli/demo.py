@@ -20,7 +20,7 @@ from duetime.cli.argv import program_command
 from duetime.cli.demo_screen import DemoView, LineView, ScreenView, captured_logs, runs_line, totals
 from duetime.cli.demo_shop import QUEUE, JobNames, Visitors, job_names, make_shop, open_hours
 from duetime.cli.demo_tally import DemoTally
-from duetime.cli.output import echo, make_console
+from duetime.cli.output import make_console, print_lines
 from duetime.model.store_url import mask_password
 from duetime.store.memory.store import MemoryStore
 
@@ -48,11 +48,11 @@ def demo(
         tally = DemoTally(app, demo, jobs)
         with view, captured_logs(view):
             asyncio.run(play(app, jobs, tally, view, seconds))
-    echo(f"finished: {totals(tally)}; {runs_line(tally)}")
+    print_lines(f"finished: {totals(tally)}; {runs_line(tally)}")
     if url and not isinstance(app.store, MemoryStore):
         store = shlex.quote(mask_password(url))
         listing = f"{program_command()} actions list --queue {QUEUE} --url {store}"
-        echo(f"the demo's actions stay in the store: {listing}")
+        print_lines(f"the demo's actions stay in the store: {listing}")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from duetime.cli.demo_tally import ActionSnapshot, DemoTally
-from duetime.cli.output import SafeOutput, echo, plain
+from duetime.cli.output import SafeOutput, print_lines, safe_cell
 from duetime.cli.tables import COLORS, colored_state, outcome_text
 from duetime.cli.times import milliseconds, now
 from duetime.model.safe_text import safe_text
@@ -132,13 +132,13 @@ class LineView:
         for snapshot in changed:
             a = snapshot.action
             text = f"{short_id(snapshot)}  {a.kind:<13} {a.state:<9}  {timing(snapshot, at):<18}"
-            echo(f"{clock}  {text} attempt {a.attempt}  {note(snapshot)}".rstrip())
+            print_lines(f"{clock}  {text} attempt {a.attempt}  {note(snapshot)}".rstrip())
 
     def ending(self) -> None:
-        echo(DRAINING)
+        print_lines(DRAINING)
 
     def log(self, line: str) -> None:
-        echo(f"log: {line}", err=True)
+        print_lines(f"log: {line}", err=True)
 
 
 def snapshot_table(
@@ -155,7 +155,7 @@ def snapshot_table(
     table.add_column("result or error", no_wrap=True, overflow="ellipsis", ratio=1)
     for snapshot in snapshots:
         a = snapshot.action
-        cells = [plain(a.kind), colored_state(a.state), Text(timing(snapshot, at))]
+        cells = [safe_cell(a.kind), colored_state(a.state), Text(timing(snapshot, at))]
         cells += [Text(str(a.attempt or "")), note(snapshot)]
         table.add_row(*([Text(short_id(snapshot))] if ids else []), *cells)
     for _ in range(rows - len(snapshots)):
@@ -187,21 +187,21 @@ def note(snapshot: ActionSnapshot) -> Text:
     action, last = snapshot.action, snapshot.last
     match action.state:
         case State.running if action.progress is not None:
-            return plain(str(action.progress))
+            return safe_cell(str(action.progress))
         case State.cancelled if action.cancelled_by is None:
-            return plain(outcome_text(action), style="bright_black")
+            return safe_cell(outcome_text(action), style="bright_black")
         case State.cancelled:
-            return plain(f"cancelled by {action.cancelled_by}", style="bright_black")
+            return safe_cell(f"cancelled by {action.cancelled_by}", style="bright_black")
         case State.scheduled if last is not None and last.outcome is Outcome.snoozed:
-            return plain("snoozed", style="cyan")
+            return safe_cell("snoozed", style="cyan")
         case State.scheduled if action.error:
-            return plain(f"will be retried: {action.error}", style="yellow")
+            return safe_cell(f"will be retried: {action.error}", style="yellow")
         case State.scheduled if action.modified_by is not None:
-            return plain(f"rescheduled by {action.modified_by}", style="cyan")
+            return safe_cell(f"rescheduled by {action.modified_by}", style="cyan")
         case State.failed:
-            return plain(outcome_text(action), style="red")
+            return safe_cell(outcome_text(action), style="red")
         case _:
-            return plain(str(action.result or ""))
+            return safe_cell(str(action.result or ""))
 
 
 def totals(tally: DemoTally) -> Text:

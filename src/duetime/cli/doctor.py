@@ -15,7 +15,7 @@ from duetime.cli.failures import one_line
 from duetime.cli.loading import load_app
 from duetime.cli.open_store import migrate_command_for, refuse_memory
 from duetime.cli.options import Json, Url
-from duetime.cli.output import echo, emit, make_console, plain
+from duetime.cli.output import make_console, print_json, print_lines, safe_cell
 from duetime.errors import DuetimeError
 from duetime.model.health.checks import (
     CheckResult,
@@ -51,7 +51,7 @@ def doctor(
     finally:
         target.sync.close()
     if json_:
-        emit(document(target, findings, stats))
+        print_json(document(target, findings, stats))
     else:
         show(target, findings)
     if any(finding.level is Level.failure for finding in findings):
@@ -74,13 +74,13 @@ def examine(
 
 def show(app: Duetime, findings: Sequence[CheckResult]) -> None:
     console = make_console()
-    echo(mask_password(app.settings.url))
+    print_lines(mask_password(app.settings.url))
     for finding in findings:
         level = Text(f"{finding.level:<8}", style=COLORS[finding.level])
         text = finding.figure if finding.remedy is None else f"{finding.figure}: {finding.remedy}"
-        line = Text.assemble(level, f" {finding.check:<12} ", plain(one_line(text)))
+        line = Text.assemble(level, f" {finding.check:<12} ", safe_cell(one_line(text)))
         console.print(line, soft_wrap=True)
-    echo(summary(findings))
+    print_lines(summary(findings))
 
 
 def summary(findings: Sequence[CheckResult]) -> str:

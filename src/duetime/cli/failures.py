@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from duetime.cli.output import echo
+from duetime.cli.output import print_lines
 from duetime.errors import ActionNotFound, DuetimeError, DuplicateKey, IllegalState, JobNotFound
 from duetime.model.traceback_text import traceback_text
 
@@ -27,7 +27,7 @@ def exit_on_error() -> Iterator[None]:
     except DuetimeError as error:
         fail(advice(error))
     except Exception as error:  # noqa: BLE001 - Python would print its text as it is
-        echo(*traceback_text(error).split("\n"), err=True)
+        print_lines(*traceback_text(error).split("\n"), err=True)
         sys.exit(1)
 
 
@@ -37,7 +37,7 @@ def fail(message: str) -> None:
 
 
 def say(message: str) -> None:
-    echo(f"error: {one_line(message)}", err=True)
+    print_lines(f"error: {one_line(message)}", err=True)
 
 
 def advice(error: DuetimeError) -> str:

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from duetime.cli.output import plain
+from duetime.cli.output import safe_cell
 from duetime.cli.tables import COLORS, OUTCOMES, WIDE_COLUMNS, cut, error_or_result, value_table
 from duetime.cli.times import milliseconds, shown
 from duetime.errors import DuetimeError
@@ -43,14 +43,14 @@ def job_table(jobs: Sequence[Job], at: datetime, *, tenants: bool, width: int) -
     for job in jobs:
         row = _wide_row(job, at) if wide else _narrow_row(job, at)
         if tenants:
-            row.insert(2, plain(job.tenant or "-"))
+            row.insert(2, safe_cell(job.tenant or "-"))
         table.add_row(*row)
     return table
 
 
 def _wide_row(job: Job, at: datetime) -> list[Text]:
-    words = plain(cut(words_of(job), MAX_RULE_LENGTH))
-    return [plain(job.name), state_text(job), words, Text(next_text(job, at)), _last(job)]
+    words = safe_cell(cut(words_of(job), MAX_RULE_LENGTH))
+    return [safe_cell(job.name), state_text(job), words, Text(next_text(job, at)), _last(job)]
 
 
 def _narrow_row(job: Job, at: datetime) -> list[Text]:
@@ -110,7 +110,7 @@ def occurrence_lines(runs: Sequence[Occurrence], at: datetime) -> Group:
     for run in runs:
         lines.append(_occurrence_line(run, at))
         reason = error_or_result(run.error, None)
-        lines += [Padding(plain(reason), (0, 0, 0, 4))] if reason else []
+        lines += [Padding(safe_cell(reason), (0, 0, 0, 4))] if reason else []
     return Group(*lines)
 
 
@@ -122,5 +122,5 @@ def _occurrence_line(run: Occurrence, at: datetime) -> Text:
     if run.started_at and run.finished_at:
         parts.append(Text(f"took {milliseconds(run.finished_at - run.started_at)}"))
     parts += [Text(f"retries {run.retries}")] if run.retries else []
-    parts += [plain(f"by {run.started_by}"), Text(str(run.action_id), style="dim")]
+    parts += [safe_cell(f"by {run.started_by}"), Text(str(run.action_id), style="dim")]
     return Text("  ").join(parts)

@@ -22,7 +22,7 @@ from duetime.cli.documents import (
 from duetime.cli.failures import CommandError
 from duetime.cli.open_store import open_app
 from duetime.cli.options import AnyTenant, App, By, Json, Name, Tenant, Url, os_user, scope
-from duetime.cli.output import echo, emit, make_console
+from duetime.cli.output import make_console, print_json, print_lines
 from duetime.cli.ticks import tick_items, tick_lines
 from duetime.cli.times import now, parse_instant
 from duetime.model.filter import MAX_PAGE_SIZE
@@ -54,7 +54,7 @@ def list_(
             removed=removed, limit=limit, cursor=cursor, tenant=scope(tenant, any_tenant)
         )
     if json:
-        emit(job_page_document(target, page))
+        print_json(job_page_document(target, page))
         return
     tables.print_page(
         page,
@@ -79,7 +79,7 @@ def show(
         latest = target.sync.jobs.runs(name, limit=SHOWN_OCCURRENCES, tenant=among)
     if json:
         runs = [occurrence_document(occurrence) for occurrence in latest]
-        emit(job_document(target, job) | {"runs": runs})
+        print_json(job_document(target, job) | {"runs": runs})
         return
     console, payload = make_console(), payload_data(target, job.kind, job.payload)
     console.print(job_tables.job_fields(job, payload, now()))
@@ -101,7 +101,7 @@ def runs(
     with open_app(app, url) as target:
         occurrences = target.sync.jobs.runs(name, limit=limit, tenant=scope(tenant, any_tenant))
     if json:
-        emit({"items": [occurrence_document(occurrence) for occurrence in occurrences]})
+        print_json({"items": [occurrence_document(occurrence) for occurrence in occurrences]})
         return
     make_console().print(job_tables.occurrence_lines(occurrences, now()))
 
@@ -122,12 +122,12 @@ def preview(
         job = target.sync.jobs.get(name, tenant=among)
         ticks = target.sync.jobs.preview(name, count, tenant=among)
     if json:
-        emit(_ticks_document(job, ticks))
+        print_json(_ticks_document(job, ticks))
         return
-    echo(job_tables.words_of(job), "")
-    echo(*tick_lines(job_tables.rule_of(job), ticks))
+    print_lines(job_tables.words_of(job), "")
+    print_lines(*tick_lines(job_tables.rule_of(job), ticks))
     if len(ticks) < count:
-        echo("there are no more ticks")
+        print_lines("there are no more ticks")
 
 
 @cli.command("put")
@@ -233,10 +233,10 @@ def trigger(
             name, tenant=scope(tenant, any_tenant), by=by or os_user()
         )
     if json:
-        emit(action_document(target, action))
+        print_json(action_document(target, action))
         return
     waits = f", after {action.after} has finished" if action.waits else ""
-    echo(f"triggered: {name} {action.id}{waits}")
+    print_lines(f"triggered: {name} {action.id}{waits}")
 
 
 @cli.command("remove")
@@ -253,9 +253,9 @@ def remove(
     with open_app(app, url) as target:
         target.sync.jobs.remove(name, tenant=scope(tenant, any_tenant), by=by or os_user())
     if json:
-        emit({"name": name, "removed": True})
+        print_json({"name": name, "removed": True})
         return
-    echo(f"removed: {name}")
+    print_lines(f"removed: {name}")
 
 
 @cli.command("restore")
@@ -299,12 +299,12 @@ def backfill(
             name, start, end, dry_run=not run, tenant=among, by=by or os_user()
         )
     if json:
-        emit(_ticks_document(job, ticks) | {"dry_run": not run})
+        print_json(_ticks_document(job, ticks) | {"dry_run": not run})
         return
     if ticks:
-        echo(*tick_lines(job_tables.rule_of(job), ticks))
+        print_lines(*tick_lines(job_tables.rule_of(job), ticks))
     created = "created" if run else "would be created: give --run to create them"
-    echo(f"{len(ticks)} occurrence{'' if len(ticks) == 1 else 's'} of {name} {created}")
+    print_lines(f"{len(ticks)} occurrence{'' if len(ticks) == 1 else 's'} of {name} {created}")
 
 
 def _ticks_document(job: Job, ticks: list[datetime]) -> dict[str, object]:
@@ -315,8 +315,8 @@ def _ticks_document(job: Job, ticks: list[datetime]) -> dict[str, object]:
 
 def _report(app: Duetime, job: Job, done: str, *, json: bool) -> None:
     if json:
-        emit(job_document(app, job))
+        print_json(job_document(app, job))
         return
     at = now()
     next_ = f"next {job_tables.next_text(job, at)}" if job.next_due_at else "no next tick"
-    echo(f"{done}: {job.name}, {job_tables.words_of(job)}; {next_}")
+    print_lines(f"{done}: {job.name}, {job_tables.words_of(job)}; {next_}")

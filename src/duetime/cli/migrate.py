@@ -12,7 +12,7 @@ from duetime.cli.failures import CommandError
 from duetime.cli.loading import load_app
 from duetime.cli.open_store import migrate_command_for, refuse_memory, refuse_missing_file
 from duetime.cli.options import App, Url
-from duetime.cli.output import echo
+from duetime.cli.output import print_lines
 from duetime.model.store_url import mask_password
 from duetime.store.sql.migrate import render_migrations
 from duetime.store.sql.statements.loader import Dialect, Migration
@@ -47,7 +47,7 @@ def migrate(
     target = Duetime(url, prefix=prefix, schema=schema) if app is None else load_app(app)
     refuse_memory(target)
     if sql:
-        echo(*_script(target).splitlines())
+        print_lines(*_script(target).splitlines())
         return
     try:
         _check(target, migrate_command_for(target, app, url)) if check else _apply(target)
@@ -66,7 +66,7 @@ def _check(app: Duetime, command: str) -> None:
     missing = _store(app).pending()
     if missing:
         raise CommandError(f"{_place(app)} lacks {_names(missing)}: run `{command}`")
-    echo(f"{_place(app)} is up to date")
+    print_lines(f"{_place(app)} is up to date")
 
 
 def _apply(app: Duetime) -> None:
@@ -74,7 +74,7 @@ def _apply(app: Duetime) -> None:
     missing = store.pending()
     store.migrate_blocking()
     done = f": applied {_names(missing)}" if missing else " was up to date; nothing to do"
-    echo(f"{_place(app)}{done}")
+    print_lines(f"{_place(app)}{done}")
 
 
 def _store(app: Duetime) -> Migratable:

@@ -1,8 +1,8 @@
 """The output of commands: everything that they print passes through here.
 
 Stored and given text (errors, payloads, names, notes) must neither steer the terminal nor pretend
-to be lines of ours, so it is made safe: `echo` for lines, `plain` for parts of tables, `emit` for
-JSON.
+to be lines of ours, so it is made safe: `print_lines` for lines, `safe_cell` for parts of tables,
+`print_json` for JSON.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from duetime.model.safe_text import safe_json, safe_text
 PIPE_WIDTH = 250
 
 
-def echo(*lines: str, err: bool = False) -> None:
+def print_lines(*lines: str, err: bool = False) -> None:
     """Print lines; a newline inside one of them is shown as an escape."""
     for line in lines:
         typer.echo(safe_text(line), err=err)
 
 
-def emit(document: object) -> None:
+def print_json(document: object) -> None:
     """Print a document as JSON."""
     typer.echo(safe_json(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
-def plain(text: str, style: str = "") -> Text:
+def safe_cell(text: str, style: str = "") -> Text:
     """A part of a table or a line that shows the text as it is, markup included."""
     return Text(safe_text(text), style=style)
 
@@ -42,12 +42,12 @@ def make_console() -> Console:
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     width = PIPE_WIDTH if piped else None
     console = Console(width=width, highlight=False, markup=False, emoji=False)
-    console.push_render_hook(SafetyNet())
+    console.push_render_hook(EscapingHook())
     return console
 
 
-class SafetyNet(RenderHook):
-    """Escapes what a table forgot to."""
+class EscapingHook(RenderHook):
+    """Escapes what cells left unescaped; newlines stay, since rich made them."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         return [SafeOutput(renderable) for renderable in renderables]

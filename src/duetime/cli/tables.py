@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from duetime.cli.output import echo, make_console, plain
+from duetime.cli.output import make_console, print_lines, safe_cell
 from duetime.cli.times import milliseconds, shown
 from duetime.model.actions.action import Action, Page, Run
 from duetime.model.safe_text import safe_text
@@ -44,9 +44,9 @@ def print_page(page: Page[T], table: Callable[[Sequence[T], int], Table], nothin
         console = make_console()
         console.print(table(page.items, console.width))
     else:
-        echo(nothing)
+        print_lines(nothing)
     if page.next_cursor is not None:
-        echo(f"for more: --cursor {page.next_cursor}")
+        print_lines(f"for more: --cursor {page.next_cursor}")
 
 
 def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool, width: int) -> Table:
@@ -61,18 +61,18 @@ def action_table(actions: Sequence[Action], at: datetime, *, tenants: bool, widt
     for action in actions:
         row = _wide_row(action, at) if wide else _narrow_row(action, at)
         if tenants:
-            row.insert(3, plain(action.tenant or "-"))
+            row.insert(3, safe_cell(action.tenant or "-"))
         table.add_row(*row)
     return table
 
 
 def _wide_row(action: Action, at: datetime) -> list[Text]:
-    due, attempt = plain(due_text(action, at)), Text(str(action.attempt))
-    ending = plain(cut(outcome_text(action), 80))
+    due, attempt = safe_cell(due_text(action, at)), Text(str(action.attempt))
+    ending = safe_cell(cut(outcome_text(action), 80))
     return [
         Text(str(action.id)),
         colored_state(action.state),
-        plain(action.kind),
+        safe_cell(action.kind),
         due,
         attempt,
         ending,
@@ -84,7 +84,7 @@ def _narrow_row(action: Action, at: datetime) -> list[Text]:
     state = colored_state(action.state)
     if action.attempt:
         state = Text.assemble(state, "\n", (f"attempt {action.attempt}", "dim"))
-    return [id_, state, plain(action.kind), Text(due_text(action, at, between="\n"))]
+    return [id_, state, safe_cell(action.kind), Text(due_text(action, at, between="\n"))]
 
 
 def due_text(action: Action, at: datetime, between: str = ", ") -> str:
@@ -122,7 +122,7 @@ def run_lines(runs: Sequence[Run], at: datetime) -> Group:
     for run in runs:
         lines.append(_run_line(run, at))
         ending = error_or_result(run.error, run.result)
-        lines += [Padding(plain(ending), (0, 0, 0, 4))] if ending else []
+        lines += [Padding(safe_cell(ending), (0, 0, 0, 4))] if ending else []
     return Group(*lines)
 
 
@@ -133,7 +133,7 @@ def _run_line(run: Run, at: datetime) -> Text:
     if run.started_at and run.finished_at:
         parts.append(f"took {milliseconds(run.finished_at - run.started_at)}")
     parts += [f"on {run.worker}"] if run.worker else []
-    return Text("  ").join(plain(part) if isinstance(part, str) else part for part in parts)
+    return Text("  ").join(safe_cell(part) if isinstance(part, str) else part for part in parts)
 
 
 def colored_state(state: State) -> Text:
@@ -168,7 +168,7 @@ def _value(value: object, at: datetime) -> Text:
         return colored_state(value)
     if isinstance(value, datetime):
         return Text(shown(value, at))
-    return plain(data_text(value) if isinstance(value, dict | list) else str(value))
+    return safe_cell(data_text(value) if isinstance(value, dict | list) else str(value))
 
 
 FIELDS = (

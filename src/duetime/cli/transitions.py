@@ -15,7 +15,7 @@ from duetime.app import Duetime
 from duetime.cli.failures import CommandError
 from duetime.cli.loading import load_app
 from duetime.cli.options import App, Json
-from duetime.cli.output import echo, emit, make_console, plain
+from duetime.cli.output import make_console, print_json, print_lines, safe_cell
 from duetime.cli.times import now, shown
 from duetime.model.transition import UNSET, Pending, Report, TransitionView
 
@@ -29,7 +29,7 @@ def list_(app: App = None, json: Json = False) -> None:
     """List the transitions that the app registers."""
     views = _load(app).transitions.list()
     if json:
-        emit({"items": [_document(view) for view in views]})
+        print_json({"items": [_document(view) for view in views]})
         return
     _print(["transition", "table", "does", "index"], [_view_row(view) for view in views])
 
@@ -39,7 +39,7 @@ def pending(app: App = None, json: Json = False) -> None:
     """Show how many rows are due, when the next are due, and how many failed."""
     found = _run(_load(app), lambda target: target.transitions.pending())
     if json:
-        emit(to_jsonable_python({"items": [asdict(item) for item in found]}))
+        print_json(to_jsonable_python({"items": [asdict(item) for item in found]}))
         return
     rows = [_pending_row(item) for item in found]
     _print(["transition", "due", "next", "retrying", "parked"], rows)
@@ -56,9 +56,9 @@ def sweep(
     """Apply all transitions that are due now, in batches. Exits with 1 if a row fails."""
     report = _run(_load(app), lambda target: target.transitions.drain(parked=parked))
     if json:
-        emit(to_jsonable_python(asdict(report), fallback=str))
+        print_json(to_jsonable_python(asdict(report), fallback=str))
     else:
-        echo(_summary(report))
+        print_lines(_summary(report))
     report.check()
 
 
@@ -82,13 +82,13 @@ def _run(target: Duetime, verb: Callable[[Duetime], Awaitable[T]]) -> T:
 
 def _print(names: list[str], rows: list[list[str]]) -> None:
     if not rows:
-        echo("no transitions: the app registers none")
+        print_lines("no transitions: the app registers none")
         return
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in names:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*map(plain, row))
+        table.add_row(*map(safe_cell, row))
     make_console().print(table)
 
 

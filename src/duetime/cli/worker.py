@@ -13,7 +13,7 @@ import typer
 from duetime.app import Duetime
 from duetime.cli.loading import load_app, module_and_path
 from duetime.cli.open_store import explain_missing_tables, migrate_command_for
-from duetime.cli.output import echo
+from duetime.cli.output import print_lines
 from duetime.cli.worker_spec import WorkerSpec
 from duetime.logs import LineFormatter
 from duetime.model.store_url import mask_password
@@ -77,9 +77,9 @@ def log_to_stderr(level: str) -> None:
 
 
 def announce(app: Duetime, spec: WorkerSpec) -> None:
-    echo(start_line(app, spec.concurrency, spec.queues, spec.processes))
+    print_lines(start_line(app, spec.concurrency, spec.queues, spec.processes))
     for warning in warnings(app):
-        echo(f"warning: {warning}", err=True)
+        print_lines(f"warning: {warning}", err=True)
 
 
 def parse_queues(options: list[str]) -> Queues:

@@ -47,14 +47,17 @@ def from_micros(micros: int) -> datetime:
     return EPOCH + timedelta(microseconds=micros)
 
 
-# What can be shown in every time zone: years 1 to 9999 without their first and last day.
-FIRST_MICROS = to_micros(datetime.min.replace(tzinfo=UTC)) + 86_400 * SECOND
-LAST_MICROS = to_micros(datetime.max.replace(tzinfo=UTC)) - 86_400 * SECOND
+# The years of a datetime, 1 to 9999.
+MIN_INSTANT = to_micros(datetime.min.replace(tzinfo=UTC))
+MAX_INSTANT = to_micros(datetime.max.replace(tzinfo=UTC))
+# What can be shown in every time zone: those years without their first and last day.
+MIN_SHOWN_INSTANT = MIN_INSTANT + 86_400 * SECOND
+MAX_SHOWN_INSTANT = MAX_INSTANT - 86_400 * SECOND
 
 
 def nearest_micros(micros: int) -> int:
     """Return the instant, or the nearest that can be shown: a row may hold any number."""
-    return min(max(micros, FIRST_MICROS), LAST_MICROS)
+    return min(max(micros, MIN_SHOWN_INSTANT), MAX_SHOWN_INSTANT)
 
 
 def maybe_nearest(micros: int | None) -> datetime | None:

@@ -4,6 +4,7 @@ that a terminal or a reader of logs acts upon."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 # Controls (C0 with newlines and ESC, DEL, C1), what turns the direction of text or breaks lines,
 # and what cannot be encoded. Joiners stay: scripts and emoji need them.
@@ -27,10 +28,10 @@ def safe_json(document: str) -> str:
     return UNSAFE_IN_JSON.sub(_escape_json, document)
 
 
-def readable(value: object, limit: int) -> str:
+def readable(value: object, limit: int, convert: Callable[[object], str] = str) -> str:
     """Return the text of an exception or another object of a user's; never raises."""
     try:
-        text = str(value)
+        text = convert(value)
     except BaseException as broken:  # noqa: BLE001 - it is the user's code
         return f"(its text cannot be had: {type(broken).__name__})"
     # A str subclass may override its methods.

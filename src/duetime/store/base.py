@@ -15,9 +15,8 @@ Rules that hold for every verb:
   `due_at` and is in no lane. Adding a child does not lock its parent, and finishing a parent does
   not settle its children: the caller that finished an action, or added a child, calls `settle`.
   `sweep` reports parents whose children were missed.
-- A row that somebody has damaged, so that it cannot be read, must stop no verb for others. A store
-  whose columns may hold values of any type fails its action with the reason, and performs the verb
-  again.
+- A row that cannot be read must not stop a verb for other rows. A store whose columns may
+  hold values of any type fails its action with the reason, and performs the verb again.
 - After the commit of a verb that made actions claimable, listeners are woken with their lane and
   `due_at`. A wake is a hint: losing one costs time, never an action.
 """
@@ -67,13 +66,13 @@ class Listener(Protocol):
         ...
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """Why wakes that should arrive do not; None while they do, and where nothing is listened
         to."""
         ...
 
     @property
-    def refused(self) -> int:
+    def refused_wakes(self) -> int:
         """The number of wakes that were refused because no store of duetime could have sent them:
         a wake is a hint that strangers may send, too."""
         ...
@@ -257,7 +256,7 @@ class Store(ABC):
         change or read one of the rows."""
 
     @abstractmethod
-    def free(self, span: LaneSpan, limit: int) -> Flow[list[UUID]]:
+    def claimable_ids(self, span: LaneSpan, limit: int) -> Flow[list[UUID]]:
         """Return the ids of up to `limit` actions that a claim of the span would take, by due time.
         Reads nothing else of them: one of them may be damaged."""
 
@@ -266,14 +265,16 @@ class Store(ABC):
         self, action_id: UUID, reason: str, *, without_data: bool = False
     ) -> Flow[bool]:
         """Finish a scheduled action as failed, with the reason as its error, because the store
-        cannot claim it. Its other fields stay as they are; but `without_data`, its payload becomes
-        null, and its progress is dropped, unread. Return False if it is not scheduled.
+        cannot claim it. Its other fields stay as they are. With `without_data`, payload becomes
+        null, and progress is dropped, both unread. Return False if it is running,
+        finished or waits for its parent.
         InvalidArgument or UnreadableRow if the store cannot move it to history either."""
 
     @abstractmethod
-    def park_damaged(self, action_id: UUID, reason: str) -> Flow[bool]:
-        """Move a scheduled action to DAMAGED_LANE, from which nobody claims, with the reason as its
-        error. Return False if it is not scheduled."""
+    def withdraw_damaged(self, action_id: UUID, reason: str) -> Flow[bool]:
+        """Withdraw a scheduled action from claims: move it to DAMAGED_LANE, from which no worker
+        claims, with the reason as its error. Return False if it is running, finished or waits for
+        its parent."""
 
     @abstractmethod
     def complete(

@@ -39,8 +39,8 @@ class LocalListener:
     """A listener for wakes of its own process, which cannot be missed."""
 
     alive = True
-    trouble = None
-    refused = 0
+    problem = None
+    refused_wakes = 0
 
     def __init__(self, on_wake: OnWake) -> None:
         self._on_wake = on_wake

@@ -35,7 +35,7 @@ class ChildSettler:
         self._settled = settled
         self._all_settled = all_settled
         self._parents: dict[UUID, None] = {}
-        self.service = Service("chain", self._step, drop_input=self._drop_input)
+        self.service = Service("chain", self._step, on_repeated_failure=self._leave_to_sweep)
 
     def __len__(self) -> int:
         return len(self._parents)
@@ -63,10 +63,10 @@ class ChildSettler:
         self._settled(done.settled)
         return bool(done.settled)
 
-    def _drop_input(self) -> str:
+    def _leave_to_sweep(self) -> str:
         """Forget the parents whose settlement fails each time; sweeps report them again."""
         parents = list(islice(self._parents, MAX_SETTLED))
         for parent in parents:
             del self._parents[parent]
         named = ", ".join(map(str, parents[:MAX_LOGGED_PARENTS]))
-        return f"the children of {len(parents)} finished actions ({named}) until the next sweep"
+        return f"leaves the children of {len(parents)} finished actions ({named}) to the next sweep"

@@ -59,10 +59,14 @@ class Completer:
         self._backoff = Backoff()
         self._full = asyncio.Event()
         # Errors for which a batch is searched for the completion that causes them.
-        self._isolated: tuple[type[Exception], ...] = REFUSALS
-        self.service = Service("completion", self._step, drop_input=self._isolate_any_error)
+        self._isolated_errors: tuple[type[Exception], ...] = REFUSALS
+        self.service = Service(
+            "completion", self._step, on_repeated_failure=self._isolate_any_error
+        )
         self.concurrent_service = Service(
-            "concurrent completion", self._concurrent_step, drop_input=self._isolate_any_error
+            "concurrent completion",
+            self._concurrent_step,
+            on_repeated_failure=self._isolate_any_error,
         )
 
     def __len__(self) -> int:
@@ -139,7 +143,7 @@ class Completer:
             done = await self._store.perform(self._outbox_store.complete(sent, skip_busy_jobs=True))
         except StoreUnavailable:
             raise
-        except self._isolated as error:
+        except self._isolated_errors as error:
             await self._isolate(batch, error)
             return
         everything = len(done.applied) == len(batch)
@@ -194,10 +198,10 @@ class Completer:
         await self._send([run])
 
     def _isolate_any_error(self) -> str:
-        """Completions that nobody foresaw to fail do so each time: from now on, search each batch
-        for them."""
-        self._isolated = (Exception,)
-        return "each outcome that cannot be stored"
+        """Search every later batch for the completion that fails, whatever its error. It stays
+        so: a batch that is stored costs no search, and the error may come again."""
+        self._isolated_errors = (Exception,)
+        return "from now on searches each batch for the completion that fails"
 
     def _finish_run(self, run: InFlightRun, accepted: bool) -> None:
         completion = self._sent.pop(run)

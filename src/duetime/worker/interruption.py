@@ -1,5 +1,5 @@
-"""Handlers that strike at their worker: by KeyboardInterrupt, by cancelling the worker's own tasks,
-or by stopping their event loop. The worker then stops in order, and its log names the action."""
+"""Stops a worker in order when a handler raises KeyboardInterrupt, cancels the worker's tasks or
+stops the event loop."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ log = get_log("duetime.worker")
 MAX_NAMED_ACTIONS = 10
 
 
-class Tripwire(asyncio.Future[None]):
-    """A future that nobody completes; notices who cancels the task that awaits it."""
+class CancellationProbe(asyncio.Future[None]):
+    """A future that never completes; reports which task cancels the task that awaits it."""
 
     def __init__(self, cancelling: Callable[[asyncio.Task[Any] | None], None]) -> None:
         super().__init__(loop=asyncio.get_running_loop())
@@ -41,15 +41,15 @@ class Interruption:
         self._stopping = False
         self._reported = False
         self._error: BaseException | None = None
-        # The actions that did it.
-        self._culprits: dict[UUID, Claim] = {}
+        # The actions whose handlers caused the interruption.
+        self._interrupting_claims: dict[UUID, Claim] = {}
 
     def enter(self) -> None:
-        """Begin the block that may be ended. Who cancels all tasks also cancels the one that waits
-        at the tripwire."""
+        """Begin the block that may be ended. Code that cancels all tasks also cancels the one that
+        awaits the probe."""
         self._owner = asyncio.current_task()
-        self._tripwire = Tripwire(self._cancelling)
-        self._watch = self.start(_wait(self._tripwire))
+        self._probe = CancellationProbe(self._cancelling)
+        self._watch = self.start(_wait(self._probe))
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a service, without which the worker must not go on."""
@@ -63,23 +63,23 @@ class Interruption:
 
     def close(self) -> None:
         """The worker has stopped."""
-        if self._watch is not None and not self._tripwire.done():
-            self._tripwire.set_result(None)
+        if self._watch is not None and not self._probe.done():
+            self._probe.set_result(None)
 
     @property
-    def torn_down(self) -> bool:
-        """Whether somebody cancels all of the worker: then nobody waits for its runs, either."""
+    def all_tasks_cancelled(self) -> bool:
+        """Whether all tasks of the worker are cancelled: then none waits for its runs, either."""
         return self._watch is not None and self._watch.cancelling() > 0
 
     @property
-    def by_action(self) -> bool:
-        """Whether an action did it, and not who runs the worker."""
-        return bool(self._culprits)
+    def caused_by_handler(self) -> bool:
+        """Whether a handler caused the interruption, and not code outside the worker."""
+        return bool(self._interrupting_claims)
 
     def handler_raised(self, claim: Claim, error: KeyboardInterrupt) -> None:
-        self._culprits[claim.id] = claim
+        self._interrupting_claims[claim.id] = claim
         log.error("worker %s stops: %s raised KeyboardInterrupt", self._worker, _names([claim]))
-        self._end(error)
+        self._cancel_owner(error)
 
     def raise_error(self, raised: type[BaseException] | None) -> None:
         """Raise what ended the block, unless the block raised an error of its own."""
@@ -93,35 +93,35 @@ class Interruption:
     def _cancelling(self, by: asyncio.Task[Any] | None) -> None:
         for run in self._runs if by is not None else ():
             if run.task is by:
-                self._culprits[run.claim.id] = run.claim
+                self._interrupting_claims[run.claim.id] = run.claim
 
     def _service_ended(self, task: asyncio.Task[None]) -> None:
-        interrupted_stop = self._stopping and not self.torn_down
+        interrupted_stop = self._stopping and not self.all_tasks_cancelled
         if not task.cancelled() or self._reported or interrupted_stop:
             return
         self._reported = True
         started = [run.claim for run in self._runs if run.started_at is not None]
-        reason = _reason([*self._culprits.values()], started)
+        reason = _reason([*self._interrupting_claims.values()], started)
         log.error("worker %s stops: %s", self._worker, reason)
-        self._end(WorkerInterrupted(self._worker, reason))
+        self._cancel_owner(WorkerInterrupted(self._worker, reason))
 
-    def _end(self, error: BaseException) -> None:
+    def _cancel_owner(self, error: BaseException) -> None:
         """End the block. If it ends by itself, because its task is cancelled like the others, it
-        raises another error only for an action's doing."""
+        raises another error only if a handler caused that."""
         ending = self._stopping or self._owner is None or self._owner.cancelling()
-        if not ending or self.by_action:
+        if not ending or self.caused_by_handler:
             self._error = self._error or error
         if not ending and self._owner is not None:
             self._owner.cancel()
 
 
-async def _wait(tripwire: Tripwire) -> None:
-    await tripwire
+async def _wait(probe: CancellationProbe) -> None:
+    await probe
 
 
-def _reason(culprits: Sequence[Claim], started: Sequence[Claim]) -> str:
-    if culprits:
-        return f"{_names(culprits)} cancelled its tasks; handlers may cancel tasks of their own"
+def _reason(interrupting: Sequence[Claim], started: Sequence[Claim]) -> str:
+    if interrupting:
+        return f"{_names(interrupting)} cancelled its tasks; handlers may cancel tasks of their own"
     during = f", while these ran: {_names(started)}" if started else ""
     return f"its tasks were cancelled, or its event loop was stopped, from outside{during}"
 

@@ -16,8 +16,8 @@ MAX_SLEEP_SECONDS = 3600.0
 UNTIL_WOKEN = MAX_SLEEP_SECONDS
 FIRST_BACKOFF_SECONDS = 0.1
 MAX_BACKOFF_SECONDS = 5.0
-# After this many failures in a row a service is in trouble, and drops what it fails on.
-TROUBLE_AFTER_FAILURES = 3
+# After this many failures in a row a service reports a problem, and stops working on its input.
+PROBLEM_AFTER_FAILURES = 3
 
 
 class Service:
@@ -25,7 +25,8 @@ class Service:
     the store is unavailable, repeated failures are not all logged.
 
     A step that fails several times in a row, and not because the store is unavailable, fails on
-    what it works on: then `drop_input` is called, which forgets that and returns what it was.
+    what it works on: then `on_repeated_failure` is called, which stops that and returns a clause
+    for the log: what the service does from now on.
     """
 
     def __init__(
@@ -33,11 +34,11 @@ class Service:
         name: str,
         step: Callable[[], Awaitable[float]],
         *,
-        drop_input: Callable[[], str] | None = None,
+        on_repeated_failure: Callable[[], str] | None = None,
     ) -> None:
         self.name = name
         self._step = step
-        self._drop_input = drop_input
+        self._on_repeated_failure = on_repeated_failure
         self._woken = asyncio.Event()
         self._stopped = asyncio.Event()
         self._backoff = 0.0
@@ -45,9 +46,9 @@ class Service:
         self._outage = OutageLog(log, name)
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """Why the service achieves nothing; None while it works, or failed only a moment ago."""
-        if self._failures.in_a_row < TROUBLE_AFTER_FAILURES:
+        if self._failures.in_a_row < PROBLEM_AFTER_FAILURES:
             return None
         return f"{self.name} is failing: {self._failures.last}"
 
@@ -69,12 +70,13 @@ class Service:
             pause = await self._step()
         except StoreUnavailable as error:
             self._outage.failed(error)
-            self._failures.unavailable(error)
+            self._failures.note_unavailable(error)
             return self._back_off()
         except Exception as error:  # noqa: BLE001 - logged, and retried after a backoff
             self._log_failure(error)
-            if self._failures.unexpected(error) >= TROUBLE_AFTER_FAILURES:
-                self._drop()
+            self._failures.note_unexpected(error)
+            if self._failures.unexpected_in_a_row >= PROBLEM_AFTER_FAILURES:
+                self._stop_working_on_input()
             return self._back_off()
         if self._backoff:
             self._outage.recovered()
@@ -89,14 +91,14 @@ class Service:
         else:
             self._outage.failed(repr(error))
 
-    def _drop(self) -> None:
-        if self._drop_input is None:
+    def _stop_working_on_input(self) -> None:
+        if self._on_repeated_failure is None:
             return
         self._failures.start_over()
         try:
-            log.error("%s fails each time and drops %s", self.name, self._drop_input())
+            log.error("%s fails each time and %s", self.name, self._on_repeated_failure())
         except Exception:
-            log.exception("%s could not drop what it fails on", self.name)
+            log.exception("%s could not stop working on what it fails on", self.name)
 
     def _back_off(self) -> float:
         self._backoff = min(max(self._backoff * 2, FIRST_BACKOFF_SECONDS), MAX_BACKOFF_SECONDS)
@@ -122,22 +124,20 @@ class Failures:
     def __init__(self) -> None:
         self.in_a_row = 0
         self.last: object = None
-        self._unexpected = 0
+        self.unexpected_in_a_row = 0
 
     def is_new(self, error: Exception) -> bool:
         return type(error) is not type(self.last) or str(error) != str(self.last)
 
-    def unavailable(self, error: StoreUnavailable) -> None:
+    def note_unavailable(self, error: StoreUnavailable) -> None:
         self.in_a_row += 1
-        self.last, self._unexpected = error, 0
+        self.last, self.unexpected_in_a_row = error, 0
 
-    def unexpected(self, error: Exception) -> int:
-        """Note an error and return the number of such errors in a row."""
+    def note_unexpected(self, error: Exception) -> None:
         self.in_a_row += 1
         self.last = error
-        self._unexpected += 1
-        return self._unexpected
+        self.unexpected_in_a_row += 1
 
     def start_over(self) -> None:
-        """The input was dropped: what fails next fails on another."""
-        self._unexpected = 0
+        """The service works on something else now: what fails next fails on that."""
+        self.unexpected_in_a_row = 0

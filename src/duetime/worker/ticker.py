@@ -65,7 +65,7 @@ class Ticker:
         self._locked_since: int | None = None
         self._logged: set[str] = set()
         self._undecidable: set[str] = set()
-        self.service = Service("tick", self._step, drop_input=self._drop_input)
+        self.service = Service("tick", self._step, on_repeated_failure=self._forget_tick)
         self.concurrent_service = Service("concurrent tick", self._concurrent_step)
 
     @property
@@ -130,11 +130,11 @@ class Ticker:
             return UNTIL_WOKEN
         return max(self._clock.until(self.next_tick), pause)
 
-    def _drop_input(self) -> str:
+    def _forget_tick(self) -> str:
         """Forget the next tick, since edits fail each time; the next sweep tells it again."""
-        dropped, self.next_tick, self._woken_for = self.next_tick, None, None
+        forgotten, self.next_tick, self._woken_for = self.next_tick, None, None
         self._more_due = False
-        return f"the tick that is due at {dropped} until the next sweep"
+        return f"forgets the tick that is due at {forgotten} until the next sweep"
 
     async def _concurrent_step(self) -> float:
         if self._more_due:

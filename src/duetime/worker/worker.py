@@ -109,7 +109,7 @@ class Worker:
             finished=self._run_finished,
             committed=self._run_committed,
             interrupted=self._interruption.handler_raised,
-            torn_down=lambda: self._interruption.torn_down,
+            all_tasks_cancelled=lambda: self._interruption.all_tasks_cancelled,
         )
         self._launcher = Launcher(
             clock,
@@ -183,10 +183,10 @@ class Worker:
 
     def _health(self) -> WorkerHealth:
         listener = self._sweeper.listener
-        troubles = [service.trouble for service in self._tasks]
-        troubles.append(listener.trouble if listener else None)
-        problems = tuple(trouble for trouble in troubles if trouble is not None)
-        return WorkerHealth(problems, listener.refused if listener else 0)
+        found = [service.problem for service in self._tasks]
+        found.append(listener.problem if listener else None)
+        problems = tuple(problem for problem in found if problem is not None)
+        return WorkerHealth(problems, listener.refused_wakes if listener else 0)
 
     def _renewed(self) -> None:
         """Called from the heartbeat's thread, while the launcher belongs to the loop."""
@@ -325,7 +325,7 @@ class Worker:
         try:
             await self._stop()
         except asyncio.CancelledError:
-            if not self._interruption.by_action:
+            if not self._interruption.caused_by_handler:
                 raise
             await self._stop()
 

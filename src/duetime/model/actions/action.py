@@ -271,7 +271,10 @@ def as_action(
     )
 
 
-def as_unreadable(record: Record, payload: object, result: object, progress: object) -> Action:
+INSTANT_FIELDS = ("due_at", "tick", "lease_until", "created_at", "modified_at", "finished_at")
+
+
+def as_clamped_action(record: Record, payload: object, result: object, progress: object) -> Action:
     """Return an action some of whose values are out of range: they are shown as the nearest that
     are not, and its error says what the store holds."""
     found: list[str] = []
@@ -283,13 +286,11 @@ def as_unreadable(record: Record, payload: object, result: object, progress: obj
             found.append(f"{name} holds {micros}, outside years 1 to 9999")
     if record.priority not in PRIORITY_OF_RANK:
         readable["priority"] = min(max(record.priority, 0), max(PRIORITY_OF_RANK))
-        found.append(f"priority holds {record.priority}, which is none of 0 to 3")
+        found.append(f"priority holds {record.priority}; it must be 0 to 3")
     earlier = f"; {record.error}" if record.error else ""
     readable["error"] = f"unreadable: {'; '.join(found)}{earlier}"
     return as_action(replace(record, **readable), payload, result, progress)
 
-
-INSTANT_FIELDS = ("due_at", "tick", "lease_until", "created_at", "modified_at", "finished_at")
 
 # Takes all fields of an action, positionally.
 to_action = fast_constructor(Action)

@@ -204,7 +204,7 @@ def judge_work(stats: Stats, runs: HasHandler | None = None) -> list[CheckResult
         failing(stats.jobs),
         unreadable(stats.jobs),
         workers(stats.workers),
-        health(stats.workers),
+        problems(stats.workers),
         wakes(stats.workers),
     ]
 
@@ -319,13 +319,13 @@ def workers(living: Iterable[LivingWorker]) -> CheckResult:
     return _ok("workers", f"{len(found)} alive: {', '.join(worker.id for worker in found)}")
 
 
-def health(living: Iterable[LivingWorker]) -> CheckResult:
+def problems(living: Iterable[LivingWorker]) -> CheckResult:
     """Judge what workers say of themselves: claims that fail, wakes that do not arrive."""
-    ill = [worker for worker in living if worker.health.problems]
-    if not ill:
-        return _ok("health", "no worker reports a problem")
-    reports = [f"{worker.id}: {'; '.join(worker.health.problems)}" for worker in ill]
-    return _failure("health", _name_list(reports, ". "), "see the logs of these workers")
+    reporting = [worker for worker in living if worker.health.problems]
+    if not reporting:
+        return _ok("problems", "no worker reports a problem")
+    reports = [f"{worker.id}: {'; '.join(worker.health.problems)}" for worker in reporting]
+    return _failure("problems", _name_list(reports, ". "), "see the logs of these workers")
 
 
 def wakes(living: Iterable[LivingWorker]) -> CheckResult:

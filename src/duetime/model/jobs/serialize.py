@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from duetime.model.actions.outcome import truncate_error
-from duetime.model.clock import LAST_MICROS, maybe_from_micros
+from duetime.model.clock import MAX_SHOWN_INSTANT, maybe_from_micros
 from duetime.model.jobs.job import JobDefinition, JobRecord, Overlap, stored_key
 from duetime.model.lane import PRIORITY_OF_RANK, Priority
 
@@ -53,8 +53,8 @@ def _check_range(job: JobRecord) -> None:
             raise ValueError(f"{name} holds {micros}, outside years 1 to 9999") from None
     definition = job.definition
     if definition.priority not in PRIORITY_OF_RANK:
-        raise ValueError(f"priority holds {definition.priority}, which is none of 0 to 3")
-    if not 0 <= definition.jitter <= LAST_MICROS:
+        raise ValueError(f"priority holds {definition.priority}; it must be 0 to 3")
+    if not 0 <= definition.jitter <= MAX_SHOWN_INSTANT:
         raise ValueError(f"jitter holds {definition.jitter}, which is no duration")
 
 

@@ -13,7 +13,7 @@ from pydantic_core import to_jsonable_python
 from duetime.model.payloads.codec import to_json
 
 # Pydantic writes little deeper. Each level takes three calls here, of which Python allows 1,000.
-MAX_DEPTH = 235
+MAX_RESULT_DEPTH = 235
 MAX_SMALL_LENGTH = 20
 SCALARS = frozenset({str, int, float, bool, type(None)})
 
@@ -69,8 +69,10 @@ class BoundedReader:
         if kind in SCALARS or kind is bytes:
             self._count_text(value, kind)
             return value
-        if depth > MAX_DEPTH:
-            raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels, or contains itself")
+        if depth > MAX_RESULT_DEPTH:
+            raise ValueError(
+                f"it is nested deeper than {MAX_RESULT_DEPTH} levels, or contains itself"
+            )
         return self._read_parts(value, depth + 1)
 
     def _read_parts(self, value: Any, depth: int) -> Any:

@@ -17,7 +17,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError, InvalidPayload, UnknownKind
-from duetime.model.actions.action import Action, Record, as_action, as_unreadable
+from duetime.model.actions.action import Action, Record, as_action, as_clamped_action
 from duetime.model.columns import ConstantColumn, is_constant
 from duetime.model.payloads.codec import written_alone, written_many
 from duetime.model.payloads.errors import reason, stored_payload_remedy
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 # The deepest nesting that is shown as data: Python refuses to read or write much more.
-MAX_DEPTH = 100
-# A text with no more brackets than this cannot be nested too deeply.
-MAX_BRACKETS = MAX_DEPTH
+MAX_SHOWN_DEPTH = 100
 BRACKET = re.compile(r"[\[\]{}]")
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
@@ -242,13 +240,15 @@ class Payloads:
         try:
             return as_action(record, *values)
         except (LookupError, OverflowError):
-            return as_unreadable(record, *values)
+            return as_clamped_action(record, *values)
 
 
 def from_json(text: str) -> object:
     """Return stored data; the text itself if it is not JSON, or nested more deeply than can be
     written again, so that one bad row does not break a whole page."""
-    if text.count("[") + text.count("{") > MAX_BRACKETS and _depth(text) > MAX_DEPTH:
+    # A text with no more brackets than that cannot be nested too deeply.
+    brackets = text.count("[") + text.count("{")
+    if brackets > MAX_SHOWN_DEPTH and _depth(text) > MAX_SHOWN_DEPTH:
         return text
     try:
         return json.loads(text)

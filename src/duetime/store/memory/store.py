@@ -276,12 +276,12 @@ class MemoryStore(MemoryJobs):
         return changes.to_claim(taken, token)
 
     @immediate
-    def free(self, span: LaneSpan, limit: int) -> list[UUID]:
+    def claimable_ids(self, span: LaneSpan, limit: int) -> list[UUID]:
         return list(islice(self._tables.lanes.due(span, self._now()), limit))
 
     @immediate
     def fail_damaged(self, action_id: UUID, reason: str, *, without_data: bool = False) -> bool:
-        row = self._due_row(action_id)
+        row = self._claimable_row(action_id)
         if row is not None:
             failed = changes.to_failed(row.record, reason, self._now())
             dropped = replace(failed, payload="null", progress=None)
@@ -289,14 +289,14 @@ class MemoryStore(MemoryJobs):
         return row is not None
 
     @immediate
-    def park_damaged(self, action_id: UUID, reason: str) -> bool:
-        row = self._due_row(action_id)
+    def withdraw_damaged(self, action_id: UUID, reason: str) -> bool:
+        row = self._claimable_row(action_id)
         if row is not None:
-            parked = replace(row.record, error=reason)
-            self._tables.put(replace(row, record=parked, lane=DAMAGED_LANE))
+            withdrawn = replace(row.record, error=reason)
+            self._tables.put(replace(row, record=withdrawn, lane=DAMAGED_LANE))
         return row is not None
 
-    def _due_row(self, action_id: UUID) -> MemoryRow | None:
+    def _claimable_row(self, action_id: UUID) -> MemoryRow | None:
         """Return the row of a scheduled action that waits for no parent."""
         row = self._tables.unfinished.get(action_id)
         if row is None or row.record.token is not None or row.record.waits:

@@ -21,15 +21,15 @@ class Damaged(Suite):
         assert await probe.claim(only=[]) == []
         assert (await probe.claim_one()).id == second.id
 
-    async def test_free_actions_are_found_by_due_time(self, probe: Probe) -> None:
+    async def test_claimable_ids_come_by_due_time(self, probe: Probe) -> None:
         await probe.running()
         await probe.add(delay=LATER)
         late = await probe.add(due_at=probe.now)
         early = await probe.add(due_at=probe.now - SECOND)
         await probe.add(due_at=probe.now - 9 * SECOND)
         span = LaneSpan(LANE, probe.now - 2 * SECOND, 0)
-        assert await probe.do(probe.store.free(span, 9)) == [early.id, late.id]
-        assert await probe.do(probe.store.free(span, 1)) == [early.id]
+        assert await probe.do(probe.store.claimable_ids(span, 9)) == [early.id, late.id]
+        assert await probe.do(probe.store.claimable_ids(span, 1)) == [early.id]
 
     async def test_a_damaged_action_fails_with_the_reason(self, probe: Probe) -> None:
         before = await probe.add(tenant="acme", correlation_id="c")
@@ -47,8 +47,15 @@ class Damaged(Suite):
     async def test_a_damaged_action_may_fail_without_its_data(self, probe: Probe) -> None:
         before = await probe.add(key="k")
         assert await probe.do(probe.store.fail_damaged(before.id, REASON, without_data=True))
-        after = await probe.get(before.id)
-        assert (after.state, after.payload, after.key) == (State.failed, "null", "k")
+        assert await probe.get(before.id) == replace(
+            before,
+            state=State.failed,
+            outcome=Outcome.failed,
+            error=REASON,
+            payload="null",
+            progress=None,
+            finished_at=probe.now,
+        )
 
     async def test_a_failed_damaged_action_can_be_retried(self, probe: Probe) -> None:
         before = await probe.add()
@@ -56,11 +63,11 @@ class Damaged(Suite):
         await probe.retry(before.id)
         assert (await probe.claim_one()).id == before.id
 
-    async def test_a_parked_damaged_action_is_out_of_all_lanes_and_is_counted(
+    async def test_a_withdrawn_damaged_action_is_out_of_all_lanes_and_is_counted(
         self, probe: Probe
     ) -> None:
         before = await probe.add()
-        assert await probe.do(probe.store.park_damaged(before.id, REASON))
+        assert await probe.do(probe.store.withdraw_damaged(before.id, REASON))
         assert await probe.get(before.id) == replace(before, error=REASON)
         assert await probe.claim() == []
         assert [*await probe.heads()] == [DAMAGED_LANE]
@@ -71,5 +78,5 @@ class Damaged(Suite):
         before = [await probe.get(claim.id), await probe.get(child.id)]
         for action_id in (claim.id, child.id):
             assert not await probe.do(probe.store.fail_damaged(action_id, REASON))
-            assert not await probe.do(probe.store.park_damaged(action_id, REASON))
+            assert not await probe.do(probe.store.withdraw_damaged(action_id, REASON))
         assert [await probe.get(claim.id), await probe.get(child.id)] == before

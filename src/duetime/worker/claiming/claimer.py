@@ -11,7 +11,7 @@ from duetime.model.clock import micros_of
 from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
-from duetime.worker.claiming.damaged_rows import REFUSED, DamagedRows
+from duetime.worker.claiming.damaged_rows import CLAIM_REFUSALS, RefusedClaim
 from duetime.worker.claiming.fairness import Fairness, fair_batch, shared_lanes
 from duetime.worker.claiming.heads import LaneHeads
 from duetime.worker.claiming.slots import Pool
@@ -76,16 +76,16 @@ class Claimer:
         self._fairness = {pool: Fairness() for pool in pools}
         self._turn = 0
         self.stopping = False
-        self.service = Service("claim", self._step, drop_input=self._drop_input)
+        self.service = Service("claim", self._step, on_repeated_failure=self._forget_heads)
 
     # -- input -----------------------------------------------------------------------
 
     def woken(self, wakes: Sequence[Wake]) -> None:
         """Note lanes in which actions became due; without any wakes, request a look-ahead."""
-        believed = self._heads.note_wakes(wakes)
+        taken_over = self._heads.note_wakes(wakes)
         if wakes:
             self.service.wake()
-        if not wakes or not believed:
+        if not wakes or not taken_over:
             self._request_look(True)
 
     def look_started(self) -> None:
@@ -104,7 +104,7 @@ class Claimer:
 
     def drained_lanes(self) -> dict[str, int]:
         """Return the lanes that claims emptied since the last look-ahead, with their cursors."""
-        return self._heads.drained()
+        return self._heads.drained_lanes()
 
     # -- claiming --------------------------------------------------------------------
 
@@ -187,7 +187,7 @@ class Claimer:
         """Claim one suspect. If the claim comes back empty, the lane backs off and other lanes come
         first."""
         if await self._send_claim(pool, [lane], 0, 1):
-            self._heads.yielded(lane)
+            self._heads.reset_backoff(lane)
         else:
             self._heads.back_off(lane, self._clock.now())
             self._mark_drained([lane], found_any=True)
@@ -230,9 +230,9 @@ class Claimer:
         self._cursors.claim_sent()
         try:
             claimed = await self._store.perform(self._store.claim(order))
-        except REFUSED as error:
-            damaged = DamagedRows(self._store, self._clock, partial(self._accept, pool))
-            return await damaged.claim_around(order, error)
+        except CLAIM_REFUSALS as error:
+            refused = RefusedClaim(self._store, self._clock, partial(self._accept, pool))
+            return await refused.resolve(order, error)
         self._clock.observe(claimed.now, sent)
         if not excluded:
             self._cursors.advance(claimed)  # else excluded tenants may have earlier rows
@@ -241,7 +241,7 @@ class Claimer:
 
     def _accept(self, pool: Pool, claimed: Claimed, sent: float) -> None:
         """Register the claims as in flight, so that they are renewed, and start them when due."""
-        caught_up = self._heads.take_missed(claimed.claims)
+        caught_up = self._heads.claims_of_missed_lanes(claimed.claims)
         if caught_up:
             self._caught_up(caught_up)
         lease_expires = sent + self._lease
@@ -255,11 +255,11 @@ class Claimer:
         self._heads.mark_drained(lanes)
         self._request_look(found_any)
 
-    def _drop_input(self) -> str:
+    def _forget_heads(self) -> str:
         """Forget what to claim, since claims fail each time; the next look-ahead tells anew."""
         lanes = self._heads.forget_everything()
         self._request_look(False)
-        return f"the heads of {len(lanes)} lanes ({', '.join(lanes[:MAX_LOGGED_LANES])})"
+        return f"forgets the heads of {len(lanes)} lanes ({', '.join(lanes[:MAX_LOGGED_LANES])})"
 
     def _pause(self) -> float:
         """Return the seconds until the next lane is claimable. A pool without capacity is woken by

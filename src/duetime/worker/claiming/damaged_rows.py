@@ -20,13 +20,13 @@ T = TypeVar("T")
 log = get_log("duetime.worker")
 
 # A claim holds no values of users: what the store refuses is one of its own rows.
-REFUSED = (InvalidArgument, UnreadableRow)
+CLAIM_REFUSALS = (InvalidArgument, UnreadableRow)
 
 # Takes over a claim and the monotonic time at which it was sent.
 Accept = Callable[[Claimed, float], None]
 
 
-class DamagedRows:
+class RefusedClaim:
     """Claims what is not damaged of a refused order, then ends the actions that no claim can take.
 
     Each part is accepted at once, so that its leases are renewed while the others are claimed.
@@ -38,15 +38,19 @@ class DamagedRows:
         self._store = store
         self._clock = clock
         self._accept = accept
-        self._refused: dict[UUID, Exception] = {}
+        self._refused_actions: dict[UUID, Exception] = {}
 
-    async def claim_around(self, order: ClaimOrder, error: Exception) -> int:
+    async def resolve(self, order: ClaimOrder, error: Exception) -> int:
         """Return how many actions were claimed."""
         claimed = await self._claim_parts(order, error)
-        if not claimed and len(self._refused) > 1:
-            log.error("the store refuses to claim any of %d actions: %s", len(self._refused), error)
+        if not claimed and len(self._refused_actions) > 1:
+            log.error(
+                "the store refuses to claim any of %d actions: %s",
+                len(self._refused_actions),
+                error,
+            )
             return 0
-        for action_id, refused in self._refused.items():
+        for action_id, refused in self._refused_actions.items():
             await self._end(action_id, refused)
         return claimed
 
@@ -65,23 +69,23 @@ class DamagedRows:
             return [replace(order, spans=half) for half in _halves(order.spans)]
         ids = order.only
         if ids is None:
-            ids = await self._store.perform(self._store.free(order.spans[0], order.limit))
+            ids = await self._store.perform(self._store.claimable_ids(order.spans[0], order.limit))
         if len(ids) == 1:
-            self._refused[ids[0]] = error
+            self._refused_actions[ids[0]] = error
         return [replace(order, only=half) for half in _halves(ids)] if len(ids) > 1 else []
 
     async def _claim(self, order: ClaimOrder) -> int:
         sent = self._clock.monotonic()
         try:
             claimed = await self._store.perform(self._store.claim(order))
-        except REFUSED as error:
+        except CLAIM_REFUSALS as error:
             return await self._claim_parts(order, error)
         self._accept(claimed, sent)
         return len(claimed.claims)
 
     async def _end(self, action_id: UUID, error: Exception) -> None:
-        """Fail the action, if need be without its data; park it if the store cannot even move it
-        to history."""
+        """Fail the action, if need be without its data; withdraw it from claims if the store cannot
+        even move it to history."""
         reason = truncate_error(
             f"its row is damaged, and no worker can claim it: {error}; schedule the action again"
         )
@@ -89,21 +93,22 @@ class DamagedRows:
             flow = self._store.fail_damaged(action_id, reason, without_data=without_data)
             try:
                 await self._store.perform(flow)
-            except REFUSED as refused:
+            except CLAIM_REFUSALS as refused:
                 log.warning("action %s cannot be moved to history: %s", action_id, refused)
             else:
                 log.error("action %s failed: %s", action_id, reason)
                 return
-        await self._park(action_id, reason)
+        await self._withdraw(action_id, reason)
 
-    async def _park(self, action_id: UUID, reason: str) -> None:
-        """Park the action. If the store refuses that, too, each claim goes around the row."""
+    async def _withdraw(self, action_id: UUID, reason: str) -> None:
+        """Withdraw the action from claims. If the store refuses that, too, each claim goes around
+        the row."""
         try:
-            await self._store.perform(self._store.park_damaged(action_id, reason))
-            log.error("action %s is parked: %s", action_id, reason)
-        except REFUSED as refused:
+            await self._store.perform(self._store.withdraw_damaged(action_id, reason))
+            log.error("action %s is withdrawn from claims: %s", action_id, reason)
+        except CLAIM_REFUSALS as refused:
             log.error(
-                "action %s cannot be parked, and delays all claims: delete its row; %s",
+                "action %s cannot be withdrawn, and delays all claims: delete its row; %s",
                 action_id,
                 refused,
             )

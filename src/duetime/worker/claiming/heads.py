@@ -41,19 +41,19 @@ class LaneHeads:
     # -- wakes -----------------------------------------------------------------------
 
     def note_wakes(self, wakes: Iterable[Wake]) -> bool:
-        """Note lanes in which actions became due; return False if a look-ahead must tell instead,
-        since wakes name more lanes than they may, or lanes of suspects: a worker claims those
-        before all others, so hints alone must not make it try."""
-        believed = True
+        """Note lanes in which actions became due. Return False if a wake was not taken over and a
+        look-ahead is needed: it names a lane of suspects, or one lane too many."""
+        taken_over = True
         for wake in wakes:
             if self._may_hint(wake.lane):
                 self._wakes[wake.lane] = min(wake.due_at, self._wakes.get(wake.lane, wake.due_at))
             else:
-                believed = False
-        return believed
+                taken_over = False
+        return taken_over
 
     def _may_hint(self, lane: str) -> bool:
         parsed = readable_lane(lane)
+        # Suspects are claimed before all others, so hints alone must not make a worker try.
         if parsed is None or parsed.suspect:
             return False
         if lane in self._listed or lane in self._hinted:
@@ -128,7 +128,7 @@ class LaneHeads:
             self._missed.discard(lane.text)
             self._drained.add(lane.text)
 
-    def drained(self) -> dict[str, int]:
+    def drained_lanes(self) -> dict[str, int]:
         """Return the lanes that claims emptied since the last look-ahead, each with the cursor from
         which unannounced actions may lie."""
         return {lane: self.cursors.position(lane) for lane in self._drained}
@@ -137,11 +137,11 @@ class LaneHeads:
         """A claim found a due action locked: the lane is retried after a pause."""
         self._backoff.back_off(lane.text, now)
 
-    def yielded(self, lane: Lane) -> None:
+    def reset_backoff(self, lane: Lane) -> None:
         """A claim took an action from the lane, which needs no pause any more."""
         self._backoff.reset(lane.text)
 
-    def take_missed(self, claims: Sequence[Claim]) -> list[Claim]:
+    def claims_of_missed_lanes(self, claims: Sequence[Claim]) -> list[Claim]:
         """Return those of the claims whose lane had lost its wake; each lane counts once."""
         if not self._missed:
             return []

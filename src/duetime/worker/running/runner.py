@@ -70,11 +70,11 @@ class Runner:
         finished: Callable[[InFlightRun, Completion], None],
         committed: Callable[[InFlightRun, RecordedRun], None],
         interrupted: Callable[[Claim, KeyboardInterrupt], None],
-        torn_down: Callable[[], bool] = lambda: False,
+        all_tasks_cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
         """`finished` gets completions to be stored, `committed` those that a transaction has
-        stored. `interrupted` is called if a handler raised KeyboardInterrupt; `torn_down` says
-        whether somebody cancels all of the worker."""
+        stored. `interrupted` is called if a handler raised KeyboardInterrupt;
+        `all_tasks_cancelled` says whether all tasks of the worker are cancelled."""
         self._runtime = runtime
         self._settings = settings
         self._threads = threads
@@ -83,7 +83,7 @@ class Runner:
         self._finished = finished
         self._committed = committed
         self._interrupted = interrupted
-        self._torn_down = torn_down
+        self._all_tasks_cancelled = all_tasks_cancelled
         self._deadlines = RunDeadlines()
         self._transaction_lock = asyncio.Lock()
         # Runs that continue in a thread after their awaiting task was cancelled.
@@ -137,7 +137,7 @@ class Runner:
         except HandlerTimeout:
             return TimedOut(handler.timeout or 0.0)
         except asyncio.CancelledError as error:
-            if not _cancelled_by_worker(run) and not self._torn_down():
+            if not _cancelled_by_worker(run) and not self._all_tasks_cancelled():
                 return Raised(error)
             return None if handler.in_thread else RELEASED
         except GeneratorExit as error:

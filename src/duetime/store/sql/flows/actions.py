@@ -102,7 +102,7 @@ class ActionFlows(Store, ABC):
         now = found[0].now
         ids = json_param(str(action.record.id) for action in found)
         yield Statement("cancel_history", {"ids": ids, "by": by, "now": now})
-        yield Statement("cancel", {"ids": ids})
+        yield Statement("delete_scheduled", {"ids": ids})
         changes = [(action.record, to_cancelled(action.record, by, now)) for action in found]
         yield from self._audit_changes("cancel", by, now, changes)
         return [after for _, after in changes]

@@ -35,7 +35,7 @@ class ChainFlows(Store, ABC):
         if unmet:
             params = {"ids": json_param(unmet)}
             yield Statement("cancel_history", params | {"by": SYSTEM, "now": now})
-            yield Statement("cancel", params)
+            yield Statement("delete_scheduled", params)
         yield from wake([(_lane(child), child.due_at) for child in after], now)
         return after
 

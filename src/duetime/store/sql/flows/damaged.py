@@ -17,9 +17,9 @@ class DamagedFlows(Store, ABC):
     """Flows that read no column that may be damaged."""
 
     @flow(Mode.read)
-    def free(self, span: LaneSpan, limit: int) -> Steps[list[UUID]]:
+    def claimable_ids(self, span: LaneSpan, limit: int) -> Steps[list[UUID]]:
         where = {"lane": span.lane, "since": span.since, "ahead": span.ahead, "limit": limit}
-        return [UUID(cast("str", row[0])) for row in (yield Statement("free", where))]
+        return [UUID(cast("str", row[0])) for row in (yield Statement("claimable_ids", where))]
 
     @flow()
     def fail_damaged(
@@ -29,10 +29,10 @@ class DamagedFlows(Store, ABC):
             yield Statement("drop_damaged_data", {"id": str(action_id)})
         if not (yield Statement("fail_damaged", {"id": str(action_id), "reason": reason})):
             return False
-        yield Statement("cancel", {"ids": json_param([action_id])})
+        yield Statement("delete_scheduled", {"ids": json_param([action_id])})
         return True
 
     @flow(Mode.single)
-    def park_damaged(self, action_id: UUID, reason: str) -> Steps[bool]:
+    def withdraw_damaged(self, action_id: UUID, reason: str) -> Steps[bool]:
         params = {"id": str(action_id), "lane": DAMAGED_LANE, "reason": reason}
-        return bool((yield Statement("park_damaged", params)))
+        return bool((yield Statement("withdraw_damaged", params)))

@@ -358,7 +358,7 @@ def _cancel_occurrences(decisions: Sequence[JobDecision], now: int) -> Steps[dic
             if cancelled:
                 params = {"ids": json_param(str(record.id) for record in cancelled)}
                 yield Statement("cancel_history", params | {"by": decision.change.by, "now": now})
-                yield Statement("cancel", params)
+                yield Statement("delete_scheduled", params)
             cancelled_by_id |= {record.id: record for record in cancelled}
     return cancelled_by_id
 

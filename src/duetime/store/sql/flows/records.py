@@ -81,7 +81,7 @@ _INTEGERS_OF_CANDIDATE = itemgetter(3, 8, 9, 10, 11)
 def require_integers(values: Iterable[object]) -> None:
     """Raise TypeError for a value of another type, which a column of SQLite may hold."""
     if not {*map(type, values)} <= _INTEGER:
-        raise TypeError("a row holds a number that is no integer")
+        raise TypeError("an integer column holds a value of another type")
 
 
 _INTEGER = frozenset({int})
@@ -90,7 +90,7 @@ _INTEGER = frozenset({int})
 def require_texts(values: Iterable[object]) -> None:
     """Raise TypeError for a value of another type, which a column of SQLite may hold."""
     if not {*map(type, values)} <= _TEXT_OR_NONE:
-        raise TypeError("a row holds a text that is no text")
+        raise TypeError("a text column holds a value of another type")
 
 
 _TEXT_OR_NONE = frozenset({str, type(None)})

@@ -26,8 +26,8 @@ PING_TIMEOUT_SECONDS = 5.0
 FIRST_BACKOFF_SECONDS = 0.2
 # While the server cannot be reached: it may be back at any moment.
 MAX_OUTAGE_BACKOFF_SECONDS = 5.0
-# A connection that is replaced at once is no trouble to report.
-TROUBLE_AFTER_SECONDS = 3.0
+# A connection that is replaced at once is no problem to report.
+PROBLEM_AFTER_SECONDS = 3.0
 # Of messages that are refused, these numbers are logged.
 LOGGED_REFUSALS = (1, 100, 10_000, 1_000_000)
 # While each new connection turns out deaf: behind a pooler the next one will be deaf too.
@@ -58,7 +58,7 @@ class PostgresListener:
         # Since when wakes are missed, and why; None before the first attempt to listen.
         self._silent_since: float | None = None
         self._silent_because: object = "there was no connection yet"
-        self.refused = 0
+        self.refused_wakes = 0
         self._deaf = False
         self._fell_deaf = False
         self._backoff = FIRST_BACKOFF_SECONDS
@@ -69,13 +69,13 @@ class PostgresListener:
         return self._connection is not None and not self._deaf
 
     @property
-    def trouble(self) -> str | None:
+    def problem(self) -> str | None:
         """Why wakes of other processes are missed; None while they arrive, for a moment after they
-        stopped, and if nobody runs this listener."""
+        stopped, and before `run` was called."""
         if self.alive or self._silent_since is None:
             return None
         silent = monotonic() - self._silent_since
-        if silent < TROUBLE_AFTER_SECONDS:
+        if silent < PROBLEM_AFTER_SECONDS:
             return None
         return f"not listening for {amount(silent)}: {self._silent_because}"
 
@@ -141,13 +141,13 @@ class PostgresListener:
             self._outage.recovered()
 
     def _refuse(self, payload: str, error: Exception) -> None:
-        self.refused += 1
-        if self.refused in LOGGED_REFUSALS:
+        self.refused_wakes += 1
+        if self.refused_wakes in LOGGED_REFUSALS:
             log.warning(
                 "refused a message on channel %s, number %d of such: %s (%.100r); any role that "
                 "may connect to the database can send messages",
                 self._channel,
-                self.refused,
+                self.refused_wakes,
                 error,
                 payload,
             )

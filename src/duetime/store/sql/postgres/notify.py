@@ -12,11 +12,10 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from duetime.errors import DuetimeError
 from duetime.logs import get_log
-from duetime.model.clock import monotonic, to_micros
+from duetime.model.clock import MAX_INSTANT, MIN_INSTANT, monotonic
 from duetime.model.lane import is_lane
 from duetime.store.flow import Wake
 
@@ -26,11 +25,6 @@ log = get_log("duetime.store")
 MAX_PAYLOAD_BYTES = 7999
 MAX_SENDER_LENGTH = 100
 MAX_PING = 2**62
-# Due times lie within the years of a datetime.
-FIRST_INSTANT, LAST_INSTANT = (
-    to_micros(datetime.min.replace(tzinfo=UTC)),
-    to_micros(datetime.max.replace(tzinfo=UTC)),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +83,7 @@ def _wakes(due: object) -> Iterator[tuple[str, int]]:
         lane, due_at = pair
         if not isinstance(lane, str) or not is_lane(lane):
             raise ValueError(f"{lane!r:.80} is not a lane")
-        yield lane, _number("instant", due_at, FIRST_INSTANT, LAST_INSTANT)
+        yield lane, _number("instant", due_at, MIN_INSTANT, MAX_INSTANT)
 
 
 def _number(name: str, value: object, least: int, most: int) -> int:

@@ -105,7 +105,7 @@ class SqliteFlows(SqlStore, ABC):
         params = {"ahead": ahead, "limit": limit, "now": now}
         (row,) = yield Statement("sweep", info | params | since | self._child_window())
         if row[DAMAGED_TIME_COLUMN]:
-            raise TypeError("a row holds a lease or a due time that is no number")
+            raise TypeError("lease_until or due_at holds a value that is not an integer")
         return self._sweep_result(row, worker)
 
     @flow()

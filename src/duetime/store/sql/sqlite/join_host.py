@@ -16,7 +16,8 @@ from duetime.store.sql import migrate as migrations
 from duetime.store.sql.drivers import Command, Driven, statements
 from duetime.store.sql.joining.base import Caller, Step, TransactionMode, wrong_database_error
 from duetime.store.sql.joining.joined import JoinHost, atomic_steps
-from duetime.store.sql.sqlite.open_file import MISSING, FileLost
+from duetime.store.sql.sqlite.errors import is_missing
+from duetime.store.sql.sqlite.open_file import MISSING, database_lost
 from duetime.store.sql.statements.loader import Migration, ParamStyle, StatementLoader
 
 DATABASES = Command("PRAGMA database_list")
@@ -65,6 +66,8 @@ class SqliteHost(JoinHost):
         file = next(file for _, name, file in listed if name == "main")
         if not _is_same(file, self._path):
             raise wrong_database_error(file or "a database in memory", self._path)
+        if is_missing(self._path):
+            raise database_lost(self._path, MISSING)
         if not self._ready():
             yield from self._prepare(caller)
 
@@ -92,8 +95,5 @@ class SqliteHost(JoinHost):
 def _is_same(file: str, path: str) -> bool:
     try:
         return os.path.samefile(file, path)
-    except OSError as error:
-        same = bool(file) and os.path.realpath(file) == os.path.realpath(path)
-        if same and isinstance(error, FileNotFoundError):
-            raise FileLost(path, MISSING) from None
-        return same
+    except OSError:
+        return bool(file) and os.path.realpath(file) == os.path.realpath(path)

@@ -1,6 +1,7 @@
 """The SQLite file that a process has open: whether it is still the one at its path.
 
-A process that went on with a deleted or replaced file would write what nobody else can ever read.
+A process that went on with a deleted or replaced file would write to a file that no other
+process can open.
 Only `stat` is used: opening and closing these files here would drop the locks that SQLite holds on
 them for this process.
 """
@@ -28,27 +29,26 @@ Identity = tuple[int, int]
 class FileLost(StoreUnavailable):
     """The file that this process has open is no longer the one at its path."""
 
-    def __init__(self, path: str, what: str) -> None:
-        super().__init__(
-            f"the SQLite database {path} {what} while this process had it open; nothing was "
-            "written. Stop all processes that use it; put the database, or a backup of it, in its "
-            "place, without the -wal and -shm files of another one; start them again"
-        )
+
+def database_lost(path: str, what: str) -> FileLost:
+    """Return the error for the database itself: what happened to it."""
+    return FileLost(
+        f"the SQLite database {path} {what} while this process had it open; nothing was written. "
+        "Stop all processes that use it; put the database, or a backup of it, in its place, "
+        "without the -wal and -shm files of another one; start them again"
+    )
 
 
-class PartLost(FileLost):
-    """A file that SQLite keeps beside the database was deleted or replaced."""
-
-    def __init__(self, path: str, part: str) -> None:
-        StoreUnavailable.__init__(
-            self,
-            f"{part}, a part of the SQLite database {path}, was deleted or replaced while this "
-            "process had it open; nothing was written. Stop all processes that use the database, "
-            "not by force: the last one saves what the part held. Then start them again",
-        )
+def part_lost(path: str, part: str) -> FileLost:
+    """Return the error for a file that SQLite keeps beside the database."""
+    return FileLost(
+        f"{part}, a part of the SQLite database {path}, was deleted or replaced while this process "
+        "had it open; nothing was written. Stop all processes that use the database, not by force: "
+        "the last one saves what the part held. Then start them again"
+    )
 
 
-class OpenFile:
+class WatchedConnection:
     """A connection, and which files it has open. Once it is closed, only the database itself is
     compared: SQLite deletes the others."""
 
@@ -59,7 +59,7 @@ class OpenFile:
         self.identity = identity(path)
         real = os.path.realpath(path)
         beside = (f"{real}{LOG_SUFFIX}", f"{real}{INDEX_SUFFIX}")
-        self._opened = [(path, self.identity), *((place, identity(place)) for place in beside)]
+        self._opened = [(path, self.identity), *((part, identity(part)) for part in beside)]
         self._check_at = 0.0
 
     def check(self) -> None:
@@ -67,27 +67,27 @@ class OpenFile:
         moment ago."""
         now = monotonic()
         due = now >= self._check_at
-        for place, opened in self._opened if due else self._opened[:1]:
-            found = identity(place)
+        for path, opened in self._opened if due else self._opened[:1]:
+            found = identity(path)
             if found != opened:
-                raise self._error(place, found)
+                raise self._error(path, found)
         if due:
             self._check_at = now + CHECK_SECONDS
 
-    def _error(self, place: str, found: Identity | None) -> FileLost:
-        if place != self.path:
-            return PartLost(self.path, place)
-        return FileLost(self.path, MISSING if found is None else "was replaced by another file")
+    def _error(self, path: str, found: Identity | None) -> FileLost:
+        if path != self.path:
+            return part_lost(self.path, path)
+        return database_lost(path, MISSING if found is None else "was replaced by another file")
 
     def close(self) -> None:
         self._opened, self._check_at = self._opened[:1], 0.0
         self.connection.close()
 
 
-def identity(place: str) -> Identity | None:
+def identity(path: str) -> Identity | None:
     """Return what tells a file from any other; None if there is none, or none that we may see."""
     try:
-        found = os.stat(place)
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino

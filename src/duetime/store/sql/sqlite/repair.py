@@ -1,4 +1,4 @@
-"""Repairs rows that somebody has damaged, after a statement has stumbled over one.
+"""Repairs damaged rows, after a statement has stumbled over one.
 
 An action with a damaged value cannot be run as it was meant: it fails for good, and its error says
 what its columns held. In other tables the value is replaced. Afterwards every statement can read
@@ -19,7 +19,7 @@ from duetime.model.state import Outcome, State
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.flows.claims import clock
 from duetime.store.sql.sqlite.errors import may_be_damage
-from duetime.store.sql.sqlite.stored_values import Column, MendedRow, mend
+from duetime.store.sql.sqlite.stored_values import Column, RepairedRow, repair
 from duetime.store.sql.statements.table_names import TableNames
 
 T = TypeVar("T")
@@ -60,26 +60,26 @@ class Repair:
             raise error
         found = 0
         for table in READERS:
-            place = BEFORE_FIRST_ROW
-            while place is not None:
-                place, repaired = yield self._window(table, place)
+            rowid: int | None = BEFORE_FIRST_ROW
+            while rowid is not None:
+                rowid, repaired = yield self._window(table, rowid)
                 found += repaired
         if not found:
             self._next_search = monotonic() + SEARCH_PAUSE_FACTOR * (monotonic() - began)
         return cast("T", (yield flow))
 
-    def _window(self, table: str, place: int) -> Flow[tuple[int | None, int]]:
-        """Repair one window of a table. Returns the rowid after which the next one begins, None
-        after the last, and the number of damaged rows."""
+    def _window(self, table: str, last_rowid: int) -> Flow[tuple[int | None, int]]:
+        """Repair the window of a table that begins after `last_rowid`. Returns the rowid after
+        which the next one begins, None after the last, and the number of damaged rows."""
 
         def steps() -> Steps[tuple[int | None, int]]:
             columns = yield from self._columns(table)
-            params = {"place": place, "window": WINDOW_SIZE}
+            params = {"rowid": last_rowid, "window": WINDOW_SIZE}
             rows = cast("Any", (yield Statement(READERS[table], params)))
             now = yield from clock()
             damaged = 0
             for rowid, *values in rows:
-                row = mend(columns, values, now, self._ids)
+                row = repair(columns, values, now, self._ids)
                 if row.damage:
                     damaged += 1
                     log.error("%s of %s is damaged: %s", _title(row), table, "; ".join(row.damage))
@@ -96,23 +96,23 @@ class Repair:
         ]
 
 
-def _title(row: MendedRow) -> str:
+def _title(row: RepairedRow) -> str:
     return f"row {row.values.get('name', row.values.get('id'))}"
 
 
-def _fail_action(rowid: int, row: MendedRow, now: int, ids: NewId) -> Steps[None]:
+def _fail_action(rowid: int, row: RepairedRow, now: int, ids: NewId) -> Steps[None]:
     """Move a damaged action to history, as failed; under another id if its own is taken."""
     ending = {"state": State.failed.value, "outcome": Outcome.failed.value, "finished_at": now}
     reason = truncate_error(f"its row was damaged: {'; '.join(row.damage)}; {REMEDY}")
     failed = {**row.values, **ending, "error": reason}
-    yield Statement("delete_damaged_actions", {"place": rowid})
+    yield Statement("delete_damaged_actions", {"rowid": rowid})
     yield from _insert_finished(failed, ids)
 
 
-def _repair_history(rowid: int, row: MendedRow, _now: int, ids: NewId) -> Steps[None]:
+def _repair_history(rowid: int, row: RepairedRow, _now: int, ids: NewId) -> Steps[None]:
     error = row.values["error"]
     reason = truncate_error(f"its row was damaged: {'; '.join(row.damage)}")
-    yield Statement("delete_damaged_history", {"place": rowid})
+    yield Statement("delete_damaged_history", {"rowid": rowid})
     yield from _insert_finished(
         {**row.values, "error": f"{reason}; {error}" if error else reason}, ids
     )
@@ -125,20 +125,20 @@ def _insert_finished(values: Mapping[str, object], ids: NewId) -> Steps[None]:
             return
 
 
-def _repair_run(rowid: int, row: MendedRow, _now: int, _ids: NewId) -> Steps[None]:
-    yield Statement("repair_runs", {"place": rowid, "row": json.dumps(row.values)})
+def _repair_run(rowid: int, row: RepairedRow, _now: int, _ids: NewId) -> Steps[None]:
+    yield Statement("repair_runs", {"rowid": rowid, "row": json.dumps(row.values)})
 
 
-def _repair_job(rowid: int, row: MendedRow, _now: int, _ids: NewId) -> Steps[None]:
-    yield Statement("repair_jobs", {"place": rowid, "row": json.dumps(row.values)})
+def _repair_job(rowid: int, row: RepairedRow, _now: int, _ids: NewId) -> Steps[None]:
+    yield Statement("repair_jobs", {"rowid": rowid, "row": json.dumps(row.values)})
 
 
-def _forget_worker(rowid: int, _row: MendedRow, _now: int, _ids: NewId) -> Steps[None]:
+def _forget_worker(rowid: int, _row: RepairedRow, _now: int, _ids: NewId) -> Steps[None]:
     """Delete a worker's row: one that is alive registers again at its next sweep."""
-    yield Statement("delete_damaged_workers", {"place": rowid})
+    yield Statement("delete_damaged_workers", {"rowid": rowid})
 
 
-RepairRow = Callable[[int, MendedRow, int, NewId], Steps[None]]
+RepairRow = Callable[[int, RepairedRow, int, NewId], Steps[None]]
 REPAIRS: Mapping[str, RepairRow] = {
     "actions": _fail_action,
     "history": _repair_history,

@@ -27,7 +27,7 @@ from duetime.store.sql.sqlite.errors import DAMAGE_ERRORS, DRIVER_ERRORS, explai
 from duetime.store.sql.sqlite.flows import SqliteFlows
 from duetime.store.sql.sqlite.join_host import SqliteHost
 from duetime.store.sql.sqlite.new_file import create_private_file
-from duetime.store.sql.sqlite.open_file import OpenFile, identity
+from duetime.store.sql.sqlite.open_file import WatchedConnection, identity
 from duetime.store.sql.sqlite.repair import RAW_STATEMENTS, Repair
 from duetime.store.sql.sqlite.stored_values import stored_texts
 from duetime.store.sql.sqlite.wal import WalWatcher
@@ -63,7 +63,7 @@ class SqliteStore(SqliteFlows):
         self._repair = Repair(self._loader.names, self._ids)
         self._ready = False
         # The database that this process uses until it closes the store, once it has opened it.
-        self._file: OpenFile | None = None
+        self._file: WatchedConnection | None = None
         self._writer = Writer(self._path, self._connect, self._drive)
         self._host = SqliteHost(
             self._path,
@@ -167,7 +167,7 @@ class SqliteStore(SqliteFlows):
 
     # -- on the writer's thread ------------------------------------------------------
 
-    def _connect(self) -> OpenFile:
+    def _connect(self) -> WatchedConnection:
         if not self._migrate and self._file is None and is_missing(self._path):
             # Opening the file would create it.
             self._refuse(self._loader.migrations())
@@ -182,12 +182,12 @@ class SqliteStore(SqliteFlows):
             # It was created just now, or replaced while we opened it.
             file.close()
 
-    def _prepared(self, connection: sqlite3.Connection, path: str) -> OpenFile:
+    def _prepared(self, connection: sqlite3.Connection, path: str) -> WatchedConnection:
         try:
             if not self._ready:
                 self._prepare(connection)
                 self._ready = True
-            return OpenFile(connection, path)
+            return WatchedConnection(connection, path)
         except BaseException:
             connection.close()
             raise

@@ -1,7 +1,7 @@
 """Values as a SQLite file holds them: any column may hold a value of any type.
 
-A value is damaged if its column's type cannot be read from it. Only somebody else can have written
-it: duetime sends each column its own type.
+A value is damaged if its column's type cannot be read from it. It was written by other
+means: duetime sends each column its own type.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class MendedRow:
+class RepairedRow:
     """A row in which every damaged value is replaced by the nearest that can be read; `damage` says
     what those columns held."""
 
@@ -58,7 +58,9 @@ def stored_texts(connection: Connection) -> Iterator[None]:
         connection.text_factory = str
 
 
-def mend(columns: Sequence[Column], stored: Sequence[object], now: int, new_id: NewId) -> MendedRow:
+def repair(
+    columns: Sequence[Column], stored: Sequence[object], now: int, new_id: NewId
+) -> RepairedRow:
     """Return the row with readable values. A required column that holds nothing readable gets a
     usual value: a new id, the time `now`."""
     values: dict[str, object] = {}
@@ -71,7 +73,7 @@ def mend(columns: Sequence[Column], stored: Sequence[object], now: int, new_id: 
             if values[column.name] is None and column.required:
                 values[column.name] = _usual(column, now, new_id)
             damage.append(f"{column.name} holds {shown(_plain(value))}")
-    return MendedRow(values, damage)
+    return RepairedRow(values, damage)
 
 
 def _read(column: Column, value: object) -> object:

@@ -20,7 +20,7 @@ from duetime.logs import get_log
 from duetime.store.flow import Flow, Mode, Wake
 from duetime.store.outage_log import OutageLog
 from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain
-from duetime.store.sql.sqlite.open_file import FileLost, OpenFile
+from duetime.store.sql.sqlite.open_file import FileLost, WatchedConnection
 
 log = get_log("duetime.store")
 
@@ -45,7 +45,7 @@ class Writer:
     """Takes requests from any thread. The thread starts with the first request, also after
     `stop`."""
 
-    def __init__(self, path: str, connect: Callable[[], OpenFile], drive: Drive) -> None:
+    def __init__(self, path: str, connect: Callable[[], WatchedConnection], drive: Drive) -> None:
         self._path = path
         self._connect = connect
         self._drive = drive
@@ -80,7 +80,7 @@ class Writer:
     # -- on the thread ---------------------------------------------------------------
 
     def _run(self, requests: SimpleQueue[WriteRequest | None]) -> None:
-        file: OpenFile | None = None
+        file: WatchedConnection | None = None
         stopping = False
         while not stopping:
             group, stopping = _take(requests)
@@ -100,7 +100,7 @@ class Writer:
             _report(group)
         _close(file)
 
-    def _perform(self, file: OpenFile, group: Sequence[WriteRequest]) -> None:
+    def _perform(self, file: WatchedConnection, group: Sequence[WriteRequest]) -> None:
         if not group:
             return
         connection = file.connection
@@ -181,7 +181,7 @@ def _report(group: Sequence[WriteRequest]) -> None:
         request.on_finished(request)
 
 
-def _close(file: OpenFile | None) -> None:
+def _close(file: WatchedConnection | None) -> None:
     if file is not None:
         file.close()
 

@@ -1,3 +1,3 @@
 -- Delete a row by its rowid.
 DELETE FROM duetime_actions
-WHERE rowid = :place
+WHERE rowid = :rowid

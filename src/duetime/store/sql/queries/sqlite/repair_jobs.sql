@@ -9,4 +9,4 @@ SET
     retired_at = :row ->> 'retired_at',
     removed_at = :row ->> 'removed_at',
     record = :row ->> 'record'
-WHERE rowid = :place
+WHERE rowid = :rowid

@@ -12,4 +12,4 @@ SET
     outcome = :row ->> 'outcome',
     result = :row ->> 'result',
     error = :row ->> 'error'
-WHERE rowid = :place
+WHERE rowid = :rowid

@@ -1,4 +1,4 @@
--- The ids of free actions of a span, by due time. Index: actions_due.
+-- The ids of what a claim of a span would take, by due time. Index: actions_due.
 SELECT CAST(a.id AS text)
 FROM duetime_actions AS a
 WHERE
