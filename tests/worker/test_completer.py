@@ -11,7 +11,7 @@ import pytest
 
 from api.apps import Note
 from duetime import Duetime, Outcome, State
-from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable
+from duetime.errors import ConfigError, InvalidArgument, StoreUnavailable, UnreadableRow
 from duetime.model.actions.claim import Claim, ClaimOrder, LaneSpan
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
 from duetime.model.tenant import ANY
@@ -38,14 +38,32 @@ class FussyStore(MemoryStore):
 
 
 class ForbiddingStore(MemoryStore):
-    """Lacks the right to write for the first two completions."""
+    """Raises an error for the first completions, whichever they are."""
 
-    refusals = 0
+    def __init__(self, error: Exception, times: int) -> None:
+        super().__init__()
+        self._error = error
+        self._times = times
 
     def complete(self, completions: Sequence[Completion], **how: Any) -> Flow[CompletionResult]:
-        if self.refusals < 2:
-            self.refusals += 1
-            raise ConfigError("permission denied for table duetime_actions")
+        if self._times:
+            self._times -= 1
+            raise self._error
+        return super().complete(completions, **how)
+
+
+class AllergicStore(MemoryStore):
+    """Fails on one particular result until it is cured."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
+        self.cured = False
+
+    def complete(self, completions: Sequence[Completion], **how: Any) -> Flow[CompletionResult]:
+        results = [each.result for each in completions if isinstance(each, Finish)]
+        if '"allergen"' in results and not self.cured:
+            raise self._error
         return super().complete(completions, **how)
 
 
@@ -138,15 +156,41 @@ async def test_an_action_that_cannot_be_rescued_delays_no_other(
     assert message in [record.getMessage() for record in caplog.records]
 
 
+NO_RIGHT = ConfigError("permission denied for table duetime_actions")
+
+
+@pytest.mark.parametrize("times", [2, 7])
+@pytest.mark.parametrize("error", [NO_RIGHT, RuntimeError("nobody foresaw this")], ids=repr)
 async def test_a_store_that_refuses_everything_for_a_while_changes_no_outcome(
-    caplog: pytest.LogCaptureFixture,
+    error: Exception, times: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "duetime.worker"):
-        found = await results(Duetime(store=ForbiddingStore()), ["a", "b"])
+        found = await results(Duetime(store=ForbiddingStore(error, times)), ["a", "b"])
     assert found == [(State.succeeded, "a"), (State.succeeded, "b")]
     messages = [record.getMessage() for record in caplog.records]
     assert "completion failed and will be retried" in messages
     assert [line for line in messages if line.startswith("completion works again, after ")]
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("nobody foresaw this"), UnreadableRow("invalid page")], ids=repr
+)
+async def test_an_outcome_that_fails_each_time_delays_no_other_and_is_kept(
+    error: Exception,
+) -> None:
+    store = AllergicStore(error)
+    app = Duetime(store=store)
+
+    @app.handler(kind="note")
+    async def note(payload: Note) -> str:
+        return payload.text
+
+    async with app, app.worker(), asyncio.timeout(20):
+        made = await app.schedule_many(app.request(Note(text)) for text in ("a", "allergen", "b"))
+        done = [await app.wait(made[n].id) for n in (0, 2)]
+        assert [action.result for action in done] == ["a", "b"]
+        store.cured = True
+        assert (await app.wait(made[1].id)).result == "allergen"
 
 
 def finished_run(job: str | None) -> tuple[InFlightRun, Finish]:

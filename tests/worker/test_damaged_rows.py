@@ -7,6 +7,7 @@ import json
 import random
 import string
 from contextlib import redirect_stdout
+from time import monotonic
 from typing import Any
 from uuid import UUID
 
@@ -30,7 +31,13 @@ from damaged_rows import (
 )
 from duetime import ANY, Context, Duetime, Every, Retry, State
 from duetime.cli.commands import cli
-from duetime.errors import UnreadableJob, UnreadableRow
+from duetime.errors import InvalidArgument, UnreadableJob, UnreadableRow
+from duetime.model.actions.claim import Claimed, ClaimOrder, LaneSpan
+from duetime.store.memory.store import MemoryStore
+from duetime.testing import FakeClock
+from duetime.worker.claiming import damaged_rows
+from duetime.worker.claiming.damaged_rows import Evidence, RefusedClaim
+from duetime.worker.leases.store_clock import StoreClock
 from polling import until
 
 SETTINGS: dict[str, Any] = {"lease": 2, "sweep": 0.3, "poll": 0.3}
@@ -330,15 +337,64 @@ async def has_workers(app: Duetime, count: int) -> bool:
     return len((await app.stats()).workers) == count
 
 
+@pytest.fixture
+def refusals(monkeypatch: pytest.MonkeyPatch) -> list[ClaimOrder]:
+    """Let a second refusal count as proof at once, and return the claims that were refused."""
+    monkeypatch.setattr(damaged_rows, "PROOF_SECONDS", 0.0)
+    refused: list[ClaimOrder] = []
+    resolve = RefusedClaim.resolve
+
+    async def counted(self: RefusedClaim, order: ClaimOrder, error: Exception) -> int:
+        refused.append(order)
+        return await resolve(self, order, error)
+
+    monkeypatch.setattr(RefusedClaim, "resolve", counted)
+    return refused
+
+
+async def test_where_postgres_refuses_each_claim_of_a_quiet_app_nothing_fails(
+    postgres_url: str, refusals: list[ClaimOrder]
+) -> None:
+    """A single action is refused again and again, and no other is claimed that would prove that
+    the action is the cause."""
+    execute(postgres_url, REFUSING.format(events="UPDATE", among=CLAIMS, state="22012"))
+    async with new_app(postgres_url) as app, app.worker():
+        for number in range(1, 3):
+            await app.schedule(Note(), correlation_id="bad")
+            enough = 3 * number
+            await until(lambda: len(refusals) > enough)  # noqa: B023 - awaited before it changes
+        execute(postgres_url, "DROP TRIGGER refuse ON duetime_actions")
+        await until(lambda: has_ended(app, "succeeded"))
+        assert (await app.stats(tenant=ANY)).succeeded == 2
+
+
+async def test_an_action_is_blamed_only_if_it_was_refused_alone() -> None:
+    """Another worker may have ended the damaged action while this one searched for it."""
+    clock = FakeClock()
+    store = MemoryStore(clock=clock)
+    app = Duetime(store=store, clock=clock)
+    app.payload(Note, kind="note")
+    await app.schedule(Note())
+    [head] = (await store.perform(store.look_ahead())).lanes
+    evidence, claimed = Evidence(), list[Claimed]()
+    search = RefusedClaim(
+        store, StoreClock(clock, monotonic), evidence, lambda found, sent: claimed.append(found)
+    )
+    order = ClaimOrder("w", [LaneSpan(head.lane, 0, 0)], 5, 15_000_000)
+    assert await search.resolve(order, InvalidArgument("value", 1, "refused")) == 1
+    assert len(claimed) == 1
+    assert search._refused_actions == {}
+
+
 async def test_where_postgres_refuses_every_claim_nothing_fails(
-    postgres_url: str, caplog: pytest.LogCaptureFixture
+    postgres_url: str, refusals: list[ClaimOrder]
 ) -> None:
     """Not the rows are damaged then: somebody has written a trigger that refuses claims."""
     execute(postgres_url, REFUSING.format(events="UPDATE", among=CLAIMS, state="22003"))
     async with new_app(postgres_url) as app:
         await app.schedule_many([app.request(Note(), correlation_id="bad") for _ in range(5)])
         async with app.worker():
-            await until(lambda: "refuses to claim any of 5 actions" in caplog.text)
+            await until(lambda: len(refusals) > 3)
             execute(postgres_url, "DROP TRIGGER refuse ON duetime_actions")
             await until(lambda: has_ended(app, "succeeded"))
         assert (await app.stats(tenant=ANY)).succeeded == 5

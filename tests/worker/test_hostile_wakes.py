@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -130,6 +131,23 @@ async def test_made_up_suspects_keep_no_neighbour_waiting(postgres_url: str) -> 
         await attack.received()
         await attack.check_alive()
         assert len(claims) < 20
+
+
+async def test_lanes_that_the_database_cannot_encode_stop_no_claims(
+    postgres_server: Server,
+) -> None:
+    name = f"duetime_latin1_{secrets.token_hex(6)}"
+    latin1 = sql.SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    with psycopg.connect(postgres_server.url, autocommit=True) as admin:
+        admin.execute(latin1.format(sql.Identifier(name)))
+    try:
+        async with attacked(postgres_server.database_url(name)) as attack:
+            for _ in range(5):
+                await attack.send('{"from":"x","due":[["3.0.\\u65e5\\u672c",1]]}')
+                await attack.received()
+                await attack.check_alive()
+    finally:
+        postgres_server.drop_database(name)
 
 
 def count_claims(store: PostgresStore) -> list[object]:

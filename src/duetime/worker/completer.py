@@ -6,13 +6,20 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from duetime.errors import InvalidArgument, InvalidPayload, LeaseLost, StoreUnavailable
+from duetime.errors import (
+    DuetimeError,
+    InvalidArgument,
+    InvalidPayload,
+    LeaseLost,
+    UnreadableRow,
+)
 from duetime.events.outbox import OutboxStore
 from duetime.logs import get_log
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
 from duetime.model.actions.outcome import truncate_error
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
+from duetime.store.outage_log import OutageLog
 from duetime.worker.backoff import Backoff
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
 from duetime.worker.service import UNTIL_WOKEN, Service
@@ -22,7 +29,7 @@ log = get_log("duetime.worker")
 GATHER_SECONDS = 0.02
 
 # Errors by which a store refuses the data of a completion.
-REFUSALS = (InvalidArgument, InvalidPayload)
+REFUSALS = (InvalidArgument, InvalidPayload, UnreadableRow)
 
 # Selects the runs that are sent together, from all that wait.
 Group = Callable[[Iterable[InFlightRun]], Iterator[InFlightRun]]
@@ -57,17 +64,14 @@ class Completer:
         self._sent: dict[InFlightRun, Completion] = {}
         self._postponed: dict[InFlightRun, Completion] = {}
         self._backoff = Backoff()
+        self._kept = OutageLog(
+            log, "an outcome cannot be stored, and is kept", "all outcomes are stored"
+        )
         self._full = asyncio.Event()
-        # Errors for which a batch is searched for the completion that causes them.
-        self._isolated_errors: tuple[type[Exception], ...] = REFUSALS
-        self.service = Service(
-            "completion", self._step, on_repeated_failure=self._isolate_any_error
-        )
-        self.concurrent_service = Service(
-            "concurrent completion",
-            self._concurrent_step,
-            on_repeated_failure=self._isolate_any_error,
-        )
+        # Whether the next batches are searched for completions that fail on an unforeseen error.
+        self._searching = False
+        self.service = Service("completion", self._step, on_repeated_failure=self._search_once)
+        self.concurrent_service = Service("concurrent completion", self._concurrent_step)
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._sent) + len(self._postponed)
@@ -88,6 +92,7 @@ class Completer:
         # One batch of each group: while plain completions keep coming, the others must not starve.
         for group in GROUPS:
             await self._send_next(group)
+        self._searching = False
         return 0.0 if self._waiting else UNTIL_WOKEN
 
     async def _concurrent_step(self) -> float:
@@ -141,10 +146,15 @@ class Completer:
         try:
             sent = [(run.claim, self._sent[run]) for run in batch]
             done = await self._store.perform(self._outbox_store.complete(sent, skip_busy_jobs=True))
-        except StoreUnavailable:
-            raise
-        except self._isolated_errors as error:
+        except REFUSALS as error:
             await self._isolate(batch, error)
+            return
+        except DuetimeError:
+            raise  # it concerns the store, not these completions
+        except Exception as error:
+            if not self._searching:
+                raise
+            await self._send_apart(batch, error)
             return
         everything = len(done.applied) == len(batch)
         for run in batch:
@@ -156,12 +166,16 @@ class Completer:
 
     def _postpone_busy(self, batch: Sequence[InFlightRun]) -> None:
         """Send completions whose job is locked again after a backoff, without delaying others."""
-        busy = {run: self._sent.pop(run) for run in batch if run in self._sent}
+        busy = [run for run in batch if run in self._sent]
         if busy:
-            self._postponed |= busy
-            asyncio.get_running_loop().call_later(self._backoff.next_pause(), self.resume_postponed)
+            self._postpone(busy)
         elif not self._postponed:
             self._backoff.reset()
+            self._kept.recovered()
+
+    def _postpone(self, batch: Sequence[InFlightRun]) -> None:
+        self._postponed |= {run: self._sent.pop(run) for run in batch}
+        asyncio.get_running_loop().call_later(self._backoff.next_pause(), self.resume_postponed)
 
     def resume_postponed(self) -> None:
         """Return postponed completions to those that wait."""
@@ -177,6 +191,10 @@ class Completer:
             await self._send(batch[half:])
             return
         [run] = batch
+        if isinstance(error, UnreadableRow):
+            # Not the completion is at fault, but the row, which might be repaired.
+            self._keep(run, error)
+            return
         completion = self._sent[run]
         failure = Finish(
             id=completion.id,
@@ -197,11 +215,24 @@ class Completer:
         self._sent[run] = failure
         await self._send([run])
 
-    def _isolate_any_error(self) -> str:
-        """Search every later batch for the completion that fails, whatever its error. It stays
-        so: a batch that is stored costs no search, and the error may come again."""
-        self._isolated_errors = (Exception,)
-        return "from now on searches each batch for the completion that fails"
+    def _search_once(self) -> str:
+        """Search the next batches for completions that fail each time, so that they do not hold up
+        the others. They are kept: the error may be the store's, or a fault of this code."""
+        self._searching = True
+        return "sends each outcome that fails apart from the others"
+
+    async def _send_apart(self, batch: list[InFlightRun], error: Exception) -> None:
+        """Send the halves of a batch; a single completion that fails is kept for later."""
+        if len(batch) == 1:
+            self._keep(batch[0], error)
+            return
+        half = len(batch) // 2
+        await self._send(batch[:half])
+        await self._send(batch[half:])
+
+    def _keep(self, run: InFlightRun, error: Exception) -> None:
+        self._kept.failed(f"action {run.claim.id}: {error}")
+        self._postpone([run])
 
     def _finish_run(self, run: InFlightRun, accepted: bool) -> None:
         completion = self._sent.pop(run)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from duetime.errors import InvalidArgument, InvalidPayload, StoreUnavailable
+from duetime.errors import InvalidArgument, InvalidPayload, StoreUnavailable, UnreadableRow
 from duetime.events.outbox import OutboxStore
 from duetime.logs import get_log
 from duetime.model.actions.claim import Expired, SweepResult, WorkerInfo
@@ -241,7 +241,7 @@ class Sweeper:
             done = await self._store.perform(self._outbox_store.rescue(completions))
             self._completed(done)
             return done.applied
-        except (InvalidArgument, InvalidPayload) as error:
+        except (InvalidArgument, InvalidPayload, UnreadableRow) as error:
             if len(completions) == 1:
                 log.error("action %s cannot be rescued: %s", completions[0].id, error)
                 return set()

@@ -11,7 +11,7 @@ from duetime.model.clock import micros_of
 from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
-from duetime.worker.claiming.damaged_rows import CLAIM_REFUSALS, RefusedClaim
+from duetime.worker.claiming.damaged_rows import CLAIM_REFUSALS, Evidence, RefusedClaim
 from duetime.worker.claiming.fairness import Fairness, fair_batch, shared_lanes
 from duetime.worker.claiming.heads import LaneHeads
 from duetime.worker.claiming.slots import Pool
@@ -73,6 +73,7 @@ class Claimer:
         self._caught_up = caught_up
         self._heads = LaneHeads()
         self._cursors = self._heads.cursors
+        self._evidence = Evidence()
         self._fairness = {pool: Fairness() for pool in pools}
         self._turn = 0
         self.stopping = False
@@ -230,14 +231,22 @@ class Claimer:
         self._cursors.claim_sent()
         try:
             claimed = await self._store.perform(self._store.claim(order))
+            if not excluded:
+                self._cursors.advance(claimed)  # else excluded tenants may have earlier rows
         except CLAIM_REFUSALS as error:
-            refused = RefusedClaim(self._store, self._clock, partial(self._accept, pool))
-            return await refused.resolve(order, error)
+            return await self._claim_around(pool, order, error)
+        finally:
+            self._cursors.claim_answered()
         self._clock.observe(claimed.now, sent)
-        if not excluded:
-            self._cursors.advance(claimed)  # else excluded tenants may have earlier rows
+        self._evidence.note_claimed(len(claimed.claims))
         self._accept(pool, claimed, sent)
         return len(claimed.claims)
+
+    async def _claim_around(self, pool: Pool, order: ClaimOrder, error: Exception) -> int:
+        refused = RefusedClaim(
+            self._store, self._clock, self._evidence, partial(self._accept, pool)
+        )
+        return await refused.resolve(order, error)
 
     def _accept(self, pool: Pool, claimed: Claimed, sent: float) -> None:
         """Register the claims as in flight, so that they are renewed, and start them when due."""

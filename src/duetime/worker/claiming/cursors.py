@@ -19,8 +19,9 @@ class Cursors:
 
     def __init__(self) -> None:
         self._positions: dict[str, int] = {}
-        # Lowered since the claim was sent: the claim may not have seen these rows.
-        self._lowered_since_sent: dict[str, int] = {}
+        # Lowered since the claim was sent: the claim may not have seen these rows. None while no
+        # claim is in transit.
+        self._lowered_since_sent: dict[str, int] | None = None
 
     def position(self, lane: str) -> int:
         return self._positions.get(lane, LANE_START)
@@ -29,18 +30,24 @@ class Cursors:
         """A claim is in transit from now on."""
         self._lowered_since_sent = {}
 
+    def claim_answered(self) -> None:
+        """No claim is in transit any more."""
+        self._lowered_since_sent = None
+
     def lower(self, lane: str, due_at: int) -> None:
         """Note that the lane holds an action due at `due_at`."""
-        self._lowered_since_sent[lane] = min(due_at, self._lowered_since_sent.get(lane, due_at))
+        lowered = self._lowered_since_sent
+        if lowered is not None:
+            lowered[lane] = min(due_at, lowered.get(lane, due_at))
         if lane in self._positions:
             self._positions[lane] = min(self._positions[lane], due_at)
 
     def advance(self, claimed: Claimed) -> None:
         """Move the cursors to the last claimed row of each lane: the claim took every earlier row
         that it saw."""
-        newest = claimed.now - LAG_MICROS
+        newest, lowered = claimed.now - LAG_MICROS, self._lowered_since_sent or {}
         # Claims are sorted by due time within each lane, so this keeps the last of each lane.
         last = {claim.lane: claim.due_at for claim in claimed.claims}
         for lane, due_at in last.items():
             reached = max(min(due_at, newest), self.position(lane))
-            self._positions[lane] = min(reached, self._lowered_since_sent.get(lane, reached))
+            self._positions[lane] = min(reached, lowered.get(lane, reached))

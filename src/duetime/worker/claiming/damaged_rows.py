@@ -3,7 +3,7 @@ row by halving, and ends its action."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 from uuid import UUID
@@ -22,36 +22,68 @@ log = get_log("duetime.worker")
 # A claim holds no values of users: what the store refuses is one of its own rows.
 CLAIM_REFUSALS = (InvalidArgument, UnreadableRow)
 
+# An action is refused for at least this long before it counts as damaged.
+PROOF_SECONDS = 1.0
+# A refusal that did not come again for so long is forgotten.
+FORGET_SECONDS = 3600.0
+
 # Takes over a claim and the monotonic time at which it was sent.
 Accept = Callable[[Claimed, float], None]
+
+
+class Evidence:
+    """What a worker's claims say about actions that the store refuses to claim.
+
+    An action is damaged if the store refuses it alone, again and again, while it lets others be
+    claimed. If it refuses all of them, something else is the cause, such as a constraint or a
+    trigger on our tables, and all actions are left as they are.
+    """
+
+    def __init__(self) -> None:
+        self._claimed = 0
+        # When each action was first refused, and how many were claimed until then.
+        self._refused_since: dict[UUID, tuple[float, int]] = {}
+
+    def note_claimed(self, count: int) -> None:
+        self._claimed += count
+
+    def proven(self, refused: Mapping[UUID, Exception], now: float) -> list[UUID]:
+        """Note the refused actions, and return those that are surely damaged."""
+        recent = now - FORGET_SECONDS
+        known = self._refused_since.items()
+        self._refused_since = {i: first for i, first in known if first[0] > recent or i in refused}
+        for action_id, error in refused.items():
+            if action_id not in self._refused_since:
+                log.warning("the store refuses a claim of action %s: %s", action_id, error)
+                self._refused_since[action_id] = now, self._claimed
+        return [action_id for action_id in refused if self._is_proven(action_id, now)]
+
+    def _is_proven(self, action_id: UUID, now: float) -> bool:
+        since, claimed = self._refused_since[action_id]
+        return now - since >= PROOF_SECONDS and self._claimed > claimed
 
 
 class RefusedClaim:
     """Claims what is not damaged of a refused order, then ends the actions that no claim can take.
 
     Each part is accepted at once, so that its leases are renewed while the others are claimed.
-    Where the store refuses several actions and claims none, their rows are not the cause: it may be
-    a constraint or a trigger that refuses every claim. Then all of them are left alone.
     """
 
-    def __init__(self, store: Store, clock: StoreClock, accept: Accept) -> None:
+    def __init__(self, store: Store, clock: StoreClock, evidence: Evidence, accept: Accept) -> None:
         self._store = store
         self._clock = clock
+        self._evidence = evidence
         self._accept = accept
         self._refused_actions: dict[UUID, Exception] = {}
 
     async def resolve(self, order: ClaimOrder, error: Exception) -> int:
         """Return how many actions were claimed."""
         claimed = await self._claim_parts(order, error)
-        if not claimed and len(self._refused_actions) > 1:
-            log.error(
-                "the store refuses to claim any of %d actions: %s",
-                len(self._refused_actions),
-                error,
-            )
-            return 0
-        for action_id, refused in self._refused_actions.items():
-            await self._end(action_id, refused)
+        # What was claimed just now proves nothing: the cause may have ended in the meantime.
+        proven = self._evidence.proven(self._refused_actions, self._clock.monotonic())
+        self._evidence.note_claimed(claimed)
+        for action_id in proven:
+            await self._end(action_id, self._refused_actions[action_id])
         return claimed
 
     async def _claim_parts(self, order: ClaimOrder, error: Exception) -> int:
@@ -63,16 +95,27 @@ class RefusedClaim:
         return claimed
 
     async def _halve(self, order: ClaimOrder, error: Exception) -> list[ClaimOrder]:
-        """Return the halves of an order: of its lanes, then of the actions of its lane. A single
-        action is refused for itself."""
+        """Return the halves of an order: of its lanes, then of the actions of its lane. Only an
+        action that was asked for alone is refused for itself."""
         if len(order.spans) > 1:
             return [replace(order, spans=half) for half in _halves(order.spans)]
-        ids = order.only
-        if ids is None:
-            ids = await self._store.perform(self._store.claimable_ids(order.spans[0], order.limit))
-        if len(ids) == 1:
-            self._refused_actions[ids[0]] = error
-        return [replace(order, only=half) for half in _halves(ids)] if len(ids) > 1 else []
+        if order.only is None:
+            ids = await self._claimable_ids(order)
+            return [replace(order, only=ids)] if ids else []
+        if len(order.only) > 1:
+            return [replace(order, only=half) for half in _halves(order.only)]
+        self._refused_actions[order.only[0]] = error
+        return []
+
+    async def _claimable_ids(self, order: ClaimOrder) -> Sequence[UUID]:
+        """Return the ids of the order's only lane; none if the store cannot even name the lane, as
+        where a stranger's wake named it in characters that the database cannot encode."""
+        lane = order.spans[0]
+        try:
+            return await self._store.perform(self._store.claimable_ids(lane, order.limit))
+        except CLAIM_REFUSALS as error:
+            log.error("the store refuses to read lane %r: %s", lane.lane, error)
+            return []
 
     async def _claim(self, order: ClaimOrder) -> int:
         sent = self._clock.monotonic()
