@@ -85,9 +85,12 @@ JOB_DEFINITIONS: list[dict[str, object]] = [
     {"priority": 99},
     {"priority": -1},
     {"jitter": 2**70},
+    {"name": "other"},
+]
+# The job can be read all the same, but not tick or run.
+READABLE_JOB_DEFINITIONS: list[dict[str, object]] = [
     {"recurrence": "1" * 5000},
     {"tz": "../../etc/passwd"},
-    {"name": "other"},
     {"payload": "{bad"},
 ]
 

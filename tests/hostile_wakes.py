@@ -75,7 +75,7 @@ LIES = {
 }
 
 
-def damaged(rng: Random) -> str:
+def mutated(rng: Random) -> str:
     """Return a message of ours or of a stranger with a few characters changed, short enough for
     PostgreSQL, which also takes no NUL."""
     text = [*rng.choice([*REFUSED.values(), *LIES.values()])][:7000]

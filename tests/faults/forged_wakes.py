@@ -18,7 +18,7 @@ from faults.ledger import connect
 from faults.oracle import Expectations, Verdict
 from faults.progress import Progress
 from faults.recovery import RARE_SWEEPS, check_listening, check_recovered
-from hostile_wakes import LIES, REFUSED, damaged, message
+from hostile_wakes import LIES, REFUSED, message, mutated
 
 WORKERS = 3
 STRANGER, PASSWORD = "duetime_stranger", "stranger"
@@ -58,7 +58,7 @@ def forged_wakes(setup: StoreSetup, count: int, progress: Progress, seed: int = 
 
 
 def _forge(rng: random.Random) -> str:
-    return rng.choice([*REFUSED.values(), *LIES.values(), *REAL_LIES, damaged(rng), damaged(rng)])
+    return rng.choice([*REFUSED.values(), *LIES.values(), *REAL_LIES, mutated(rng), mutated(rng)])
 
 
 @contextmanager

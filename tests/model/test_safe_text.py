@@ -54,9 +54,17 @@ class Loud(str):
         raise RuntimeError
 
 
-@pytest.mark.parametrize("value", [Silent(), Numeric(), Loud("x")])
-def test_any_value_has_a_text(value: object) -> None:
-    assert readable(value, 10).startswith(("(its text cannot be had: ", "x"))
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [(Silent(), "SystemExit"), (Numeric(), "TypeError"), (Loud("x"), "RuntimeError")],
+)
+def test_a_value_without_a_text_is_named_by_its_error(value: object, error: str) -> None:
+    assert readable(value, 10) == f"(its text cannot be had: {error})"
+
+
+def test_a_value_is_shown_by_the_given_conversion() -> None:
+    assert readable("x\n", 10, repr) == r"'x\n'"
+    assert readable(Silent(), 10, repr) == "(its text cannot be had: SystemExit)"
 
 
 def test_a_long_text_is_cut() -> None:

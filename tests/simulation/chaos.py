@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from duetime.model.lane import lane_of
-from hostile_wakes import LIES, REFUSED, damaged, message
+from hostile_wakes import LIES, REFUSED, message, mutated
 from simulation.network import Network
 from simulation.node import Node
 from simulation.scenario import Scenario
@@ -23,7 +23,7 @@ class Forgeries:
     def message(self) -> str:
         rng = self._rng
         if rng.random() < 0.5:
-            return rng.choice([*REFUSED.values(), *LIES.values(), damaged(rng)])
+            return rng.choice([*REFUSED.values(), *LIES.values(), mutated(rng)])
         queue, tenant = rng.choice(["default", "bulk"]), rng.choice([None, "t1", "t2"])
         lane = lane_of(queue, rng.randrange(4), tenant, suspect=rng.random() < 0.3)
         return message([lane, rng.choice([-(10**15), 1, 10**17])])

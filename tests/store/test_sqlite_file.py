@@ -3,9 +3,12 @@
 import os
 import sqlite3
 import stat
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from duetime import Duetime
 
@@ -29,22 +32,24 @@ def write(path: Path) -> dict[str, str]:
     return found
 
 
-def test_new_files_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
+@pytest.fixture
+def permissive() -> Iterator[None]:
+    """Let new files be open to all, unless they are created with another mode."""
     mask = os.umask(0)
-    try:
-        found = write(tmp_path / "new.db")
-    finally:
-        os.umask(mask)
+    yield
+    os.umask(mask)
+
+
+@pytest.mark.usefixtures("permissive")
+def test_new_files_can_be_read_by_their_owner_only(tmp_path: Path) -> None:
+    found = write(tmp_path / "new.db")
     assert found == {"new.db": "0o600", "new.db-wal": "0o600", "new.db-shm": "0o600"}
 
 
+@pytest.mark.usefixtures("permissive")
 def test_a_file_that_migrate_creates_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
-    mask = os.umask(0)
-    try:
-        app = Duetime(f"sqlite:///{tmp_path / 'new.db'}")
-        app.store.migrate_blocking()  # type: ignore[attr-defined]
-    finally:
-        os.umask(mask)
+    app = Duetime(f"sqlite:///{tmp_path / 'new.db'}")
+    app.store.migrate_blocking()  # type: ignore[attr-defined]
     app.sync.close()
     assert set(modes(tmp_path).values()) == {"0o600"}
 
@@ -57,14 +62,11 @@ def test_an_existing_file_keeps_its_mode(tmp_path: Path) -> None:
     assert write(path)["old.db"] == "0o640"
 
 
+@pytest.mark.usefixtures("permissive")
 def test_the_target_of_a_link_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
     folder = tmp_path / "there"
     folder.mkdir()
     link = tmp_path / "link.db"
     link.symlink_to(folder / "target.db")
-    mask = os.umask(0)
-    try:
-        write(link)
-    finally:
-        os.umask(mask)
+    write(link)
     assert modes(folder)["target.db"] == "0o600"

@@ -18,7 +18,7 @@ from duetime.store.sql.postgres.notify import (
     ping_message,
     wake_message,
 )
-from hostile_wakes import LIES, REFUSED, damaged
+from hostile_wakes import LIES, REFUSED, mutated
 
 QUEUES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 HOMES = st.builds(
@@ -57,7 +57,7 @@ def test_a_lie_in_our_form_is_a_hint(text: str) -> None:
     check(parse_message(text))
 
 
-@given(st.text() | st.randoms(use_true_random=False).map(damaged))
+@given(st.text() | st.randoms(use_true_random=False).map(mutated))
 def test_whatever_arrives_is_refused_or_in_our_form(text: str) -> None:
     try:
         notice = parse_message(text)
@@ -70,7 +70,7 @@ def test_damaged_messages_are_of_both_sorts() -> None:
     understood = 0
     for seed in range(500):
         try:
-            check(parse_message(damaged(Random(seed))))
+            check(parse_message(mutated(Random(seed))))
             understood += 1
         except (ValueError, RecursionError):
             pass

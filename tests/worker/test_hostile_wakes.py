@@ -24,7 +24,7 @@ from duetime.store.sql.postgres.notify import ping_message
 from duetime.store.sql.postgres.store import PostgresStore
 from duetime.worker.claiming.claimer import Claimer
 from duetime.worker.worker import Worker
-from hostile_wakes import LIES, REFUSED, damaged
+from hostile_wakes import LIES, REFUSED, mutated
 from polling import until
 from servers import Server
 
@@ -105,18 +105,20 @@ async def attacked(url: str) -> AsyncIterator[Attack]:
 
 
 @pytest.mark.parametrize("text", [*REFUSED.values(), *LIES.values()], ids=[*REFUSED, *LIES])
-async def test_a_worker_goes_on(postgres_url: str, text: str) -> None:
+async def test_a_worker_still_runs_actions_after_a_forged_message(
+    postgres_url: str, text: str
+) -> None:
     async with attacked(postgres_url) as attack:
         await attack.send(text)
         await attack.received()
         await attack.check_alive()
 
 
-async def test_a_worker_goes_on_in_a_storm(postgres_url: str) -> None:
+async def test_a_worker_still_runs_actions_in_a_storm_of_forged_messages(postgres_url: str) -> None:
     rng = Random(1)
     async with attacked(postgres_url) as attack:
         for _ in range(20):
-            await attack.send(*(damaged(rng) for _ in range(20)), *LIES.values())
+            await attack.send(*(mutated(rng) for _ in range(20)), *LIES.values())
             await attack.check_alive()
 
 

@@ -9,6 +9,7 @@ import pytest
 from api.apps import Note
 from duetime import Context, Duetime, Retry, State
 from duetime.errors import WorkerInterrupted
+from polling import until
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ async def app_is_busy(app: Duetime) -> None:
     await busy(app).wait()
 
 
-async def play(app: Duetime, how: str) -> None:
+async def play(app: Duetime) -> None:
     async with app, app.worker():
         await asyncio.Event().wait()
 
@@ -117,7 +118,7 @@ def test_a_strike_stops_the_worker_in_order(
     other, strike = app.sync.schedule(Note()), app.sync.schedule(Strike(how))
     later = app.sync.schedule(Note("later"), delay=0.4)
     with pytest.raises(ENDS[how]):
-        asyncio.run(play(app, how))
+        asyncio.run(play(app))
     found = [app.sync.get(action.id) for action in (other, later)]
     # Handed back as by any stop: no attempt and no loss is counted, no lease is left.
     assert [(a.state, a.attempt, a.losses) for a in found] == [(State.scheduled, 0, 0)] * 2
@@ -135,7 +136,7 @@ def test_a_strike_stops_the_worker_in_order(
 
 
 async def unregistered(app: Duetime) -> bool:
-    """Whether the worker signed off, so that nobody waits for it."""
+    """Whether the worker signed off, so that no other waits for it."""
     stats = await app.stats()
     await app.aclose()
     return not stats.workers
@@ -155,37 +156,35 @@ async def test_an_interrupt_in_a_sync_handler_stops_the_worker(app: Duetime) -> 
 
 
 async def test_an_interrupt_during_the_stop_is_raised_after_it(app: Duetime) -> None:
-    started, stopping = asyncio.Event(), asyncio.Event()
+    started = asyncio.Event()
 
     @app.handler(retry=Retry.none())
     async def note(payload: Note, ctx: Context) -> None:
         started.set()
-        await stopping.wait()
+        await until(lambda: ctx.cancelled)
         raise KeyboardInterrupt
 
     action = await app.schedule(Note())
-    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt):
         async with app.worker():
             await started.wait()
-            asyncio.get_running_loop().call_later(0.01, stopping.set)
     assert (await app.get(action.id)).state is State.failed
 
 
 async def test_tasks_that_are_cancelled_during_the_stop_do_not_end_it(app: Duetime) -> None:
-    started, stopping = asyncio.Event(), asyncio.Event()
+    started = asyncio.Event()
 
     @app.handler(retry=Retry.none())
     async def note(payload: Note, ctx: Context) -> str:
         started.set()
-        await stopping.wait()
+        await until(lambda: ctx.cancelled)
         cancel_all()
         return "done"
 
     action = await app.schedule(Note())
-    with pytest.raises(WorkerInterrupted):  # noqa: PT012
+    with pytest.raises(WorkerInterrupted):
         async with app.worker():
             await started.wait()
-            asyncio.get_running_loop().call_later(0.01, stopping.set)
     assert (await app.get(action.id)).result == "done"
 
 

@@ -62,7 +62,7 @@ def test_only_look_aheads_make_suspects_known() -> None:
     assert dict(heads.items()) == {SUSPECTS: NOW}
 
 
-def test_a_lane_that_is_none_is_never_known() -> None:
+def test_a_wake_with_an_invalid_lane_is_ignored() -> None:
     heads = LaneHeads()
     assert not heads.note_wakes([wake("junk")])
     heads.take_wakes()
