@@ -20,6 +20,8 @@ FAILS = [
     "payload='{deep}'",
     "due_at=-9223372036854775808",
     "tick=9223372036854775807",
+    "version=-2147483648",
+    "version=0",
 ]
 # Counters that stand at an end of their range: they stay there, and the action runs.
 RUNS = [
@@ -54,6 +56,7 @@ SQLITE_FAILS = [
     "losses='x'",
     "base_attempt='x'",
     "version='x'",
+    "version=-9223372036854775808",
     "id='zz'",
     "id=x'00'",
     "token='zz', lease_until=1",

@@ -9,7 +9,7 @@ import pytest
 from duetime import Duetime
 from duetime.config import Settings
 from duetime.errors import ConfigError
-from duetime.model.store_url import mask_password
+from duetime.model.store_url import is_well_formed, mask_password
 
 
 @pytest.fixture(autouse=True)
@@ -268,6 +268,11 @@ def test_a_message_never_shows_the_password(url: str) -> None:
         ),
         ("postgresql://me:hunter2", "postgresql://***"),
         ("postgresql://me:5/a?x=hunter2&y@h/db", "postgresql://***"),
+        ("postgresql://me:p@ss/hunter2?x=1@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me:p@ss?hunter2@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me:p@ss?hunter2@host/db?a=b", "postgresql://me:***@host/db?a=b"),
+        ("postgresql://me:p@h/d?hunter2@not a host", "postgresql://***"),
+        ("postgresql://me@hunter2/d?x=1@host/db", "postgresql://***"),
         (" POSTGRESQL://me:hunter2@host/db", "POSTGRESQL://me:***@host/db"),
         ("sqlite://me:hunter2@/x", "sqlite://me:***@/x"),
         ("sqlite:///x@y.db?key=hunter2", "sqlite:///x@y.db?key=***"),
@@ -278,3 +283,24 @@ def test_a_message_never_shows_the_password(url: str) -> None:
 )
 def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
     assert mask_password(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("url", "certain"),
+    [
+        ("postgresql://me:hunter2@host/db?x=1", True),
+        ("postgresql://host/db?user=me@server", True),
+        ("postgresql://me:p@ss/hunter2?x=1@host/db", False),
+        ("postgresql://me:p@ss?hunter2@host/db", False),
+        ("postgresql://me@host/db?x=1@hunter2", False),
+    ],
+)
+def test_a_second_at_sign_makes_it_uncertain_what_is_the_password(url: str, certain: bool) -> None:
+    assert is_well_formed(url) is certain
+
+
+def test_a_url_with_a_second_at_sign_is_refused_before_the_driver_sees_it() -> None:
+    with pytest.raises(ConfigError, match="percent-encode") as caught:
+        Duetime("postgresql://me:p@ss/hunter2?x=1@host/db").sync.stats()
+    assert "'postgresql://me:***@host/db'" in str(caught.value)
+    assert "hunter2" not in str(caught.value)

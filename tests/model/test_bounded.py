@@ -6,12 +6,15 @@ import tracemalloc
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from enum import Enum
+from datetime import timedelta
+from decimal import Decimal
+from enum import Enum, StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, field_serializer
 
 from duetime.model.payloads.bounded import TooLarge, bounded_json
 
@@ -52,6 +55,55 @@ class Color(Enum):
     red = "r"
 
 
+class Text(str):
+    """A text of a user's own type, whose length is not to be trusted."""
+
+    def __len__(self) -> int:
+        return 0
+
+
+class Data(bytes):
+    """Bytes of a user's own type."""
+
+
+class Number(int):
+    """A number of a user's own type."""
+
+
+class Long(Enum):
+    """An enum whose members are long texts."""
+
+    letters = "x" * (LIMIT // 10)
+    more = ["y" * (LIMIT // 10)]
+
+
+class Word(StrEnum):
+    """An enum whose members are texts themselves."""
+
+    letters = "x" * (LIMIT // 10)
+
+
+class Open(BaseModel):
+    """A model that takes more than its fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Foreign:
+    """What pydantic cannot write by itself."""
+
+
+class Knowing(BaseModel):
+    """A model that writes what pydantic cannot."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+    thing: Foreign
+
+    @field_serializer("thing")
+    def write(self, thing: Foreign) -> str:
+        return type(thing).__name__
+
+
 def laughs() -> object:
     """A few lists whose JSON would have 2 ** 60 entries."""
     value: list[object] = ["ha"]
@@ -76,6 +128,21 @@ ENDLESS: dict[str, Callable[[], object]] = {
     "laughs": laughs,
     "one text many times": lambda: ["x" * LIMIT] * 1_000,
     "one number many times": lambda: [10 ** (LIMIT // 100)] * 10_000,
+    "an own text many times": lambda: [Text("x" * LIMIT)] * 1_000,
+    "own bytes many times": lambda: [Data(b"x" * LIMIT)] * 1_000,
+    "an own number many times": lambda: [Number(10 ** (LIMIT // 100))] * 10_000,
+    "a bytearray many times": lambda: [bytearray(b"x" * LIMIT)] * 1_000,
+    "a member many times": lambda: [Long.letters] * 10_000,
+    "a member of parts many times": lambda: [Long.more] * 10_000,
+    "a text as a member many times": lambda: [Word.letters] * 10_000,
+    "a path many times": lambda: [Path("x" * LIMIT)] * 1_000,
+    "a key many times": lambda: [{"x" * LIMIT: 1}] * 1_000,
+    "an own text as a key many times": lambda: [{Text("x" * LIMIT): 1}] * 1_000,
+    "bytes as a key many times": lambda: [{b"x" * LIMIT: 1}] * 1_000,
+    "a member as a key many times": lambda: [{Long.letters: 1}] * 10_000,
+    "a path as a key many times": lambda: [{Path("x" * LIMIT): 1}] * 1_000,
+    "what nobody can write": lambda: itertools.repeat(Foreign()),
+    "more than fields many times": lambda: [Open.model_validate({"a": "x" * LIMIT})] * 1_000,
 }
 
 
@@ -102,6 +169,10 @@ READ: list[tuple[Callable[[], object], object]] = [
     (lambda: [Color.red, UUID(int=0), b"x"], ["r", str(UUID(int=0)), "x"]),
     (lambda: {UUID(int=0): 1, None: 2, Color.red: 3}, {str(UUID(int=0)): 1, "None": 2, "r": 3}),
     (lambda: list(range(1000)), list(range(1000))),
+    (lambda: [Text("a"), Data(b"b"), bytearray(b"c"), Number(1)], ["a", "b", "c", 1]),
+    (lambda: {Text("a"): Path("b"), b"c": Decimal("1.5"), 5: 6}, {"a": "b", "c": "1.5", "5": 6}),
+    (lambda: Knowing(thing=Foreign()), {"thing": "Foreign"}),
+    (lambda: Open.model_validate({"a": iter([1])}), {"a": [1]}),
 ]
 
 
@@ -113,7 +184,19 @@ def test_what_is_within_the_limit_is_written_whole(
     assert json.loads(bounded_json(make(), LIMIT)) == wanted
 
 
-@pytest.mark.parametrize("value", [["x" * 10], {"k": [1, 2.5]}, Plain((None, True)), [[]], "é"])
+SIZES: list[object] = [
+    ["x" * 10],
+    {"k": [1, 2.5]},
+    Plain((None, True)),
+    [[]],
+    "é",
+    [Text("é"), Data(b"x"), bytearray("é", "utf-8"), Path("a"), Word.letters, Long.more],
+    {Text("a"): 1, b"b": 2, 3: 3, Path("é"): 4, None: 5, Long.letters: 6},
+    [Decimal("1.5"), UUID(int=0), timedelta(0)],
+]
+
+
+@pytest.mark.parametrize("value", SIZES)
 def test_the_limit_is_exact(value: object) -> None:
     size = len(bounded_json(value, LIMIT).encode())
     assert bounded_json(value, size)

@@ -130,6 +130,56 @@ def test_a_chain_that_contains_itself_comes_to_an_end() -> None:
     assert traceback_text(first).count("first") == 1
 
 
+def chain_of_groups(member: BaseException, length: int) -> BaseException:
+    group = BaseExceptionGroup("g", [member] * 10)
+    for _ in range(length - 1):
+        later = BaseExceptionGroup("g", [member] * 10)
+        later.__context__ = group
+        group = later
+    return group
+
+
+def test_exceptions_that_share_their_parts_are_shown_once() -> None:
+    error: BaseException = ValueError("shared")
+    for _ in range(3):
+        error = chain_of_groups(error, 2)
+    text = traceback_text(error)
+    assert text.count("ValueError: shared") == 1
+    assert "shown elsewhere" in text
+    assert len(text) < 20_000
+
+
+def tree_of_groups(depth: int) -> BaseException:
+    if depth == 0:
+        return raised(ValueError("m" * 1_000))
+    return BaseExceptionGroup("g", [tree_of_groups(depth - 1) for _ in range(10)])
+
+
+@pytest.mark.parametrize("note", ["", "\x00" * 5_000])
+def test_all_groups_and_causes_share_one_number_of_lines_and_characters(note: str) -> None:
+    for error in (tree_of_groups(4), chain_of_groups(tree_of_groups(3), 20)):
+        error.add_note(note)
+        text = traceback_text(error)
+        assert len(text) < 60_000
+        assert len(text.split("\n")) < 230
+        assert "left out" in text
+
+
+def test_of_a_long_chain_the_last_errors_are_shown() -> None:
+    error: BaseException | None = None
+    for number in range(15):
+        later = raised(
+            BaseExceptionGroup(f"number {number}", [raised(ValueError()) for _ in range(9)])
+        )
+        later.__cause__ = error
+        error = later
+    assert error is not None
+    text = traceback_text(error)
+    assert "number 14" in text
+    assert "number 0" not in text
+    assert "earlier exceptions of the chain are left out" in text
+
+
 class Unreadable(ValueError):
     """An exception that lets nobody read its cause."""
 

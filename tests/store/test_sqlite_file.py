@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from duetime import Duetime
+from duetime.store.sql.sqlite.store import SqliteStore
 
 
 @dataclass(frozen=True)
@@ -70,3 +71,11 @@ def test_the_target_of_a_link_can_be_read_by_its_owner_only(tmp_path: Path) -> N
     link.symlink_to(folder / "target.db")
     write(link)
     assert modes(folder)["target.db"] == "0o600"
+
+
+def test_a_database_in_memory_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert SqliteStore(":memory:").pending()
+    assert list(tmp_path.iterdir()) == []

@@ -12,15 +12,19 @@ from urllib.parse import unquote
 HIDDEN = "***"
 
 HOST = r"(?:\[[^\]\s@]*\]|[^\s@/?#:,\[\]]*)(?::\d*)?"
-PLACE = rf"(?P<place>{HOST}(?:,{HOST})*(?:/[^@?]*)?)(?:\?(?P<query>.*))?"
-# As libpq reads a URL: user and password end at the first `@`, if no `/` comes before it.
+PLACE = rf"(?P<place>{HOST}(?:,{HOST})*(?:/[^@?]*)?)"
+# As libpq reads a URL: user and password end at the first `@`, if no `/` comes before it. After
+# that one there is no other: it would be the end of a password that holds an `@` itself.
 WELL_FORMED = re.compile(
-    rf"(?P<user>[A-Za-z][A-Za-z0-9+.-]*://(?:[^:@/]*(?=[:@]))?)(?P<password>:[^@/]*@|@)?{PLACE}",
+    rf"(?P<user>[A-Za-z][A-Za-z0-9+.-]*://(?:[^:@/]*(?=[:@]))?)(?P<password>:[^@/]*@|@)?{PLACE}"
+    r"(?:\?(?P<query>(?(password)[^@]*|.*)))?",
     re.DOTALL,
 )
 # A slash is missing, or the password holds one, or an `@`: it ends at the last `@`.
 MALFORMED = re.compile(
-    rf"(?P<user>[A-Za-z][A-Za-z0-9+.-]*:/{{1,2}}[^:/?#@\s]*)(?P<password>:[^?]*@){PLACE}", re.DOTALL
+    rf"(?P<user>[A-Za-z][A-Za-z0-9+.-]*:/{{1,2}}[^:/?#@\s]*)(?P<password>:.*@){PLACE}"
+    r"(?:\?(?P<query>[^@]*))?",
+    re.DOTALL,
 )
 FILE = re.compile(r"(?P<user>)(?P<password>)(?P<place>sqlite:///[^?]*)(?:\?(?P<query>.*))?")
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,3}")

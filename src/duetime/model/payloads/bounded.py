@@ -6,9 +6,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
-from pydantic_core import to_jsonable_python
+import pydantic_core
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from duetime.model.payloads.codec import to_json
 
@@ -16,6 +20,8 @@ from duetime.model.payloads.codec import to_json
 MAX_RESULT_DEPTH = 235
 MAX_SMALL_LENGTH = 20
 SCALARS = frozenset({str, int, float, bool, type(None)})
+# Never long, whatever they hold.
+SHORT = frozenset({float, bool, type(None), date, datetime, time, timedelta, UUID})
 
 
 class TooLarge(ValueError):
@@ -54,7 +60,7 @@ def _is_small(value: Any) -> bool:
 
 class BoundedReader:
     """Reads a value up to a number of bytes that its JSON surely has, and replaces iterators by
-    lists of what they yielded. What it does not know counts little, and is left to pydantic."""
+    lists of what they yielded. What it does not know is written alone, to be counted."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -63,11 +69,16 @@ class BoundedReader:
 
     def read(self, value: Any, depth: int) -> Any:
         """Return the value; a copy with lists if there is an iterator in it."""
-        kind = type(value)
+        if isinstance(value, Enum):
+            read = self.read(value.value, depth)
+            return value if read is value.value else read
         # A comma, and one character more; for containers a bracket, since the first has no comma.
         self._count(2)
-        if kind in SCALARS or kind is bytes:
-            self._count_text(value, kind)
+        if type(value) in SHORT:
+            return value
+        size = _known_size(value)
+        if size is not None:
+            self._count(size)
             return value
         if depth > MAX_RESULT_DEPTH:
             raise ValueError(
@@ -89,10 +100,15 @@ class BoundedReader:
             case _ if hasattr(type(value), "__pydantic_serializer__"):
                 return self._read_model(value, depth)
             case _:
+                self._count(_size_alone(value, counted=2))
                 return value
 
     def _read_mapping(self, value: Mapping[Any, Any], depth: int) -> Any:
-        self._count(sum(len(key) + 3 for key in value if type(key) is str))
+        if {*map(type, value)} <= {str}:
+            self._count(sum(map(len, value)) + 3 * len(value))
+        else:
+            for key in value:
+                self._count(_key_size(key))
         parts = self._read_all(value.values(), depth)
         changed = _differ(parts, value.values())
         return dict(zip(value, parts, strict=True)) if changed else value
@@ -115,20 +131,41 @@ class BoundedReader:
         return value if read is parts else read
 
     def _read_model(self, value: Any, depth: int) -> Any:
-        parts = dict(vars(value))
+        parts = vars(value) | (getattr(value, "__pydantic_extra__", None) or {})
         read = self._read_mapping(parts, depth)
         return value if read is parts else value.model_copy(update=read)
-
-    def _count_text(self, value: Any, kind: type) -> None:
-        if kind is str or kind is bytes:
-            self._count(len(value))
-        elif kind is int:
-            self._count(value.bit_length() // 4)
 
     def _count(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
             raise TooLarge(self._limit)
+
+
+def _known_size(value: object) -> int | None:
+    """Return how many bytes a text or a number takes at least. Its own type may override `len`."""
+    if isinstance(value, str):
+        return str.__len__(value)
+    if isinstance(value, bytes):
+        return bytes.__len__(value)
+    if isinstance(value, bytearray):
+        return bytearray.__len__(value)
+    return int.bit_length(value) // 4 if isinstance(value, int) else None
+
+
+def _key_size(key: object) -> int:
+    """Return how many bytes the key of a dict takes at least, with its quotes and colon."""
+    size = _known_size(key.value if isinstance(key, Enum) else key)
+    return _size_alone({key: None}, counted=len("{null}")) if size is None else size + 3
+
+
+def _size_alone(value: object, counted: int) -> int:
+    """Return how many bytes the JSON of a value takes beside those counted already; 0 if pydantic
+    cannot write it alone."""
+    try:
+        return max(0, len(pydantic_core.to_json(value)) - counted)
+    except PydanticSerializationError:
+        # A model around it may know how to write it; if not, writing the whole raises the error.
+        return 0
 
 
 def _differ(parts: Collection[object], value: Collection[object]) -> bool:

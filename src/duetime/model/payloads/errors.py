@@ -37,6 +37,8 @@ def stored_payload_remedy(type_name: str, stored: int, current: int, *, versione
     `current`. The kinds of jobs and subscribers have no versions."""
     last = "deploy, and retry the action"
     changed = f"if {type_name} has changed since it was stored"
+    if stored < 1:
+        return "its row is damaged: correct the version in it, and retry the action"
     if not versioned:
         return f"{changed}, give new fields a default, {last}"
     if stored == current:

@@ -339,12 +339,12 @@ def _check_upgrades(entry: PayloadType) -> None:
 def _upgraded(entry: PayloadType, version: int, data: Any) -> Any:
     """Return data upgraded to the current version. A version without an upgrade function relies on
     validation alone."""
-    for step in range(version, entry.version):
-        upgrade = entry.upgrades.get(step)
-        if upgrade is None:
-            continue
+    if version < 1:
+        raise InvalidPayload(entry.kind, f"its version is {version}, but versions start at 1")
+    # Not every number up to the current version is tried: the stored one may be damaged.
+    for step in sorted(step for step in entry.upgrades if step >= version):
         try:
-            data = upgrade(data)
+            data = entry.upgrades[step](data)
         except Exception as error:
             raise InvalidPayload(
                 entry.kind, f"upgrade from version {step} failed: {error!r}"
