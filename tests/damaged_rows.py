@@ -48,8 +48,6 @@ SQLITE_FAILS = [
     "lane=x'ff'",
     "lane=CAST(x'ff' AS text)",
     "tenant=x'ff'",
-    "created_by=x'ff'",
-    "correlation_id=CAST(x'ff' AS text)",
     "job=x'ff', tick='x'",
     "due_at='abc'",
     "due_at=x'ff'",
@@ -75,6 +73,10 @@ SQLITE_RUNS = [
     "queue=x'ff'",
     "priority='x'",
     "created_at='x'",
+    "created_by=x'ff'",
+    "correlation_id=CAST(x'ff' AS text)",
+    "trace=x'ff00'",
+    "due_at=due_at-3600000000.5",
 ]
 
 # What may stand in a job's record, or instead of parts of it.

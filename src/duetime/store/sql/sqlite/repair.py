@@ -1,16 +1,20 @@
 """Repairs damaged rows, after a statement has stumbled over one.
 
-An action with a damaged value cannot be run as it was meant: it fails for good, and its error says
-what its columns held. In other tables the value is replaced. Afterwards every statement can read
-every row again, so that none needs to expect damage.
+What no run needs is mended in place. An action with any other damaged value cannot be run as it was
+meant: it fails for good, and its error says what its columns held. Afterwards every statement can
+read every row again, so that none needs to expect damage. What this version can read stays, and so
+do columns that it does not know.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, TypeVar, cast
 
+from duetime.errors import InvalidArgument, UnreadableRow
 from duetime.logs import get_log
 from duetime.model.actions.outcome import truncate_error
 from duetime.model.clock import monotonic
@@ -19,10 +23,11 @@ from duetime.model.state import Outcome, State
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.flows.claims import clock
 from duetime.store.sql.sqlite.errors import may_be_damage
-from duetime.store.sql.sqlite.stored_values import Column, RepairedRow, repair
-from duetime.store.sql.statements.table_names import TableNames
+from duetime.store.sql.sqlite.known_columns import KNOWN_COLUMNS
+from duetime.store.sql.sqlite.stored_values import RepairedRow, repair
 
 T = TypeVar("T")
+Waiting = Flow[Any] | Future[bool]
 
 log = get_log("duetime.store")
 
@@ -35,11 +40,35 @@ READERS = {
     "workers": "raw_workers",
 }
 RAW_STATEMENTS = frozenset(READERS.values())
+# The statements that replace all values of a row, and that delete it.
+UPDATES = {
+    "actions": "repair_actions",
+    "history": "repair_history",
+    "runs": "repair_runs",
+    "jobs": "repair_jobs",
+}
+DELETIONS = {
+    "actions": "delete_damaged_actions",
+    "history": "delete_damaged_history",
+    "runs": "delete_damaged_runs",
+    "jobs": "delete_damaged_jobs",
+    "workers": "delete_damaged_workers",
+}
 # Rows that are read in one transaction, so that other flows are performed in between.
 WINDOW_SIZE = 1000
 BEFORE_FIRST_ROW = -(2**63)
-# After a search that found nothing, pause this many times its duration.
+# After a search, pause this many times its duration.
 SEARCH_PAUSE_FACTOR = 50
+
+# Columns that no run needs: of these, an action loses the damaged value and nothing else.
+SIDE_COLUMNS = frozenset(
+    (
+        *("trace", "error", "progress", "worker", "correlation_id", "key"),
+        *("created_by", "modified_by"),
+    )
+)
+# Columns by which a running action is known, kept and run again. Its handler has read the others.
+RUNNING_COLUMNS = frozenset({"id", "token", "lane", "lease_until", "payload"})
 
 REMEDY = "was the database written by other means than duetime? schedule the action again"
 
@@ -47,102 +76,166 @@ REMEDY = "was the database written by other means than duetime? schedule the act
 class Repair:
     """Performs a flow again after repairing the rows that it may have stumbled over."""
 
-    def __init__(self, names: TableNames, ids: NewId) -> None:
-        self._names = names
+    def __init__(self, ids: NewId) -> None:
         self._ids = ids
         self._next_search = 0.0
+        # The search that this process performs, by process: a forked child does not wait for its
+        # parent's. The future tells whether it came to its end.
+        self._searches: dict[int, Future[bool]] = {}
 
-    def after(self, error: Exception, flow: Flow[T]) -> Generator[Flow[Any], Any, T]:
-        """Yield flows to perform, the failed one last. Raises the error if it tells of no damage,
-        or if a search has just found none."""
-        began = monotonic()
-        if not may_be_damage(error) or began < self._next_search:
+    def after(self, error: Exception, flow: Flow[T]) -> Generator[Waiting, Any, T]:
+        """Yield flows to perform, the failed one last; or another caller's search, to wait for.
+        Raises the error if it tells of no damage, or if a search has just ended."""
+        if not may_be_damage(error) or monotonic() < self._next_search:
             raise error
-        found = 0
+        own: Future[bool] = Future()
+        process = os.getpid()
+        while (search := self._searches.setdefault(process, own)) is not own:
+            if (yield search):
+                return cast("T", (yield flow))
+        ended = False
+        try:
+            yield from self._search()
+            ended = True
+        finally:
+            del self._searches[process]
+            own.set_result(ended)
+        return cast("T", (yield flow))
+
+    def _search(self) -> Generator[Waiting, Any, None]:
+        began = monotonic()
         for table in READERS:
             rowid: int | None = BEFORE_FIRST_ROW
             while rowid is not None:
-                rowid, repaired = yield self._window(table, rowid)
-                found += repaired
-        if not found:
-            self._next_search = monotonic() + SEARCH_PAUSE_FACTOR * (monotonic() - began)
-        return cast("T", (yield flow))
+                rowid, damaged = yield self._window(table, rowid)
+                for damaged_rowid in damaged:
+                    yield from self._repair(table, damaged_rowid)
+        self._next_search = monotonic() + SEARCH_PAUSE_FACTOR * (monotonic() - began)
 
-    def _window(self, table: str, last_rowid: int) -> Flow[tuple[int | None, int]]:
-        """Repair the window of a table that begins after `last_rowid`. Returns the rowid after
-        which the next one begins, None after the last, and the number of damaged rows."""
+    def _window(self, table: str, last_rowid: int) -> Flow[tuple[int | None, list[int]]]:
+        """Read the window of a table that begins after `last_rowid`. Returns the rowid after which
+        the next one begins, None after the last, and the rowids of damaged rows."""
 
-        def steps() -> Steps[tuple[int | None, int]]:
-            columns = yield from self._columns(table)
-            params = {"rowid": last_rowid, "window": WINDOW_SIZE}
-            rows = cast("Any", (yield Statement(READERS[table], params)))
-            now = yield from clock()
-            damaged = 0
-            for rowid, *values in rows:
-                row = repair(columns, values, now, self._ids)
-                if row.damage:
-                    damaged += 1
-                    log.error("%s of %s is damaged: %s", _title(row), table, "; ".join(row.damage))
-                    yield from REPAIRS[table](rowid, row, now, self._ids)
-            return (rows[-1][0] if len(rows) == WINDOW_SIZE else None), damaged
+        def steps() -> Steps[tuple[int | None, list[int]]]:
+            rows = yield from self._rows(table, last_rowid, WINDOW_SIZE)
+            damaged = [rowid for rowid, row in rows if row.damage]
+            return (rows[-1][0] if rows else None), damaged
+
+        return Flow(steps, Mode.read)
+
+    def _rows(
+        self, table: str, last_rowid: int, count: int
+    ) -> Steps[list[tuple[int, RepairedRow]]]:
+        params = {"rowid": last_rowid, "window": count}
+        found = cast("Any", (yield Statement(READERS[table], params)))
+        now = yield from clock()
+        columns = KNOWN_COLUMNS[table]
+        return [(rowid, repair(columns, values, now, self._ids)) for rowid, *values in found]
+
+    def _repair(self, table: str, rowid: int) -> Generator[Waiting, Any, None]:
+        """Repair a row in a transaction of its own. One that the database refuses to repair is
+        deleted, so that no search meets it again; if it refuses that, too, the row stays."""
+        for change in (*REPAIRS[table], _give_up):
+            try:
+                yield self._change(table, rowid, change)
+            except (InvalidArgument, UnreadableRow) as error:
+                log.error("row %d of %s cannot be repaired: %s", rowid, table, error)
+            else:
+                return
+
+    def _change(self, table: str, rowid: int, change: RepairRow) -> Flow[None]:
+        def steps() -> Steps[None]:
+            rows = yield from self._rows(table, rowid - 1, 1)
+            # It may have been deleted or repaired since it was found.
+            for found, row in rows:
+                if found == rowid and row.damage:
+                    log.error("%s of %s is damaged: %s", _title(row), table, row.description())
+                    if not (yield from change(rowid, row, (yield from clock()), self._ids)):
+                        yield from _delete(table, rowid, row)
 
         return Flow(steps, Mode.write)
-
-    def _columns(self, table: str) -> Steps[Sequence[Column]]:
-        found = yield Statement("table_columns", {"table": f"{self._names.prefix}{table}"})
-        return [
-            Column(name, type_.lower() == "integer", bool(required))
-            for name, type_, required in cast("Any", found)
-        ]
 
 
 def _title(row: RepairedRow) -> str:
     return f"row {row.values.get('name', row.values.get('id'))}"
 
 
-def _fail_action(rowid: int, row: RepairedRow, now: int, ids: NewId) -> Steps[None]:
+def _delete(table: str, rowid: int, row: RepairedRow) -> Steps[None]:
+    log.error("%s of %s is deleted: the database refuses what it held", _title(row), table)
+    yield Statement(DELETIONS[table], {"rowid": rowid})
+
+
+def _repair_action(rowid: int, row: RepairedRow, now: int, ids: NewId) -> Steps[bool]:
+    """Mend an action in place if it can be run as it was meant, or is running; else fail it."""
+    running = row.values["token"] is not None
+    fails = row.lost & RUNNING_COLUMNS if running else row.lost - SIDE_COLUMNS
+    if not fails:
+        # Only children that wait for a parent have no due time.
+        due_at = now if "due_at" in row.lost else row.values["due_at"]
+        # A text that was no key of anybody's would be one now.
+        key = None if "key" in row.lost else row.values["key"]
+        mended = {**row.values, "due_at": due_at, "key": key}
+        if (yield from _update("actions", rowid, mended)):
+            return True
+    return (yield from _fail_action(rowid, row, now, ids))
+
+
+def _fail_action(rowid: int, row: RepairedRow, now: int, ids: NewId) -> Steps[bool]:
     """Move a damaged action to history, as failed; under another id if its own is taken."""
     ending = {"state": State.failed.value, "outcome": Outcome.failed.value, "finished_at": now}
-    reason = truncate_error(f"its row was damaged: {'; '.join(row.damage)}; {REMEDY}")
+    reason = truncate_error(f"its row was damaged: {row.description()}; {REMEDY}")
     failed = {**row.values, **ending, "error": reason}
-    yield Statement("delete_damaged_actions", {"rowid": rowid})
-    yield from _insert_finished(failed, ids)
+    for id_ in (row.values["id"], str(ids())):
+        if (yield Statement("insert_damaged", {"row": json.dumps({**failed, "id": id_})})):
+            yield Statement(DELETIONS["actions"], {"rowid": rowid})
+            return True
+    return False
 
 
-def _repair_history(rowid: int, row: RepairedRow, _now: int, ids: NewId) -> Steps[None]:
+def _repair_history(rowid: int, row: RepairedRow, _now: int, ids: NewId) -> Steps[bool]:
+    """Mend a finished action in place; under another id if its own is taken."""
     error = row.values["error"]
-    reason = truncate_error(f"its row was damaged: {'; '.join(row.damage)}")
-    yield Statement("delete_damaged_history", {"rowid": rowid})
-    yield from _insert_finished(
-        {**row.values, "error": f"{reason}; {error}" if error else reason}, ids
-    )
+    if row.lost - SIDE_COLUMNS:
+        reason = truncate_error(f"its row was damaged: {row.description()}")
+        error = f"{reason}; {error}" if error else reason
+    for id_ in (row.values["id"], str(ids())):
+        if (yield from _update("history", rowid, {**row.values, "error": error, "id": id_})):
+            return True
+    return False
 
 
-def _insert_finished(values: Mapping[str, object], ids: NewId) -> Steps[None]:
-    """Insert under a new id if the row's own is taken."""
-    for id_ in (values["id"], str(ids())):
-        if (yield Statement("repair_history", {"row": json.dumps({**values, "id": id_})})):
-            return
+def _repair_run(rowid: int, row: RepairedRow, _now: int, _ids: NewId) -> Steps[bool]:
+    return (yield from _update("runs", rowid, row.values))
 
 
-def _repair_run(rowid: int, row: RepairedRow, _now: int, _ids: NewId) -> Steps[None]:
-    yield Statement("repair_runs", {"rowid": rowid, "row": json.dumps(row.values)})
+def _repair_job(rowid: int, row: RepairedRow, _now: int, _ids: NewId) -> Steps[bool]:
+    return (yield from _update("jobs", rowid, row.values))
 
 
-def _repair_job(rowid: int, row: RepairedRow, _now: int, _ids: NewId) -> Steps[None]:
-    yield Statement("repair_jobs", {"rowid": rowid, "row": json.dumps(row.values)})
+def _update(table: str, rowid: int, values: Mapping[str, object]) -> Steps[bool]:
+    """Return whether no constraint refused the row."""
+    params = {"rowid": rowid, "row": json.dumps(values)}
+    return bool((yield Statement(UPDATES[table], params)))
 
 
-def _forget_worker(rowid: int, _row: RepairedRow, _now: int, _ids: NewId) -> Steps[None]:
+def _forget_worker(rowid: int, _row: RepairedRow, _now: int, _ids: NewId) -> Steps[bool]:
     """Delete a worker's row: one that is alive registers again at its next sweep."""
-    yield Statement("delete_damaged_workers", {"rowid": rowid})
+    yield Statement(DELETIONS["workers"], {"rowid": rowid})
+    return True
 
 
-RepairRow = Callable[[int, RepairedRow, int, NewId], Steps[None]]
-REPAIRS: Mapping[str, RepairRow] = {
-    "actions": _fail_action,
-    "history": _repair_history,
-    "runs": _repair_run,
-    "jobs": _repair_job,
-    "workers": _forget_worker,
+def _give_up(_rowid: int, _row: RepairedRow, _now: int, _ids: NewId) -> Steps[bool]:
+    """Leave a row to be deleted, because an error has rolled back its repair."""
+    yield from ()
+    return False
+
+
+RepairRow = Callable[[int, RepairedRow, int, NewId], Steps[bool]]
+# What to try with a row of each table, until the database refuses none of it.
+REPAIRS: Mapping[str, Sequence[RepairRow]] = {
+    "actions": (_repair_action, _fail_action),
+    "history": (_repair_history,),
+    "runs": (_repair_run,),
+    "jobs": (_repair_job,),
+    "workers": (_forget_worker,),
 }

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from os import PathLike, fspath
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from duetime.model.clock import Clock, SystemClock, to_micros
@@ -28,8 +28,8 @@ from duetime.store.sql.sqlite.flows import SqliteFlows
 from duetime.store.sql.sqlite.join_host import SqliteHost
 from duetime.store.sql.sqlite.new_file import create_private_file
 from duetime.store.sql.sqlite.open_file import WatchedConnection, identity
-from duetime.store.sql.sqlite.repair import RAW_STATEMENTS, Repair
-from duetime.store.sql.sqlite.stored_values import stored_texts
+from duetime.store.sql.sqlite.repair import RAW_STATEMENTS, Repair, Waiting
+from duetime.store.sql.sqlite.stored_values import read_stored
 from duetime.store.sql.sqlite.wal import WalWatcher
 from duetime.store.sql.sqlite.writer import Writer, WriteRequest
 from duetime.store.sql.statements.loader import Migration, StatementLoader
@@ -60,7 +60,7 @@ class SqliteStore(SqliteFlows):
         self._ids = TimeOrderedIds(self._clock)
         self._loader = StatementLoader("sqlite", TableNames(prefix))
         self._listeners = Listeners()
-        self._repair = Repair(self._loader.names, self._ids)
+        self._repair = Repair(self._ids)
         self._ready = False
         # The database that this process uses until it closes the store, once it has opened it.
         self._file: WatchedConnection | None = None
@@ -81,13 +81,22 @@ class SqliteStore(SqliteFlows):
         try:
             return await self._submit(flow)
         except DAMAGE_ERRORS as error:
-            return await adrive(self._repair.after(error, flow), self._submit)
+            return await adrive(self._repair.after(error, flow), self._await)
 
     def perform_blocking(self, flow: Flow[T]) -> T:
         try:
             return self._submit_blocking(flow)
         except DAMAGE_ERRORS as error:
-            return drive(self._repair.after(error, flow), self._submit_blocking)
+            return drive(self._repair.after(error, flow), self._await_blocking)
+
+    async def _await(self, waiting: Waiting) -> Any:
+        if isinstance(waiting, Flow):
+            return await self._submit(waiting)
+        # Shielded: a caller that is cancelled cancels nobody else's search.
+        return await asyncio.shield(asyncio.wrap_future(waiting))
+
+    def _await_blocking(self, waiting: Waiting) -> Any:
+        return self._submit_blocking(waiting) if isinstance(waiting, Flow) else waiting.result()
 
     async def _submit(self, flow: Flow[T]) -> T:
         loop = asyncio.get_running_loop()
@@ -248,8 +257,7 @@ class SqliteStore(SqliteFlows):
         def fetch(statement: Statement) -> Rows:
             text, params = self._loader.bind(statement, now)
             if statement.name in RAW_STATEMENTS:
-                with stored_texts(connection):
-                    return connection.execute(text, params).fetchall()
+                return read_stored(connection, text, params)
             return connection.execute(text, params).fetchall()
 
         return drive(statements(flow.start()), fetch)

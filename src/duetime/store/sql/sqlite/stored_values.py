@@ -6,24 +6,24 @@ means: duetime sends each column its own type.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from sqlite3 import Connection
+from typing import Any
 from uuid import UUID
 
 from duetime.errors import shown
 from duetime.model.ids import NewId
 from duetime.model.lane import Priority
-from duetime.model.state import Outcome
+from duetime.model.state import State
+from duetime.store.sql.sqlite.known_columns import Column
 
-# Columns whose text has a form of its own.
-UUID_COLUMNS = frozenset({"id", "token", "after", "action_id"})
-LIST_COLUMNS = frozenset({"kinds", "queues", "jobs"})
-OUTCOMES = frozenset(Outcome)
-# Numbers for columns that must have one; others get 0.
-USUAL_NUMBERS = {"priority": Priority.normal.rank, "version": 1}
+# What columns get that must have a value; other numbers get 0.
+USUAL_VALUES = {"priority": Priority.normal.rank, "version": 1, "state": State.failed.value}
+# Rows that are read at once hold about this much at most.
+WINDOW_BYTES = 8_000_000
+INTEGER_LIMIT = 2.0**63
 
 
 class StoredText(bytes):
@@ -31,31 +31,39 @@ class StoredText(bytes):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table, by its definition."""
-
-    name: str
-    integer: bool
-    required: bool
-
-
-@dataclass(frozen=True, slots=True)
 class RepairedRow:
-    """A row in which every damaged value is replaced by the nearest that can be read; `damage` says
-    what those columns held."""
+    """A row in which every damaged value is replaced by the nearest that can be read.
+
+    `damage` says of each such column what it held; `lost` are those of which nothing but this
+    message tells the meaning.
+    """
 
     values: Mapping[str, object]
-    damage: Sequence[str]
+    damage: Mapping[str, str]
+    lost: frozenset[str]
+
+    def description(self) -> str:
+        return "; ".join(f"{name} holds {held}" for name, held in self.damage.items())
 
 
-@contextmanager
-def stored_texts(connection: Connection) -> Iterator[None]:
-    """Read texts as they are stored: to decode them may be what fails."""
+def read_stored(
+    connection: Connection, text: str, params: Mapping[str, object] | tuple[object, ...]
+) -> list[tuple[Any, ...]]:
+    """Return the first rows of a query, with texts as they are stored: to decode them may be what
+    fails. Stops once the rows have WINDOW_BYTES."""
     connection.text_factory = StoredText
+    rows = []
+    size = 0
     try:
-        yield
+        with closing(connection.execute(text, params)) as cursor:
+            for row in cursor:
+                rows.append(row)
+                size += sum(len(value) for value in row if isinstance(value, bytes))
+                if size > WINDOW_BYTES:
+                    break
     finally:
         connection.text_factory = str
+    return rows
 
 
 def repair(
@@ -64,16 +72,19 @@ def repair(
     """Return the row with readable values. A required column that holds nothing readable gets a
     usual value: a new id, the time `now`."""
     values: dict[str, object] = {}
-    damage: list[str] = []
+    damage: dict[str, str] = {}
+    lost: set[str] = set()
     for column, value in zip(columns, stored, strict=True):
         try:
             values[column.name] = _read(column, value)
         except ValueError:
-            values[column.name] = _nearest(column, value)
-            if values[column.name] is None and column.required:
-                values[column.name] = _usual(column, now, new_id)
-            damage.append(f"{column.name} holds {shown(_plain(value))}")
-    return RepairedRow(values, damage)
+            damage[column.name] = shown(_plain(value))
+            nearest = _nearest(column, value)
+            if not isinstance(nearest, int):
+                lost.add(column.name)
+            usual = nearest is None and column.required
+            values[column.name] = _usual(column, now, new_id) if usual else nearest
+    return RepairedRow(values, damage, frozenset(lost))
 
 
 def _read(column: Column, value: object) -> object:
@@ -87,37 +98,30 @@ def _read(column: Column, value: object) -> object:
     if not isinstance(value, StoredText):
         raise ValueError
     text = value.decode()
-    if column.name in UUID_COLUMNS:
+    if column.uuid:
         UUID(text)
-    elif column.name in LIST_COLUMNS:
-        _read_list(text)
-    elif column.name == "outcome" and text not in OUTCOMES:
-        raise ValueError
     return text
 
 
-def _read_list(text: str) -> None:
-    try:
-        items = json.loads(text)
-    except RecursionError as error:
-        raise ValueError from error
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise ValueError
-
-
-def _nearest(column: Column, value: object) -> str | None:
-    formed = column.name in UUID_COLUMNS or column.name == "outcome"
-    if isinstance(value, bytes) and not column.integer and not formed:
+def _nearest(column: Column, value: object) -> int | str | None:
+    if column.integer:
+        # A calculation in SQL leaves a fraction, as in `due_at = due_at * 1.1`.
+        if isinstance(value, float) and -INTEGER_LIMIT <= value < INTEGER_LIMIT:
+            return round(value)
+        return None
+    if column.uuid or column.name == "state":
+        return None
+    if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace").replace("\x00", "\\x00")
     return None
 
 
 def _usual(column: Column, now: int, new_id: NewId) -> object:
-    if column.name in UUID_COLUMNS:
+    if column.uuid:
         return str(new_id())
     if column.name.endswith("_at"):
         return now
-    return USUAL_NUMBERS.get(column.name, 0)
+    return USUAL_VALUES.get(column.name, 0)
 
 
 def _plain(value: object) -> object:

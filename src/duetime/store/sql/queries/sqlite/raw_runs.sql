@@ -1,5 +1,8 @@
--- A window of all rows, each with its rowid and all columns, in the order of rowids.
-SELECT r.rowid, r.*
+-- A window of all rows in the order of rowids: of each its rowid, and the columns that this version
+-- knows, in the order of `known_columns.py`.
+SELECT
+    r.rowid, r.id, r.action_id, r.due_at, r.started_at, r.finished_at, r.lease_until,
+    r.attempt, r.worker, r.outcome, r.result, r.error
 FROM duetime_runs AS r
 WHERE r.rowid > :rowid
 ORDER BY r.rowid

@@ -1,21 +1,41 @@
--- Insert a finished action whose damaged values were replaced, unless its id is taken.
--- Index: primary key of history.
-INSERT INTO duetime_history (
-    id, due_at, lease_until, started_at, finished_at, created_at, modified_at, tick, after_at,
-    after_delay, version, attempt, base_attempt, priority, losses, token, after, kind, state,
-    outcome, queue, tenant, correlation_id, key, worker, job, triggered_by, after_on, created_by,
-    modified_by, cancelled_by, trace, error, result, progress, payload
-)
-SELECT
-    :row ->> 'id', :row ->> 'due_at', :row ->> 'lease_until', :row ->> 'started_at',
-    :row ->> 'finished_at', :row ->> 'created_at', :row ->> 'modified_at', :row ->> 'tick',
-    :row ->> 'after_at', :row ->> 'after_delay', :row ->> 'version', :row ->> 'attempt',
-    :row ->> 'base_attempt', :row ->> 'priority', :row ->> 'losses', :row ->> 'token',
-    :row ->> 'after', :row ->> 'kind', :row ->> 'state', :row ->> 'outcome', :row ->> 'queue',
-    :row ->> 'tenant', :row ->> 'correlation_id', :row ->> 'key', :row ->> 'worker',
-    :row ->> 'job', :row ->> 'triggered_by', :row ->> 'after_on', :row ->> 'created_by',
-    :row ->> 'modified_by', :row ->> 'cancelled_by', :row ->> 'trace', :row ->> 'error',
-    :row ->> 'result', :row ->> 'progress', :row ->> 'payload'
-WHERE TRUE
-ON CONFLICT DO NOTHING
-RETURNING id
+-- Replace the damaged values of a finished action, unless a constraint refuses the row.
+UPDATE OR IGNORE duetime_history
+SET
+    id = :row ->> 'id',
+    due_at = :row ->> 'due_at',
+    lease_until = :row ->> 'lease_until',
+    started_at = :row ->> 'started_at',
+    finished_at = :row ->> 'finished_at',
+    created_at = :row ->> 'created_at',
+    modified_at = :row ->> 'modified_at',
+    tick = :row ->> 'tick',
+    after_at = :row ->> 'after_at',
+    after_delay = :row ->> 'after_delay',
+    version = :row ->> 'version',
+    attempt = :row ->> 'attempt',
+    base_attempt = :row ->> 'base_attempt',
+    priority = :row ->> 'priority',
+    losses = :row ->> 'losses',
+    token = :row ->> 'token',
+    after = :row ->> 'after',
+    kind = :row ->> 'kind',
+    state = :row ->> 'state',
+    outcome = :row ->> 'outcome',
+    queue = :row ->> 'queue',
+    tenant = :row ->> 'tenant',
+    correlation_id = :row ->> 'correlation_id',
+    key = :row ->> 'key',
+    worker = :row ->> 'worker',
+    job = :row ->> 'job',
+    triggered_by = :row ->> 'triggered_by',
+    after_on = :row ->> 'after_on',
+    created_by = :row ->> 'created_by',
+    modified_by = :row ->> 'modified_by',
+    cancelled_by = :row ->> 'cancelled_by',
+    trace = :row ->> 'trace',
+    error = :row ->> 'error',
+    result = :row ->> 'result',
+    progress = :row ->> 'progress',
+    payload = :row ->> 'payload'
+WHERE rowid = :rowid
+RETURNING rowid

@@ -1,5 +1,5 @@
--- Replace the damaged values of a job.
-UPDATE duetime_jobs
+-- Replace the damaged values of a job, unless a constraint refuses the row.
+UPDATE OR IGNORE duetime_jobs
 SET
     name = :row ->> 'name',
     app = :row ->> 'app',
@@ -10,3 +10,4 @@ SET
     removed_at = :row ->> 'removed_at',
     record = :row ->> 'record'
 WHERE rowid = :rowid
+RETURNING rowid

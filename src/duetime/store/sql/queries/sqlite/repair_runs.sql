@@ -1,5 +1,5 @@
--- Replace the damaged values of an earlier run.
-UPDATE duetime_runs
+-- Replace the damaged values of an earlier run, unless a constraint refuses the row.
+UPDATE OR IGNORE duetime_runs
 SET
     id = :row ->> 'id',
     action_id = :row ->> 'action_id',
@@ -13,3 +13,4 @@ SET
     result = :row ->> 'result',
     error = :row ->> 'error'
 WHERE rowid = :rowid
+RETURNING rowid

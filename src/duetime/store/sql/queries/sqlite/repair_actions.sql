@@ -1,0 +1,38 @@
+-- Replace the damaged values of an action, unless a constraint refuses the row.
+UPDATE OR IGNORE duetime_actions
+SET
+    id = :row ->> 'id',
+    due_at = :row ->> 'due_at',
+    lease_until = :row ->> 'lease_until',
+    started_at = :row ->> 'started_at',
+    created_at = :row ->> 'created_at',
+    modified_at = :row ->> 'modified_at',
+    tick = :row ->> 'tick',
+    after_at = :row ->> 'after_at',
+    after_delay = :row ->> 'after_delay',
+    version = :row ->> 'version',
+    attempt = :row ->> 'attempt',
+    base_attempt = :row ->> 'base_attempt',
+    priority = :row ->> 'priority',
+    losses = :row ->> 'losses',
+    token = :row ->> 'token',
+    after = :row ->> 'after',
+    kind = :row ->> 'kind',
+    lane = :row ->> 'lane',
+    queue = :row ->> 'queue',
+    tenant = :row ->> 'tenant',
+    correlation_id = :row ->> 'correlation_id',
+    key = :row ->> 'key',
+    worker = :row ->> 'worker',
+    stop_by = :row ->> 'stop_by',
+    job = :row ->> 'job',
+    triggered_by = :row ->> 'triggered_by',
+    after_on = :row ->> 'after_on',
+    created_by = :row ->> 'created_by',
+    modified_by = :row ->> 'modified_by',
+    trace = :row ->> 'trace',
+    error = :row ->> 'error',
+    progress = :row ->> 'progress',
+    payload = :row ->> 'payload'
+WHERE rowid = :rowid
+RETURNING rowid
