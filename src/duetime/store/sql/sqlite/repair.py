@@ -57,8 +57,9 @@ DELETIONS = {
 # Rows that are read in one transaction, so that other flows are performed in between.
 WINDOW_SIZE = 1000
 BEFORE_FIRST_ROW = -(2**63)
-# After a search, pause this many times its duration.
+# After a search, pause this many times its duration, but no longer than between two sweeps.
 SEARCH_PAUSE_FACTOR = 50
+MAX_SEARCH_PAUSE_SECONDS = 10.0
 
 # Columns that no run needs: of these, an action loses the damaged value and nothing else.
 SIDE_COLUMNS = frozenset(
@@ -110,7 +111,9 @@ class Repair:
                 rowid, damaged = yield self._window(table, rowid)
                 for damaged_rowid in damaged:
                     yield from self._repair(table, damaged_rowid)
-        self._next_search = monotonic() + SEARCH_PAUSE_FACTOR * (monotonic() - began)
+        took = monotonic() - began
+        pause = min(SEARCH_PAUSE_FACTOR * took, MAX_SEARCH_PAUSE_SECONDS)
+        self._next_search = monotonic() + pause
 
     def _window(self, table: str, last_rowid: int) -> Flow[tuple[int | None, list[int]]]:
         """Read the window of a table that begins after `last_rowid`. Returns the rowid after which
