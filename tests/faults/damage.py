@@ -63,7 +63,9 @@ def damage_rows(setup: StoreSetup, count: int, progress: Progress, seed: int = 1
 def _damage_one(campaign: Campaign, number: int, assignments: str) -> None:
     work = Work(900_000 + number, 0.0)
     action = campaign.observer.sync.schedule(work, delay=3600, tenant=TENANT)
-    damage(campaign.setup.direct, assignments, f"WHERE id = '{action.id}'")
+    # The row that got the damaged id before may not be repaired yet.
+    unique = assignments.replace("'zz'", f"'zz{number}'").replace("x'00'", f"x'00{number:08x}'")
+    damage(campaign.setup.direct, unique, f"WHERE id = '{action.id}'")
 
 
 def _unended(campaign: Campaign) -> int:
