@@ -19,8 +19,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 PYTEST := .venv/bin/pytest
-# Two more processes than cores, since many tests wait for a lease to expire.
-PROCESSES = -n $$($(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)") --dist loadfile --no-loadscope-reorder
+# Three more processes than cores, since many tests wait for a lease to expire.
+PROCESSES = -n $$($(PYTHON) -c "import os; print((os.cpu_count() or 1) + 3)") --dist loadfile --no-loadscope-reorder
 
 .PHONY: help run test quick lint check soak faults bench lock clean
 

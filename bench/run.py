@@ -23,6 +23,8 @@ import peer
 import precision
 import psycopg
 import rows
+import rows_wake
+import shifts
 import steady
 import throughput
 import ticks
@@ -35,7 +37,7 @@ from servers import GivenServer, NoServer, Server, open_own_server
 
 TRIALS: Mapping[str, Trial] = {
     trial.name: trial
-    for module in (throughput, precision, steady, ballast, costs, ticks, rows)
+    for module in (throughput, precision, steady, ballast, costs, ticks, rows, rows_wake, shifts)
     for trial in module.TRIALS
 }
 # Settings of a small production server: every commit on disk, no checkpoint during a trial.

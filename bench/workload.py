@@ -11,18 +11,23 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from meter import Meter, Usage
 from psycopg import AsyncConnection
 
 import duetime
 from duetime import Duetime
+
+if TYPE_CHECKING:  # older commits do not have it
+    from duetime.api.arguments import AnyPayload
 
 URL = "BENCH_URL"
 BULK_SIZE = 1_000
@@ -42,7 +47,7 @@ class Transactional:
     n: int
 
 
-MakePayload = Callable[[int], object]
+MakePayload: TypeAlias = "Callable[[int], AnyPayload]"
 
 
 class Load:
@@ -123,9 +128,17 @@ def main() -> None:
     package = Path(duetime.__file__).resolve().parent.parent
     if package != src.resolve():
         sys.exit(f"duetime comes from {package}, not from {src}: set PYTHONPATH")
+    migrate(os.environ[URL])
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         usage = runner.run(measured(name, count))
     print(json.dumps(asdict(usage)))
+
+
+def migrate(url: str) -> None:
+    """Make the tables and all indexes. A first worker would otherwise build the indexes beside its
+    work, and each measure is of a database of its own."""
+    command = [sys.executable, "-m", "duetime.cli", "migrate", "--url", url]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -2,10 +2,14 @@
 
 Folders, each with a map in its `__init__`:
     model, store, worker, api, cli   tests of the package, from the inside out
+    admin                            the HTTP API
+    identity                         who sends a request over HTTP
     joining, transitions             callers' transactions; row transitions
     simulation, job_simulation       simulated clusters in virtual time
     faults                           faults in real processes
     docs                             documentation against the code
+    examples                         the example applications
+    type_checkers                    what mypy and basedpyright say of users' code
 
 Helpers in this folder:
     servers, databases   PostgreSQL servers and databases for the tests
@@ -24,9 +28,15 @@ import pytest
 from databases import Databases
 from servers import GIVEN, NoServer, OwnServer, Server, open_own_server, open_server
 
+# Runs pytest itself, for the tests of the plugin.
+pytest_plugins = ["pytester"]
+
 # Test processes take whole files in this order. What takes longest begins first; otherwise the last
 # process would still be busy with a long file when the others have finished.
-LONGEST_FIRST = ("faults", "test_docs.py", "simulation", "job_simulation", "store", "test_bench.py")
+LONGEST_FIRST = (
+    *("faults", "test_docs.py", "simulation", "job_simulation", "store", "transitions"),
+    *("worker", "joining", "cli", "test_bench.py", "test_bench_pairs.py"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -56,8 +66,10 @@ def postgres_server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
-def databases(postgres_server: Server) -> Databases:
-    return Databases(postgres_server)
+def databases(postgres_server: Server) -> Iterator[Databases]:
+    databases = Databases(postgres_server)
+    yield databases
+    databases.close()
 
 
 @pytest.fixture
@@ -69,7 +81,7 @@ def empty_postgres_url(postgres_server: Server, databases: Databases) -> Iterato
 
 
 # Folders whose tests need a database with our tables.
-FOLDERS_WITH_TABLES = {"api", "joining", "transitions", "worker"}
+FOLDERS_WITH_TABLES = {"admin", "api", "faults", "identity", "joining", "transitions", "worker"}
 
 
 @pytest.fixture

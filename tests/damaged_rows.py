@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
+import string
 from contextlib import closing
 from typing import Any
 
@@ -119,3 +121,29 @@ def execute(url: str, statement: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
+
+
+# Deletes the parts of all long texts of a table, as a disk may lose them.
+LOSE_LONG_TEXTS = """
+    SET allow_system_table_mods = on;
+    DO $$
+    DECLARE parts regclass;
+    BEGIN
+        SELECT reltoastrelid INTO parts FROM pg_class WHERE oid = '{table}'::regclass;
+        UPDATE pg_class SET relkind = 'r' WHERE oid = parts;
+        EXECUTE 'DELETE FROM ' || parts;
+        UPDATE pg_class SET relkind = 't' WHERE oid = parts;
+    END $$
+"""
+
+
+def lose_long_texts(url: str, table: str = "duetime_actions") -> None:
+    """Delete the parts of long texts that PostgreSQL keeps apart from their rows."""
+    execute(url, LOSE_LONG_TEXTS.format(table=table))
+    # Until then the deleted parts could still be read.
+    execute(url, f"VACUUM {table}")
+
+
+def long_text(seed: int = 1) -> str:
+    """Return a text that PostgreSQL cannot compress, and so keeps apart from its row."""
+    return "".join(random.Random(seed).choices(string.ascii_letters, k=50_000))

@@ -6,7 +6,7 @@ long again.
 
 from __future__ import annotations
 
-from contextlib import closing
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -43,53 +43,116 @@ TABLES = """
 """
 # Tables whose rows say that the schema exists.
 KEPT_TABLES = {"duetime_migrations", "duetime_store"}
+# Sequences from which a number was taken start anew.
+RESTART_SEQUENCES = (
+    "SELECT setval(seqrelid::regclass, seqstart, false) FROM pg_sequence "
+    "WHERE pg_sequence_last_value(seqrelid) IS NOT NULL"
+)
+
+# Creates tables in the empty database of this URL.
+Prepare = Callable[[str], None]
+
+
+def create_our_tables(url: str) -> None:
+    store = PostgresStore(url)
+    store.migrate_blocking()
+    store.close()
+
+
+class Ready:
+    """Databases that were prepared in one way, and what is in each of them."""
+
+    def __init__(self, prepare: Prepare) -> None:
+        self.prepare = prepare
+        self.names: list[str] = []
+        self.objects: set[Any] = set()
+        self.versions: set[Any] = set()
 
 
 class Databases:
-    """The databases of one server, handed out empty or with our empty tables."""
+    """The databases of one server, handed out empty, or prepared: with our empty tables, and
+    perhaps with others.
+
+    The connection to each database that was given back stays open: opening one costs the server
+    more than clearing the database.
+    """
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self._empty: list[str] = []
-        self._ready: list[str] = []
-        self._objects: set[Any] = set()
-        self._versions: set[Any] = set()
+        self._ready: dict[Prepare, Ready] = {}
+        self._prepared: dict[str, Ready] = {}
+        self._connections: dict[str, psycopg.Connection] = {}
 
     def take_empty(self) -> str:
         return self._empty.pop() if self._empty else self._server.create_database()
 
-    def take_ready(self) -> str:
-        if self._ready:
-            return self._ready.pop()
+    def take_ready(self, prepare: Prepare = create_our_tables) -> str:
+        """Return a database that `prepare` was called for. Its tables are kept for the next test,
+        and their rows deleted."""
+        ready = self._ready.setdefault(prepare, Ready(prepare))
+        if ready.names:
+            return ready.names.pop()
         name = self.take_empty()
-        store = PostgresStore(self._server.database_url(name))
-        store.migrate_blocking()
-        store.close()
-        with self._connect(name) as connection:
-            self._objects, self._versions = _objects(connection), _versions(connection)
+        prepare(self._server.database_url(name))
+        connection = self._connection(name)
+        ready.objects, ready.versions = _objects(connection), _versions(connection)
+        self._prepared[name] = ready
         return name
 
     def give_back(self, name: str) -> None:
         """Clear a database for reuse; drop it if that fails."""
         try:
-            with self._connect(name) as connection:
-                connection.execute(END_OTHERS)
-                _drop_tables(connection, _objects(connection) - self._objects)
-                if (
-                    _objects(connection) == self._objects
-                    and _versions(connection) == self._versions
-                ):
-                    _delete_all(connection)
-                    self._ready.append(name)
-                else:
-                    _drop_all(connection)
-                    self._empty.append(name)
+            self._clear(name, self._connection(name))
         except psycopg.Error:
+            self._disconnect(name)
+            self._prepared.pop(name, None)
             self._server.drop_database(name)
 
-    def _connect(self, name: str) -> closing[psycopg.Connection]:
+    def close(self) -> None:
+        for name in [*self._connections]:
+            self._disconnect(name)
+
+    def _clear(self, name: str, connection: psycopg.Connection) -> None:
+        connection.execute(END_OTHERS)
+        ready, objects = self._prepared.get(name), _objects(connection)
+        if ready is not None:
+            _drop_tables(connection, objects - ready.objects)
+            kept = objects == ready.objects or _objects(connection) == ready.objects
+            if kept and _versions(connection) == ready.versions:
+                _delete_all(connection)
+                ready.names.append(name)
+                return
+        _drop_all(connection)
+        self._prepared.pop(name, None)
+        self._empty.append(name)
+
+    def _connection(self, name: str) -> psycopg.Connection:
+        """Return the open connection, or a new one if a test has ended it."""
+        connection = self._connections.get(name)
+        if connection is not None:
+            try:
+                connection.execute("SELECT 1")
+            except psycopg.OperationalError:
+                self._disconnect(name)
+            else:
+                return connection
+        return self._connect(name)
+
+    def _connect(self, name: str) -> psycopg.Connection:
         url = self._server.database_url(name)
-        return closing(psycopg.connect(url, autocommit=True, connect_timeout=10))
+        connection = psycopg.connect(url, autocommit=True, connect_timeout=10)
+        # Tables that are dropped and created again must not meet old plans.
+        connection.prepare_threshold = None
+        # Rows are deleted in any order, whatever refers to them.
+        connection.execute("SET session_replication_role = replica")
+        self._connections[name] = connection
+        return connection
+
+    def _disconnect(self, name: str) -> None:
+        connection = self._connections.pop(name, None)
+        if connection is not None:
+            connection.close()
 
 
 def _objects(connection: psycopg.Connection) -> set[Any]:
@@ -116,7 +179,7 @@ def _delete_all(connection: psycopg.Connection) -> None:
     used = [(sql.Identifier(name), small) for name, small in found if name not in KEPT_TABLES]
     small = [sql.SQL("DELETE FROM {}").format(name) for name, is_small in used if is_small]
     large = [sql.SQL("TRUNCATE {}").format(name) for name, is_small in used if not is_small]
-    connection.execute(sql.SQL("; ").join([*large, *small]))
+    connection.execute(sql.SQL("; ").join([*large, *small, sql.SQL(RESTART_SEQUENCES)]))
 
 
 def _drop_all(connection: psycopg.Connection) -> None:

@@ -7,8 +7,12 @@ say what to do with it:
     <!-- file: app.py -->      write the block to this file instead of running it
     <!-- append: app.py -->    add the block to the end of this file, which is there
     <!-- fragment: reason -->  python: not run, for a reason
+    <!-- signatures -->        python: a list of signatures, which type checkers do not read
+    <!-- fmt: off -->          ruff keeps its lines as they are
     <!-- exit: 1 -->           console: the commands exit with this status, not with 0
     <!-- output -->            console: the output is as displayed (`...` stands for anything)
+    <!-- server: 8000 -->      console: a server, which runs until the page ends, on a free port
+                               instead of this one, as do the commands after it
     <!-- postgres -->          DUETIME_URL names a PostgreSQL database; not run if there is none
 
 Only the standard library is used here, so that an environment with nothing but duetime will do.
@@ -20,11 +24,14 @@ import importlib
 import inspect
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import tomllib
 import traceback
 from contextlib import suppress
@@ -33,9 +40,12 @@ from pathlib import Path
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
-MARKS = {"new", "file", "append", "fragment", "exit", "output", "postgres"}
+MARKS = {
+    *("new", "file", "append", "fragment", "exit", "output", "postgres", "server", "signatures"),
+    "fmt",
+}
 RUN = {"python", "console"}
-NOT_RUN = {"toml", "sql", "text", "json", "yaml", "mermaid"}
+NOT_RUN = {"toml", "sql", "text", "json", "yaml", "mermaid", "ini", "dockerfile"}
 
 FENCE = re.compile(r"^ *(?P<ticks>`{3,})(?P<language>\S*)")
 COMMENT = re.compile(r"^ *<!-- *(?P<name>\w+)(?:: *(?P<value>.*?))? *-->\s*$")
@@ -118,14 +128,64 @@ class Python:
         self._runner.close()
 
 
-def run_console(page: Path, block: Block) -> None:
+class Servers:
+    """The servers that a page starts. Pages run at the same time, so each gets free ports."""
+
+    def __init__(self) -> None:
+        self._processes: list[subprocess.Popen[str]] = []
+        self._ports: dict[str, str] = {}
+
+    def start(self, page: Path, block: Block) -> None:
+        self._ports[block.marks["server"]] = port = free_port()
+        [(line, command, _)] = read_commands(block)
+        process = subprocess.Popen(
+            f"exec {self.on_own_ports(command)}",
+            shell=True,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        self._processes.append(process)
+        assert process.stdout is not None
+        printed: list[str] = []
+        for text in process.stdout:
+            printed.append(text)
+            if f":{port}" in text:
+                break
+        else:
+            raise PageError(f"{page}:{line}: {command}\nended:\n{''.join(printed)}")
+        threading.Thread(target=process.stdout.read, daemon=True).start()
+
+    def on_own_ports(self, text: str) -> str:
+        for port, own in self._ports.items():
+            text = re.sub(rf"\b{port}\b", own, text)
+        return text
+
+    def stop(self) -> None:
+        for process in self._processes:
+            process.terminate()
+            if process.wait(timeout=30) not in (0, -signal.SIGTERM):
+                raise PageError(f"a server ended with exit {process.returncode}")
+
+
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def run_console(page: Path, block: Block, servers: Servers) -> None:
     status = int(block.marks.get("exit") or 0)
     for line, command, displayed in read_commands(block):
         where = f"{page}:{line}: {command}"
-        if is_not_for_a_page(command, where):
+        if is_not_for_a_page(command, where) or is_export(command):
             continue
         done = subprocess.run(
-            command, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            servers.on_own_ports(command),
+            shell=True,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         if done.returncode != status:
             raise PageError(f"{where}\nexit {done.returncode}, not {status}:\n{done.stdout}")
@@ -165,6 +225,13 @@ def is_not_for_a_page(command: str, where: str) -> bool:
     return False
 
 
+def is_export(command: str) -> bool:
+    """Set a variable for the commands that follow, each of which has a shell of its own."""
+    if export := re.fullmatch(r"export (\w+)=([\w.:/-]*)", command):
+        os.environ[export[1]] = export[2]
+    return export is not None
+
+
 def same_output(displayed: str, printed: str) -> bool:
     pattern = ".*".join(re.escape(part) for part in trimmed(displayed).split("..."))
     return re.fullmatch(pattern, trimmed(printed), re.DOTALL) is not None
@@ -176,7 +243,7 @@ def trimmed(text: str) -> str:
 
 def run_page(page: Path, postgres_url: str | None) -> None:
     """Run all blocks of a page in the current directory; print the lines of those not run."""
-    python = Python()
+    python, servers = Python(), Servers()
     for block in read_blocks(page):
         os.environ.pop("DUETIME_URL", None)
         if "postgres" in block.marks:
@@ -191,14 +258,17 @@ def run_page(page: Path, postgres_url: str | None) -> None:
             importlib.invalidate_caches()
         elif "append" in block.marks:
             append(page, block)
+        elif "server" in block.marks:
+            servers.start(page, block)
         elif block.language == "console":
-            run_console(page, block)
+            run_console(page, block, servers)
         elif block.language == "python" and "fragment" not in block.marks:
             if "new" in block.marks:
                 python.close()
                 python = Python()
             python.run(page, block)
     python.close()
+    servers.stop()
 
 
 def append(page: Path, block: Block) -> None:
@@ -216,10 +286,15 @@ def run_apart(
     timeout: float = 120.0,
     *,
     again: bool = False,
+    project: Path | None = None,
 ) -> str:
     """Run a page in a process of its own and return what the page printed. With `again`, a page
-    that leaves a database behind runs a second time on that database, as its readers do."""
+    that leaves a database behind runs a second time on that database, as its readers do. A page
+    about a `project` runs in a copy of that directory."""
     with tempfile.TemporaryDirectory() as directory:
+        if project is not None:
+            leave_out = shutil.ignore_patterns("*.db*", "__pycache__", ".*")
+            shutil.copytree(project, directory, dirs_exist_ok=True, ignore=leave_out)
         output = run_once(page, postgres_url, python, timeout, directory)
         if again and (postgres_url or any(Path(directory).rglob("*.db"))):
             try:

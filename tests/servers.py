@@ -4,6 +4,7 @@ The wheel's binaries are called directly. Its Python helper, when run as root, a
 machine and opens up every parent directory; a test run must leave the machine unchanged.
 """
 
+import atexit
 import importlib.util
 import os
 import pwd
@@ -13,6 +14,7 @@ import socket
 import subprocess
 import tempfile
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -88,15 +90,14 @@ class OwnServer(Server):
         temporary = "/tmp" if self._user else None
         self._home = Path(tempfile.mkdtemp(prefix="duetime-pg-", dir=temporary))
         self._data = self._home / "data"
-        # The loopback interface is open to every user of the machine, so there is a password.
-        self._password = secrets.token_hex(16)
+        self._password = server_password()
         self._port = free_port()
         self._parameters = {**DEFAULTS, "port": str(self._port), **parameters}
         super().__init__(f"postgresql://postgres:{self._password}@127.0.0.1:{self._port}/postgres")
         try:
             self._give(self._home)
             self._bin = self._reachable_binaries()
-            self._initdb()
+            self._fill_data()
             self.start()
         except BaseException:
             shutil.rmtree(self._home, ignore_errors=True)
@@ -128,7 +129,19 @@ class OwnServer(Server):
             self.stop("immediate")
         shutil.rmtree(self._home, ignore_errors=True)
 
-    def _initdb(self) -> None:
+    def _fill_data(self) -> None:
+        """Copy the data of the first server of this process, which takes a tenth of the time of
+        creating them."""
+        template = template_folder() / "data"
+        if not template.exists():
+            self._create_data()
+            shutil.copytree(self._data, template, symlinks=True)
+            return
+        shutil.copytree(template, self._data, symlinks=True)
+        for path in (self._data, *self._data.rglob("*")):
+            self._give(path)
+
+    def _create_data(self) -> None:
         secret = self._home / "password"
         secret.touch(mode=0o600)
         secret.write_text(self._password)
@@ -181,6 +194,21 @@ class OwnServer(Server):
     def _give(self, path: Path) -> None:
         if self._user:
             os.chown(path, self._user.pw_uid, self._user.pw_gid)
+
+
+@cache
+def server_password() -> str:
+    """Return the password of all servers of this process: every user of the machine may connect to
+    the loopback interface."""
+    return secrets.token_hex(16)
+
+
+@cache
+def template_folder() -> Path:
+    """Return a folder for the data of a server that has not started yet."""
+    folder = tempfile.mkdtemp(prefix="duetime-pg-template-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def open_server() -> Server:

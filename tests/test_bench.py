@@ -16,7 +16,7 @@ from servers import Server
 BENCH = ROOT / "bench"
 # One of each group of similar trials; a few seconds in total.
 TRIED = ["single", "sqlite", "transactional", "sharing", "steady", "future", "memory"]
-TRIED += ["rows", "rows-idle", "rows-late"]
+TRIED += ["rows", "rows-idle", "rows-late", "rows-wake"]
 
 
 @pytest.fixture(scope="module")

@@ -18,11 +18,12 @@ HOSTS = ["pypi" + ".org", "files.python" + "hosted", "registry.npm" + "js"]
 FOREIGN = re.compile("|".join([*(rf"(?<![\w.-]){place}" for place in PLACES), *HOSTS]))
 
 # Calls that run whatever text they are given, and the files that may make them, with the reason.
-DANGEROUS = {"eval", "exec", "import_module", "__import__"}
+DANGEROUS = {"eval", "exec", "import_module", "resolve_name", "__import__"}
 MAY_BE_DANGEROUS: dict[str, str] = {
     "__init__.py": "imports its own names when they are first asked for",
-    "api/declarations.py": "discover() imports the package that the program names",
+    "app.py": "discover() imports the package that the program names",
     "cli/loading.py": "imports the app that the command line names",
+    "pytest_plugin.py": "imports the app that the settings of pytest name",
 }
 
 # Time comes from a clock that tests can set.

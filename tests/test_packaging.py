@@ -67,6 +67,43 @@ def test_the_example_runs_on_the_wheel_alone(wheel: Path, example: Path, tmp_pat
     run_apart(example, python=python)
 
 
+PLUGIN_TEST = """
+from dataclasses import dataclass
+from duetime import Duetime
+import pytest
+
+@dataclass(frozen=True)
+class Note:
+    text: str
+
+app = Duetime("sqlite:///developer.db")
+
+@app.handler(kind="note")
+def note(payload: Note) -> str:
+    return payload.text
+
+@pytest.fixture
+def due_declared_app():
+    return app
+
+def test_note(due_app: Duetime) -> None:
+    due_app.sync.schedule(Note("x"), delay=60)
+    assert due_app.sync.testing.advance(60) == 1
+"""
+
+
+@pytest.mark.parametrize("before", ["", "import duetime.app, duetime.testing.driver; "])
+def test_the_pytest_plugin_comes_with_the_wheel(wheel: Path, tmp_path: Path, before: str) -> None:
+    """Also if a program imports duetime before it starts pytest, and errors on each warning."""
+    python = install(tmp_path / "venv", str(wheel), "pytest")
+    (tmp_path / "test_note.py").write_text(PLUGIN_TEST)
+    program = f"{before}import sys, pytest; sys.exit(pytest.main(['-q', '-W', 'error']))"
+    command = [python, "-W", "error", "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
 def test_the_example_runs_on_the_lowest_versions(
     wheel: Path, example: Path, tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """The runner of documentation pages detects broken examples."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,10 @@ BAD = {
     "no reason": ("<!-- fragment -->\n```python\n```", "page.md:3: a fragment needs a reason"),
     "nothing to add to": ("<!-- append: a.py -->\n```python\n```", "page.md:3: there is no a.py"),
     "no end": ("\n```python\n", "page.md:2: the block never ends"),
+    "a server that ends": (
+        "<!-- server: 8000 -->\n```console\n$ echo no app\n```",
+        "page.md:3: echo no app\nended:\nno app",
+    ),
     "a second run": (
         "```python\nopen('shop.db', 'x')\n```",
         "run a second time, on the same database: ",
@@ -114,3 +119,44 @@ def test_postgres_blocks_get_a_database(tmp_path: Path, postgres_url: str) -> No
     page = page_of(tmp_path, f"<!-- postgres -->\n{block}")
     assert run_apart(page, postgres_url) == ""
     assert "page.md:3: not run, needs PostgreSQL" in run_apart(page)
+
+
+SERVED = """
+```console
+$ echo hello > note
+$ export NOTE=note
+```
+
+<!-- server: 8000 -->
+```console
+$ python -u -m http.server 8000
+```
+
+<!-- output -->
+```console
+$ curl -s "localhost:8000/$NOTE"
+hello
+$ echo 80000
+80000
+```
+"""
+
+
+def test_a_server_runs_until_the_page_ends_on_a_port_of_its_own(tmp_path: Path) -> None:
+    """Two pages that name the same port may run at the same time."""
+    page = page_of(tmp_path, SERVED)
+    with ThreadPoolExecutor() as pool:
+        assert [*pool.map(run_apart, [page, page])] == ["", ""]
+
+
+def test_a_page_about_a_project_runs_in_a_copy_of_it(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "shop.py").write_text("NAME = 'shop'")
+    (project / "shop.db").touch()
+    program = (
+        "import os, shop\nassert {*os.listdir()} - {'__pycache__'} == {'shop.py'}\nopen('new', 'x')"
+    )
+    page = page_of(tmp_path, f"```python\n{program}\n```")
+    assert run_apart(page, project=project) == ""
+    assert not (project / "new").exists()

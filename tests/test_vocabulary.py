@@ -4,6 +4,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,8 +39,16 @@ BARE_CONSTANTS |= {"PATIENCE", "PAUSE", "SHORTEST"}
 
 
 def modules(*folders: Path) -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
-        yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+    for folder in folders:
+        yield from modules_in(folder)
+
+
+@cache
+def modules_in(folder: Path) -> list[tuple[str, ast.Module]]:
+    return [
+        (path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(folder.rglob("*.py"))
+    ]
 
 
 def defined(tree: ast.Module) -> Iterator[tuple[str, int]]:
@@ -94,14 +103,40 @@ def test_names_say_what_they_hold() -> None:
     assert found == []
 
 
+def test_every_test_names_its_subject() -> None:
+    """`test_one_that_was_retired` says what was retired only to those who see the test above."""
+    found = [
+        f"{file}:{line}: {name}"
+        for file, tree in modules(TESTS)
+        for name, line in defined(tree)
+        if re.match(r"test_(an?_\w+_)?ones?(_that|_which|_of_an?|_among)_", name)
+    ]
+    assert found == []
+
+
+def docstrings(*folders: Path) -> Iterator[tuple[str, str]]:
+    for file, tree in modules(*folders):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield file, ast.get_docstring(node) or ""
+
+
 def test_every_docstring_stands_alone() -> None:
     """One that begins with "The same" says nothing where the other cannot be seen."""
     found = [
         f"{file}: {text.splitlines()[0]}"
-        for file, tree in modules(SOURCE)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and (text := ast.get_docstring(node))
-        and text.startswith("The same")
+        for file, text in docstrings(SOURCE, TESTS)
+        if text.startswith("The same")
+    ]
+    assert found == []
+
+
+def test_no_docstring_of_a_test_holds_a_retired_word() -> None:
+    found = [
+        f"{file}: {word} in {text.splitlines()[0]}"
+        for file, text in docstrings(TESTS)
+        if file != "tests/test_vocabulary.py"
+        for word in re.findall(r"\b[a-z]+\b", re.sub(r"`[^`]*`", "", text.lower()))
+        if word in RETIRED
     ]
     assert found == []

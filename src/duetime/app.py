@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import math
 import os
+import pkgutil
 import random
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -12,38 +14,50 @@ from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 from uuid import UUID
 
+from duetime.admin.mounting import Administered
 from duetime.api.actions import ActionVerbs
-from duetime.api.arguments import Delay, Parent, TenantArgument
-from duetime.api.async_api import Jobs
-from duetime.api.declarations import Declarations
-from duetime.api.jobs import JobVerbs
+from duetime.api.arguments import (
+    AnyPayload,
+    Delay,
+    Parent,
+    PayloadT,
+    PriorityArgument,
+    TenantArgument,
+    to_act,
+    to_action_id,
+)
+from duetime.api.async_api import ApiKeys, Audit, Grants, Jobs, Queues, Workers
 from duetime.api.operation import async_verb
+from duetime.api.registrar import Declare, Registrar, Site
 from duetime.api.requests import Request, make_request
+from duetime.api.router import IncludesRouters
+from duetime.api.setup import CurrentSetup, make_setup
 from duetime.api.sync_api import SyncDuetime
 from duetime.api.wait import poll_intervals
-from duetime.config import Settings, load, whole
-from duetime.errors import WaitTimeout
+from duetime.config import Settings, load, refuse_unknown_arguments, whole
+from duetime.errors import ConfigError, WaitTimeout
 from duetime.events.bus import Events
 from duetime.events.types import Event, TransitionApplied
 from duetime.logs import get_log
+from duetime.model.act import Act
 from duetime.model.actions.action import Action
 from duetime.model.actions.chain import On
 from duetime.model.clock import Clock, SystemClock
-from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import Priority
 from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.model.validation import seconds
 from duetime.registry.handlers import Handlers
+from duetime.registry.middleware import Middleware
 from duetime.registry.runtime import AppRuntime, Companion
 from duetime.store.base import Store
 from duetime.store.flow import Flow
 from duetime.store_factory import open_store
 from duetime.telemetry.meters import Meters
-from duetime.worker.claiming.slots import Queues
+from duetime.worker.claiming.slots import QueuesArgument
 from duetime.worker.gc_tuning import tune_gc
 from duetime.worker.settings import WorkerSettings
 
@@ -54,17 +68,20 @@ if TYPE_CHECKING:
 
 log = get_log("duetime.worker")
 
+Snapshot = Mapping[str, object]
+
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
 
 
-class Duetime(Declarations):
+class Duetime(IncludesRouters, Administered):
     """Everything that must happen later, for one application.
 
     The constructor opens no connection; the first verb does. Settings come from arguments, then
     `DUETIME_<NAME>`, then TOML, then defaults.
     """
 
+    @refuse_unknown_arguments
     def __init__(
         self,
         url: str | None = None,
@@ -86,30 +103,102 @@ class Duetime(Declarations):
         batch: int | None = None,
         retention: float | timedelta | None = None,
         retention_failed: float | timedelta | None = None,
+        retention_figures: float | timedelta | None = None,
         misfire_after: float | timedelta | None = None,
         max_payload: int | None = None,
         listen: bool | None = None,
         timeout: float | timedelta | None = None,
         pool_size: int | None = None,
-        **unknown: object,
+        keep_tracebacks: bool | None = None,
+        retention_audit: float | timedelta | None = None,
+        route_prefix: str | None = None,
+        tag: str | None = None,
+        required_role: str | None = None,
+        base_url: str | None = None,
+        trusted_proxies: str | Sequence[str] | None = None,
     ) -> None:
-        self.settings: Settings = load(_only_settings({**locals(), **unknown}))
-        self.clock: Clock = clock or SystemClock()
-        self.store: Store = store or open_store(self.settings, self.clock)
-        self._store_url = None if store is not None else self.settings.url
-        payloads = Payloads()
-        self.runtime = AppRuntime(
-            self.store, payloads, Handlers(payloads), Events(), Meters(), self.clock
+        settings = load(_only_settings(locals()))
+        runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
+        store_url = None if store is not None else settings.url
+        self._setup = CurrentSetup(make_setup(runtime, settings, store_url))
+        self._registrar = self._make_registrar(runtime, settings.max_payload)
+        self._provide_itself()
+        self.jobs = Jobs(self._setup)
+        self.sync = SyncDuetime(self._setup, lambda: self.transitions, lambda: self.testing)
+
+    def _provide_itself(self) -> None:
+        """Provide the app to handlers of routers, which have none at hand."""
+
+        async def this_app() -> Duetime:
+            return self
+
+        self.provide(Duetime, this_app)
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the app, its store, its workers and its handlers."""
+        return self._setup.now.runtime.clock
+
+    @property
+    def store(self) -> Store:
+        """The store of the app."""
+        return self._setup.now.runtime.store
+
+    @property
+    def runtime(self) -> AppRuntime:
+        """The services that the app uses now."""
+        return self._setup.now.runtime
+
+    @property
+    def settings(self) -> Settings:
+        """The app's settings."""
+        return self._setup.now.settings
+
+    @property
+    def _verbs(self) -> ActionVerbs:
+        return self._setup.now.actions
+
+    if not TYPE_CHECKING:  # Type checkers know that properties cannot be assigned.
+
+        def __setattr__(self, name: str, value: object) -> None:
+            if name in FIXED_ATTRIBUTES:
+                raise ConfigError(
+                    f"app.{name} cannot be assigned: store, workers and handlers would go on with "
+                    f"the former {name}. {FIXED_ATTRIBUTES[name]}"
+                )
+            super().__setattr__(name, value)
+
+    # -- declaring -------------------------------------------------------------------
+
+    def discover(self, package: str) -> None:
+        """Import a package and its submodules, so that their declarations take effect. Routers in
+        it must be included."""
+        root = importlib.import_module(package)
+        for found in pkgutil.walk_packages(getattr(root, "__path__", []), f"{package}."):
+            # A __main__ module is a program: importing it would run it.
+            if found.name.rpartition(".")[2] != "__main__":
+                importlib.import_module(found.name)
+
+    def _make_registrar(self, runtime: AppRuntime, max_payload: int) -> Registrar:
+        return Registrar(
+            payloads=runtime.payloads,
+            handlers=runtime.handlers,
+            jobs=runtime.jobs,
+            events=runtime.events,
+            # Of the app's own store, also while a test overrides it: declarations outlive the test.
+            transaction_factory=runtime.transactions.find,
+            max_payload=max_payload,
+            check_durable=self._check_durable,
+            keep_durable=runtime.outbox.add,
+            durable=runtime.subscriber_kinds,
         )
-        self._providers: dict[type[Any], Callable[..., Any]] = {}
-        self._sessions = sessions
-        new_id = TimeOrderedIds()
-        self._verbs = ActionVerbs(
-            self.runtime, new_id, self.settings.max_payload, sweep=self.settings.sweep
-        )
-        jobs = JobVerbs(self.runtime, new_id, self.settings)
-        self.jobs = Jobs(jobs, self.runtime)
-        self.sync = SyncDuetime(self._verbs, jobs, self.runtime, lambda: self.transitions)
+
+    def _declare(self, site: Site, declare: Declare) -> None:
+        declare(self._registrar)
+        self.runtime.declarations.notify()
+
+    def _add_middleware(self, site: Site, function: Middleware) -> None:
+        self.runtime.handlers.add_middleware(function)
 
     # -- the verbs -------------------------------------------------------------------
 
@@ -120,47 +209,74 @@ class Duetime(Declarations):
     reschedule = async_verb(ActionVerbs.reschedule)
     retry = async_verb(ActionVerbs.retry)
     retry_many = async_verb(ActionVerbs.retry_many)
+    repeat = async_verb(ActionVerbs.repeat)
+    bulk = async_verb(ActionVerbs.bulk)
+    erase = async_verb(ActionVerbs.erase)
     get = async_verb(ActionVerbs.get)
     find = async_verb(ActionVerbs.find)
+    groups = async_verb(ActionVerbs.groups)
     runs = async_verb(ActionVerbs.runs)
+    why = async_verb(ActionVerbs.why)
     stats = async_verb(ActionVerbs.stats)
+    series = async_verb(ActionVerbs.series)
+    timeline = async_verb(ActionVerbs.timeline)
     _reason_not_run = async_verb(ActionVerbs.reason_not_run)
+
+    @overload
+    async def wait(
+        self,
+        action: Action[PayloadT],
+        *,
+        timeout: Delay | None = None,
+        tenant: TenantArgument = AMBIENT,
+    ) -> Action[PayloadT]: ...
+
+    @overload
+    async def wait(
+        self,
+        action: UUID | str,
+        *,
+        timeout: Delay | None = None,
+        tenant: TenantArgument = AMBIENT,
+    ) -> Action: ...
 
     async def wait(
         self,
-        action_id: UUID,
+        action: Parent,
         *,
         timeout: Delay | None = None,
         tenant: TenantArgument = AMBIENT,
     ) -> Action:
-        """Return the action once it has finished; WaitTimeout if it does not within `timeout`."""
+        """Return the action, given by itself or its id, once it has finished; WaitTimeout if it
+        does not within `timeout`."""
+        action_id = to_action_id(action)
         limit = math.inf if timeout is None else seconds("timeout", timeout)
         for pause in poll_intervals(limit):
             await asyncio.sleep(pause)
-            action = await self.get(action_id, tenant=tenant)
-            if action.state.finished:
-                return action
-        raise WaitTimeout(action_id, limit, action.state, await self._reason_not_run(action.kind))
+            found = await self.get(action_id, tenant=tenant)
+            if found.state.finished:
+                return found
+        raise WaitTimeout(action_id, limit, found.state, await self._reason_not_run(found.kind))
 
     def request(
         self,
-        payload: object,
+        payload: AnyPayload,
         *,
         at: datetime | None = None,
         delay: Delay | None = None,
         correlation_id: str | None = None,
         key: str | None = None,
-        priority: Priority | str = Priority.normal,
+        priority: PriorityArgument = Priority.normal,
         queue: str | None = None,
         tenant: str | Ambient | None = AMBIENT,
         by: str | None = None,
         after: Parent | None = None,
         on: On | None = None,
+        expires: datetime | None = None,
     ) -> Request:
         """An item of `schedule_many`."""
-        return make_request(
-            (payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on)
-        )
+        place = (priority, queue, tenant, by)
+        return make_request((payload, at, delay, correlation_id, key, *place, after, on, expires))
 
     def acting(
         self, *, tenant: str | Ambient | None = AMBIENT, by: str | None = None
@@ -170,7 +286,7 @@ class Duetime(Declarations):
 
     # -- running ---------------------------------------------------------------------
 
-    def worker(self, *, concurrency: int | None = None, queues: Queues = None) -> Worker:
+    def worker(self, *, concurrency: int | None = None, queues: QueuesArgument = None) -> Worker:
         """A worker that runs inside `async with`. It installs no signal handlers."""
         # Imported here: a process that only schedules does not need the worker's modules.
         from duetime.worker.worker import Worker
@@ -194,16 +310,23 @@ class Duetime(Declarations):
             insert_actions=self._insert_actions,
             check_store=self._check_store,
             chance=random.random,
+            app=lambda: self.settings.name,
+            clock=lambda: self.clock,
+            store=lambda: self.store,
+            to_act=to_act,
+            audit=self._audit_transition,
+            running=self.runtime.running,
             has_durable_subscribers=lambda: self.runtime.outbox.has_subscribers(TransitionApplied),
         )
-        return Transitions(ports, self.clock, self._store_url, self.job)
+        return Transitions(ports, self._setup.own.store_url, self.job)
 
-    def _check_subscriber(self, event: type[Event]) -> None:
+    def _check_durable(self, event: type[Event]) -> None:
+        """Raise ConfigError if actions for this event cannot be inserted with its change."""
         if event is TransitionApplied and "transitions" in vars(self):
             self.transitions.check_durable_subscriber()
 
     def _insert_actions(
-        self, session: object, payloads: Sequence[object], events: Sequence[Event]
+        self, session: object, payloads: Sequence[Any], events: Sequence[Event]
     ) -> None:
         """Insert the actions of transitions, and those of durable subscribers, in the transaction
         that applies the transitions."""
@@ -216,6 +339,14 @@ class Duetime(Declarations):
             flow = Flow(lambda: self.runtime.outbox.insert(events))
             self.store.join(session).perform_blocking(flow)
 
+    def _audit_transition(
+        self, session: object, act: Act, name: str, before: Snapshot, after: Snapshot
+    ) -> None:
+        """Write an audit entry in this session's transaction; without one, in the store's own."""
+        entry = self.store.audit_transition("retry", act, name, before, after)
+        place = self.store if session is None else self.store.join(session)
+        place.perform_blocking(entry)
+
     def _check_store(self, session: object) -> None:
         """Raise ConfigError unless the session leads to the store's database. Creates the store's
         tables first, before the session takes locks that would block their creation."""
@@ -223,7 +354,7 @@ class Duetime(Declarations):
         self.sync.find(limit=1, connection=session)
 
     def worker_settings(
-        self, concurrency: int | None = None, queues: Queues = None
+        self, concurrency: int | None = None, queues: QueuesArgument = None
     ) -> WorkerSettings:
         """The settings of a worker of this app."""
         settings = self.settings
@@ -242,11 +373,14 @@ class Duetime(Declarations):
             batch=settings.batch,
             retention=settings.retention,
             retention_failed=settings.retention_failed,
+            retention_figures=settings.retention_figures,
             max_result=settings.max_payload,
+            keep_tracebacks=settings.keep_tracebacks,
+            retention_audit=settings.retention_audit,
             misfire_after=settings.misfire_after,
         )
 
-    async def run(self, *, concurrency: int | None = None, queues: Queues = None) -> None:
+    async def run(self, *, concurrency: int | None = None, queues: QueuesArgument = None) -> None:
         """Run a worker until SIGTERM or SIGINT, then drain it; a second signal exits at once."""
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -269,6 +403,31 @@ class Duetime(Declarations):
         finally:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
+
+    @property
+    def audit(self) -> Audit:
+        """The audit log: `find` shows who changed what."""
+        return Audit(self._setup)
+
+    @property
+    def grants(self) -> Grants:
+        """Grants: which role may do what over HTTP."""
+        return Grants(self._setup)
+
+    @property
+    def api_keys(self) -> ApiKeys:
+        """API keys: credentials for requests over HTTP."""
+        return ApiKeys(self._setup)
+
+    @property
+    def queues(self) -> Queues:
+        """The queues: `list`, `pause`, `resume`."""
+        return Queues(self._setup)
+
+    @property
+    def workers(self) -> Workers:
+        """The workers that are alive: `list`."""
+        return Workers(self._setup)
 
     @cached_property
     def testing(self) -> Testing:
@@ -297,4 +456,28 @@ def _only_settings(parameters: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if name not in _NOT_SETTINGS}
 
 
-_NOT_SETTINGS = frozenset({"self", "clock", "store", "sessions", "unknown", "__class__"})
+def _make_runtime(
+    settings: Settings, clock: Clock, store: Store | None, sessions: Callable[[], Any] | None
+) -> AppRuntime:
+    payloads = Payloads()
+    return AppRuntime(
+        store or open_store(settings, clock),
+        payloads,
+        Handlers(payloads),
+        Events(),
+        Meters(),
+        clock,
+        sessions=sessions,
+    )
+
+
+_IN_TESTS = "In a test write `with app.testing.override(clock=FakeClock()):`"
+FIXED_ATTRIBUTES = {
+    "clock": f"{_IN_TESTS}, elsewhere Duetime(..., clock=...)",
+    "store": f"{_IN_TESTS}, which opens a store of its own, or override(store=...), or "
+    "override(url=...); elsewhere Duetime(..., store=...)",
+    "settings": f"{_IN_TESTS}, which takes the url of another store, too; elsewhere give settings "
+    "as arguments, Duetime(url, lease=30), or as DUETIME_<NAME>",
+    "runtime": f"{_IN_TESTS}",
+}
+_NOT_SETTINGS = frozenset({"self", "clock", "store", "sessions", "__class__"})

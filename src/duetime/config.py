@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import inspect
+import ipaddress
 import os
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
 from duetime.errors import ConfigError, InvalidArgument, did_you_mean, shown
+from duetime.logs import get_log
 from duetime.model.jobs.misfire import MISFIRE_AFTER_SECONDS
 from duetime.model.store_url import mask_password
 from duetime.model.validation import seconds
 from duetime.store.sql.statements.table_names import name_requirement
 
+F = TypeVar("F", bound=Callable[..., Any])
+log = get_log("duetime")
+
 DAY = 86_400.0
+YEAR_SECONDS = 365 * DAY
+# Variables of the command line and of the tests.
+NOT_SETTINGS = ("DUETIME_APP", "DUETIME_TEST_")
+
+# What Kubernetes sets for each Service, named after it.
+KUBERNETES_VARIABLE = re.compile(r"_SERVICE_(HOST|PORT\w*)$|_PORT(_\d+_(TCP|UDP|SCTP)\w*)?$")
+KUBERNETES_REMEDY = (
+    "; Kubernetes sets such variables for a Service whose name begins with duetime: rename the "
+    "Service, or set enableServiceLinks: false in the pod"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +54,22 @@ class Settings:
     batch: int = 500
     retention: float = 7 * DAY
     retention_failed: float = 30 * DAY
+    retention_figures: float = 7 * DAY
     misfire_after: float = MISFIRE_AFTER_SECONDS
     prefix: str = "duetime_"
     schema: str | None = None
     max_payload: int = 1_000_000
+    keep_tracebacks: bool = True
     listen: bool = True
     migrate: bool = True
     timeout: float = 10.0
     pool_size: int = 10
+    retention_audit: float = YEAR_SECONDS
+    route_prefix: str = ""
+    tag: str = "duetime"
+    required_role: str | None = None
+    base_url: str | None = None
+    trusted_proxies: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         values = (f"{f.name}={displayed(f.name, getattr(self, f.name))}" for f in fields(self))
@@ -63,6 +90,12 @@ def load(
         if value is not None
     }
     return Settings(**{name: _checked(name, value) for name, value in values.items()})
+
+
+def check_setting(name: str, value: object) -> Any:
+    """Return the value of a setting that an argument of another name gives. ConfigError if it is
+    not valid."""
+    return _CHECKS[name](name, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +158,65 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, SettingValue]:
     values: dict[str, SettingValue] = {}
+    unknown: list[str] = []
     for variable, text in environ.items():
-        if variable.startswith("DUETIME_") and not variable.startswith("DUETIME_TEST_"):
-            name = _known(variable.removeprefix("DUETIME_").lower(), "environment")
-            values[name] = SettingValue(text, variable)
+        if variable.startswith("DUETIME_") and not variable.startswith(NOT_SETTINGS):
+            name = variable.removeprefix("DUETIME_").lower()
+            if name in _CHECKS:
+                values[name] = SettingValue(text, variable)
+            else:
+                unknown.append(variable)
+    _warn_of_unknown(unknown)
     return values
+
+
+# The variables that this process has warned of.
+_warned_of: set[str] = set()
+
+
+def _warn_of_unknown(variables: Iterable[str]) -> None:
+    """Log variables that are no settings, once. They do not stop the app: others than its operator
+    set variables, too, as Kubernetes does for a Service named duetime."""
+    new = [variable for variable in variables if variable not in _warned_of]
+    if not new:
+        return
+    _warned_of.update(new)
+    settings = [f"DUETIME_{name.upper()}" for name in _CHECKS]
+    injected = set(filter(KUBERNETES_VARIABLE.search, new))
+    hints = {name: "" if name in injected else did_you_mean(name, settings) for name in new}
+    log.warning(
+        "ignored unknown settings of the environment: %s%s",
+        ", ".join(f"{name}{hint}" for name, hint in hints.items()),
+        KUBERNETES_REMEDY if injected else "",
+    )
+
+
+def refuse_unknown_arguments(constructor: F) -> F:
+    """Make a constructor refuse unknown arguments as unknown settings are refused. Its signature
+    stays what type checkers and editors read."""
+    known = [name for name in inspect.signature(constructor).parameters if name != "self"]
+
+    @wraps(constructor)
+    def checked(*args: Any, **kwargs: Any) -> None:
+        for name in kwargs:
+            if name not in known:
+                raise _unknown(name, "argument", known)
+        constructor(*args, **kwargs)
+
+    return cast("F", checked)
 
 
 def _known(name: str, source: str) -> str:
     if name not in _CHECKS:
-        raise ConfigError(
-            f"unknown option {name!r} ({source}){did_you_mean(name, _CHECKS)}; "
-            f"options are {', '.join(_CHECKS)}"
-        )
+        raise _unknown(name, source, _CHECKS)
     return name
+
+
+def _unknown(name: str, source: str, known: Iterable[str]) -> ConfigError:
+    return ConfigError(
+        f"unknown option {name!r} ({source}){did_you_mean(name, known)}; "
+        f"options are {', '.join(known)}"
+    )
 
 
 def _duration(name: str, value: object) -> float:
@@ -200,6 +278,40 @@ def displayed(name: str, value: object) -> str:
     return shown(mask_password(value) if name == "url" and isinstance(value, str) else value)
 
 
+def _route_prefix(name: str, value: object) -> str:
+    if value == "":
+        return ""
+    text = _text(name, value)
+    if not re.fullmatch(r"(/[\w.~-]+)+", text, re.ASCII):
+        raise _wrong(name, value, "a path such as /duetime, without a slash at its end")
+    return text
+
+
+def _optional_text(name: str, value: object) -> str | None:
+    return None if value is None else _text(name, value)
+
+
+def _base_url(name: str, value: object) -> str | None:
+    text = _optional_text(name, value)
+    if text is None:
+        return None
+    parts = urlsplit(text)
+    whole = parts.hostname and not (parts.query or parts.fragment or "@" in parts.netloc)
+    if parts.scheme not in ("http", "https") or not whole:
+        raise _wrong(name, value, "the address under which people reach it: https://host/path")
+    return text.rstrip("/")
+
+
+def _networks(name: str, value: object) -> tuple[str, ...]:
+    given = value.split(",") if isinstance(value, str) else value
+    if not isinstance(given, Iterable):
+        raise _wrong(name, value, "addresses or networks such as 10.0.0.0/8")
+    try:
+        return tuple(str(ipaddress.ip_network(str(item).strip())) for item in given)
+    except ValueError as error:
+        raise _wrong(name, value, f"addresses or networks such as 10.0.0.0/8: {error}") from None
+
+
 _CHECK_BY_TYPE: Mapping[str, Callable[[str, object], object]] = {
     "float": _duration,
     "int": whole,
@@ -207,7 +319,13 @@ _CHECK_BY_TYPE: Mapping[str, Callable[[str, object], object]] = {
     "bool": _switch,
     "str | None": _identifier,
 }
+_CHECK_BY_NAME: Mapping[str, Callable[[str, object], object]] = {
+    "prefix": _identifier,
+    "route_prefix": _route_prefix,
+    "required_role": _optional_text,
+    "base_url": _base_url,
+    "trusted_proxies": _networks,
+}
 _CHECKS: Mapping[str, Callable[[str, object], Any]] = {
-    f.name: _identifier if f.name == "prefix" else _CHECK_BY_TYPE[str(f.type)]
-    for f in fields(Settings)
+    f.name: _CHECK_BY_NAME.get(f.name) or _CHECK_BY_TYPE[str(f.type)] for f in fields(Settings)
 }

@@ -3,9 +3,12 @@
 DuetimeError
 ├── ActionNotFound
 ├── JobNotFound
+├── ApiKeyNotFound
+├── GrantNotFound
 ├── UnreadableJob         another version of duetime wrote the job
 ├── IllegalState          names the state found
-│   └── StaleVersion      names the version found
+│   ├── StaleVersion      names the version found
+│   └── ActionExpired     names the instant
 ├── DuplicateKey          names the action that holds the key
 ├── UnknownKind           names the nearest known kind
 ├── InvalidPayload
@@ -16,7 +19,11 @@ DuetimeError
 ├── WaitTimeout           the action is not finished yet
 ├── SweepFailed           names the rows that could not be changed
 ├── WorkerInterrupted     a handler cancelled the worker's tasks
+├── NotAuthenticated      the request names no identity
+├── PermissionDenied      names the permission that is missing
+├── RateLimited           says after how many seconds to try again
 ├── ConfigError           names the nearest valid option
+│   └── JobNameTaken
 └── StoreUnavailable      the store did not answer, or the outcome is unknown
     └── UnreadableRow     a stored row cannot be read
 """
@@ -33,14 +40,27 @@ class DuetimeError(Exception):
 
 
 class ActionNotFound(DuetimeError):
-    """No action with that id is visible to this tenant."""
+    """No action with that id, or with that kind and key, is visible to this tenant."""
 
-    def __init__(self, action_id: UUID) -> None:
+    def __init__(
+        self,
+        action_id: UUID | None = None,
+        *,
+        kind: str | None = None,
+        key: str | None = None,
+        among: str = "any",
+    ) -> None:
+        states = "" if among == "any" else f"{among} "
+        named = f"{action_id}" if key is None else f"of kind {kind!r} with key {key!r}"
+        ended = ", has finished" if among == "unfinished" else ""
         super().__init__(
-            f"no action {action_id}: it was never scheduled, was pruned after its retention, "
-            "or belongs to another tenant (pass tenant=, or tenant=ANY to look across tenants)"
+            f"no {states}action {named}: it was never scheduled{ended}, was pruned after its "
+            "retention, or belongs to another tenant (pass tenant=, or tenant=ANY to look across "
+            "tenants)"
         )
         self.action_id = action_id
+        self.kind = kind
+        self.key = key
 
 
 class IllegalState(DuetimeError):
@@ -69,6 +89,56 @@ class JobNotFound(DuetimeError):
         self.name = name
 
 
+class ApiKeyNotFound(DuetimeError):
+    """No API key with that id."""
+
+    def __init__(self, key_id: UUID) -> None:
+        super().__init__(
+            f"no API key {key_id}: it was never created, or was revoked; app.api_keys.list() shows "
+            "those that there are"
+        )
+        self.key_id = key_id
+
+
+class GrantNotFound(DuetimeError):
+    """No grant with that id."""
+
+    def __init__(self, grant_id: UUID) -> None:
+        super().__init__(
+            f"no grant {grant_id}: it was never set, or was removed; app.grants.list() shows those "
+            "that there are"
+        )
+        self.grant_id = grant_id
+
+
+class NotAuthenticated(DuetimeError):
+    """The request names no identity: nothing, or a credential that is not valid."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"not authenticated: {reason}")
+        self.reason = reason
+
+
+class PermissionDenied(DuetimeError):
+    """The identity lacks a permission; nothing was changed."""
+
+    def __init__(self, permission: str, tenant: str | None = None) -> None:
+        rows = "" if tenant is None else f" for tenant {shown(tenant)}"
+        super().__init__(
+            f"permission {permission} is missing{rows}: ask an administrator to grant it to one of "
+            "your roles"
+        )
+        self.permission = permission
+
+
+class RateLimited(DuetimeError):
+    """Too many requests failed; this one was not looked at."""
+
+    def __init__(self, retry_after: float) -> None:
+        super().__init__(f"too many failed attempts: try again after {retry_after:.0f} s")
+        self.retry_after = retry_after
+
+
 class UnreadableJob(DuetimeError):
     """This version cannot read the job; nothing was written."""
 
@@ -95,6 +165,20 @@ class StaleVersion(IllegalState):
         self.state = f"version {found}"
 
 
+class ActionExpired(IllegalState):
+    """The action has expired, so that no run of it may start any more; nothing was changed."""
+
+    def __init__(self, verb: str, action_id: UUID, state: str, expired_at: str) -> None:
+        DuetimeError.__init__(
+            self,
+            f"cannot {verb} action {action_id}: it expired at {expired_at}, and no run may start "
+            "after that; schedule another action with a later expires=",
+        )
+        self.verb = verb
+        self.action_id = action_id
+        self.state = state
+
+
 class DuplicateKey(DuetimeError):
     """An unfinished action already holds this key."""
 
@@ -112,7 +196,10 @@ class UnknownKind(DuetimeError):
     """No payload type is registered for this kind or class."""
 
     def __init__(self, what: str, known: Iterable[str], remedy: str | None = None) -> None:
-        remedy = remedy or "declare it with @app.handler(kind=...) or app.payload(Type, kind=...)"
+        remedy = remedy or (
+            "declare it with @app.handler(kind=...) or app.payload(Type, kind=...), or include the "
+            "router that declares it"
+        )
         guess = did_you_mean(what, known)
         super().__init__(f"{what} is not registered with this app{guess}; {remedy}")
         self.kind = what
@@ -215,6 +302,20 @@ class WorkerInterrupted(DuetimeError):
 
 class ConfigError(DuetimeError):
     """The app, its options or its declarations do not fit together."""
+
+
+class JobNameTaken(ConfigError):
+    """Another job has that name; nothing was written. `how` says which one, if the caller may
+    know."""
+
+    def __init__(self, name: str, how: str | None = None) -> None:
+        super().__init__(
+            f"job name {name!r} is taken: names of jobs are global, across tenants and apps; "
+            "choose another one"
+            if how is None
+            else f"job {name!r} is {how}: change it there, or choose another name"
+        )
+        self.name = name
 
 
 class StoreUnavailable(DuetimeError):

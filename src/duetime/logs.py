@@ -6,12 +6,14 @@ this holds with the handlers and formats of users, too.
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from duetime.model.safe_text import readable, safe_text, shorten
+from duetime.model.safe_text import readable, safe_json, safe_text, shorten
 from duetime.model.traceback_text import traceback_text
 
 if TYPE_CHECKING:
@@ -91,6 +93,38 @@ class LineFormatter(logging.Formatter):
 
     def formatStack(self, stack_info: str) -> str:
         return "\n".join(f"    {safe_text(line)}" for line in stack_info.split("\n"))
+
+
+class JsonFormatter(logging.Formatter):
+    """Formats each record of every logger as one JSON document on one line, extra fields
+    included."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        document = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **_extra_fields(record),
+        }
+        error = _exception(record.exc_info[1] if record.exc_info else None)
+        if error is not None:
+            document["traceback"] = record.exc_text or traceback_text(error)
+        if record.stack_info:
+            document["stack"] = record.stack_info
+        return safe_json(json.dumps(document, ensure_ascii=False, default=_json_value))
+
+
+# What every record has; any other attribute was given as `extra`.
+RECORD_ATTRIBUTES = frozenset({*vars(logging.makeLogRecord({})), "message", "asctime"})
+
+
+def _extra_fields(record: logging.LogRecord) -> dict[str, object]:
+    return {name: value for name, value in vars(record).items() if name not in RECORD_ATTRIBUTES}
+
+
+def _json_value(value: object) -> str:
+    return readable(value, MAX_ARGUMENT_LENGTH)
 
 
 def _exception(exc_info: object) -> BaseException | None:

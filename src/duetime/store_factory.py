@@ -5,11 +5,10 @@ from __future__ import annotations
 from duetime.config import Settings
 from duetime.errors import ConfigError, did_you_mean, shown
 from duetime.model.clock import Clock, SettableClock
-from duetime.model.store_url import mask_password
+from duetime.model.store_url import STORE_SCHEMES, mask_password, plain_url
 from duetime.store.base import Store
 
-POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
-SCHEMES = ("memory", "sqlite", *POSTGRES)
+SCHEMES = [scheme for schemes in STORE_SCHEMES.values() for scheme in schemes]
 
 
 def open_store(settings: Settings, clock: Clock) -> Store:
@@ -19,21 +18,29 @@ def open_store(settings: Settings, clock: Clock) -> Store:
             f"clock={shown(clock)} is not a clock: give an object whose now() returns an aware "
             "datetime, such as duetime.testing.FakeClock"
         )
-    scheme, found, _ = settings.url.partition("://")
-    if not found or scheme not in SCHEMES:
+    url = plain_url(settings.url)
+    if url is None:
         raise ConfigError(
             f"url {mask_password(settings.url)!r} names no store{_nearest(settings.url)}; give "
             "memory://, sqlite:///file.db, sqlite:////absolute/file.db or postgresql://host/db"
         )
     fake = clock if isinstance(clock, SettableClock) else None
-    if scheme == "memory":
+    if url.startswith("memory:"):
         return _memory(clock)
-    return _sqlite(settings, fake) if scheme == "sqlite" else _postgres(settings, fake)
+    if url.startswith("sqlite:"):
+        return _sqlite(url, settings, fake)
+    return _postgres(url, settings, fake)
 
 
 def _nearest(url: str) -> str:
     scheme, found, _ = url.partition("://")
-    return did_you_mean(scheme, SCHEMES) if found else did_you_mean(url, ["memory://"])
+    if not found:
+        return did_you_mean(url, ["memory://"])
+    store, plus, _ = scheme.partition("+")
+    if plus and store in STORE_SCHEMES:
+        known = ", ".join(f"{name}://" for name in STORE_SCHEMES[store])
+        return f": of that database these are understood: {known}"
+    return did_you_mean(scheme, SCHEMES)
 
 
 def _memory(clock: Clock) -> Store:
@@ -42,10 +49,10 @@ def _memory(clock: Clock) -> Store:
     return MemoryStore(clock=clock)
 
 
-def _sqlite(settings: Settings, clock: SettableClock | None) -> Store:
+def _sqlite(url: str, settings: Settings, clock: SettableClock | None) -> Store:
     from duetime.store.sql.sqlite.store import SqliteStore
 
-    path, place = settings.url.removeprefix("sqlite://"), mask_password(settings.url)
+    path, place = url.removeprefix("sqlite://"), mask_password(settings.url)
     if "?" in path:
         raise ConfigError(
             f"url {place!r} has options after '?', which SQLite stores do not take: "
@@ -70,11 +77,11 @@ def _sqlite(settings: Settings, clock: SettableClock | None) -> Store:
     )
 
 
-def _postgres(settings: Settings, clock: SettableClock | None) -> Store:
+def _postgres(url: str, settings: Settings, clock: SettableClock | None) -> Store:
     from duetime.store.sql.postgres.store import PostgresStore
 
     return PostgresStore(
-        "postgresql://" + settings.url.partition("://")[2],
+        url,
         schema=settings.schema,
         prefix=settings.prefix,
         migrate=settings.migrate,

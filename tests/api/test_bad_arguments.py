@@ -99,7 +99,7 @@ async def test_reschedule_refuses_the_same_times_and_changes_nothing(
     with pytest.raises(InvalidArgument, match=message):
         await app.reschedule(action.id, **given)
     assert (await app.get(action.id)).due_at == action.due_at
-    assert await app.store.perform(app.store.audit(str(action.id), 5)) == []
+    assert (await app.audit.find(subject=action.id, limit=5, tenant=ANY)).items == []
 
 
 def test_a_naive_datetime_has_an_error_of_its_own(memory_app: Duetime) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from api.apps import Note, Other
 from duetime import Context, Depends, Duetime, Retry
-from duetime.errors import ConfigError, DuetimeError, InvalidArgument
+from duetime.errors import ConfigError, DuetimeError, InvalidArgument, UnknownKind
 
 
 @pytest.fixture
@@ -46,6 +46,15 @@ def test_a_payload_that_is_no_dataclass_or_model_is_refused(app: Duetime, annota
     with pytest.raises(ConfigError) as caught:
         app.handler(kind="note")(note)
     assert "payload" in str(caught.value) or "Nowhere" in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["payload", "db"])
+def test_a_type_that_is_not_defined_yet_names_the_remedy(app: Duetime, place: str) -> None:
+    async def note(payload: Note, db: Db | None = None) -> None: ...
+
+    note.__annotations__[place] = "Later"
+    with pytest.raises(ConfigError, match=r"'Later' is not defined; .*: define the type above it"):
+        app.handler(kind="note")(note)
 
 
 def test_two_handlers_of_one_kind_are_refused_and_the_first_stays(app: Duetime) -> None:
@@ -212,3 +221,23 @@ def test_a_payload_of_a_redefined_class_is_explained(app: Duetime) -> None:
     app.payload(dataclass(type("Twin", (), {})), kind="twin")
     with pytest.raises(ConfigError, match="another class named Twin"):
         app.payload(dataclass(type("Twin", (), {})), kind="twin")
+
+
+@pytest.mark.parametrize("make", [Db(), None, "Db"], ids=["value", "none", "text"])
+def test_what_is_no_function_cannot_be_provided(app: Duetime, make: Any) -> None:
+    with pytest.raises(
+        ConfigError,
+        match=r"provide\(Db, .*: give a function that makes it, such as `lambda: value`",
+    ):
+        app.provide(Db, make)
+
+
+@pytest.mark.parametrize("type_", ["Db", Db(), None], ids=["text", "value", "none"])
+def test_only_for_a_type_something_can_be_provided(app: Duetime, type_: Any) -> None:
+    with pytest.raises(ConfigError, match=r"is not a type: handlers ask for it by annotation"):
+        app.provide(type_, Db)
+
+
+async def test_an_undeclared_type_may_be_declared_in_a_router(app: Duetime) -> None:
+    with pytest.raises(UnknownKind, match=r"or include the router that declares it"):
+        await app.schedule(Note())

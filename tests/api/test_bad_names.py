@@ -27,10 +27,10 @@ def put(app: Duetime, given: dict[str, Any]) -> Awaitable[object]:
     return app.jobs.put(name, "0 * * * *", payload=Note(), **others)
 
 
-def on_job(verb: str, *more: object) -> Call:
+def on_name(group: str, verb: str, *more: object) -> Call:
     def call(app: Duetime, given: dict[str, Any]) -> Awaitable[object]:
         others = {key: value for key, value in given.items() if key != "name"}
-        called: Awaitable[object] = getattr(app.jobs, verb)(
+        called: Awaitable[object] = getattr(getattr(app, group), verb)(
             given.get("name", NAME), *more, **others
         )
         return called
@@ -38,46 +38,105 @@ def on_job(verb: str, *more: object) -> Call:
     return call
 
 
+def on_job(verb: str, *more: object) -> Call:
+    return on_name("jobs", verb, *more)
+
+
+def on_queue(verb: str) -> Call:
+    return on_name("queues", verb)
+
+
+def jobs_bulk(app: Duetime, given: dict[str, Any]) -> Awaitable[object]:
+    others = {key: value for key, value in given.items() if key != "names"}
+    return app.jobs.bulk("pause", [NAME, given.get("names", NAME)], **others)
+
+
 def on_action(verb: str, **fixed: Any) -> Call:
-    return lambda app, given: getattr(app, verb)(ID, **fixed, **given)
+    """Name the action by its id, or by kind and key if one of these is given."""
+
+    def call(app: Duetime, given: dict[str, Any]) -> Awaitable[object]:
+        if given.keys() & {"kind", "key"}:
+            called: Awaitable[object] = getattr(app, verb)(**{**BY_KEY, **fixed, **given})
+        else:
+            called = getattr(app, verb)(ID, **fixed, **given)
+        return called
+
+    return call
 
 
 def on_app(verb: str, **fixed: Any) -> Call:
-    return lambda app, given: getattr(app, verb)(**fixed, **given)
+    return lambda app, given: getattr(app, verb)(**{**fixed, **given})
 
+
+def bulk(app: Duetime, given: dict[str, Any]) -> Awaitable[object]:
+    """Give what the verb has no argument for as an argument of its filter."""
+    outer = {key: value for key, value in given.items() if key not in FILTERS}
+    inner = {key: value for key, value in given.items() if key in FILTERS}
+    return app.bulk("cancel", filter={"kind": "note", **inner}, **outer)
+
+
+def erase(app: Duetime, given: dict[str, Any]) -> Awaitable[object]:
+    """Erase a tenant if one is given, or else a correlation id."""
+    return app.erase(**(given if "tenant" in given else {"correlation_id": "c", **given}))
+
+
+BY_KEY = {"kind": "note", "key": "k"}
+# The arguments of `find` that are names, and of its filter in `bulk`.
+FILTERS = ("kind", "queue", "correlation_id", "key", "job", "error_group", "worker", "q")
+ACT = ("tenant", "by", "note")
 
 VERBS: dict[str, tuple[Call, tuple[str, ...]]] = {
-    "jobs.put": (put, ("name", "queue", "tenant", "by")),
-    "jobs.list": (lambda app, given: app.jobs.list(**given), ("tenant", "cursor")),
+    "queues.pause": (on_queue("pause"), ("name", "by", "note")),
+    "queues.resume": (on_queue("resume"), ("name", "by", "note")),
+    "jobs.put": (put, ("name", "queue", *ACT)),
+    "jobs.list": (
+        lambda app, given: app.jobs.list(**given),
+        ("kind", "queue", "q", "tenant", "cursor"),
+    ),
     "jobs.get": (on_job("get"), ("name", "tenant")),
-    "jobs.runs": (on_job("runs"), ("name", "tenant")),
+    "jobs.runs": (on_job("runs"), ("name", "before", "tenant")),
     "jobs.preview": (on_job("preview"), ("name", "tenant")),
-    "jobs.pause": (on_job("pause"), ("name", "tenant", "by", "note")),
-    "jobs.resume": (on_job("resume"), ("name", "tenant", "by")),
-    "jobs.trigger": (on_job("trigger"), ("name", "tenant", "by")),
-    "jobs.remove": (on_job("remove"), ("name", "tenant", "by")),
-    "jobs.restore": (on_job("restore"), ("name", "tenant", "by")),
-    "jobs.backfill": (on_job("backfill", START, END), ("name", "tenant", "by")),
-    "schedule": (
-        on_app("schedule", payload=Note()),
-        ("correlation_id", "key", "queue", "tenant", "by"),
-    ),
-    "cancel": (on_action("cancel"), ("tenant", "by")),
-    "reschedule": (on_action("reschedule", delay=1), ("tenant", "by")),
-    "retry": (on_action("retry"), ("tenant", "by")),
-    "get": (on_action("get"), ("tenant",)),
-    "runs": (on_action("runs"), ("tenant",)),
+    "jobs.pause": (on_job("pause"), ("name", *ACT)),
+    "jobs.resume": (on_job("resume"), ("name", *ACT)),
+    "jobs.bulk": (jobs_bulk, ("names", *ACT)),
+    "jobs.trigger": (on_job("trigger"), ("name", *ACT)),
+    "jobs.remove": (on_job("remove"), ("name", *ACT)),
+    "jobs.restore": (on_job("restore"), ("name", *ACT)),
+    "jobs.backfill": (on_job("backfill", START, END), ("name", *ACT)),
+    "schedule": (on_app("schedule", payload=Note()), ("correlation_id", "key", "queue", *ACT)),
+    "schedule_many": (on_app("schedule_many", requests=[(Note(), START)]), ("note",)),
+    "cancel": (on_action("cancel"), ("kind", "key", *ACT)),
+    "reschedule": (on_action("reschedule", delay=1), ("kind", "key", *ACT)),
+    "retry": (on_action("retry"), ("kind", "key", *ACT)),
+    "repeat": (on_action("repeat"), ACT),
+    "get": (on_action("get"), ("kind", "key", "tenant")),
+    "runs": (on_action("runs"), ("before", "tenant")),
+    "why": (on_action("why"), ("kind", "key", "tenant")),
     "wait": (on_action("wait", timeout=0), ("tenant",)),
-    "cancel_many": (
-        on_app("cancel_many", state="scheduled"),
-        ("correlation_id", "kind", "tenant", "by"),
-    ),
-    "retry_many": (
-        on_app("retry_many", state="failed"),
-        ("correlation_id", "kind", "tenant", "by"),
-    ),
-    "find": (on_app("find"), ("kind", "queue", "correlation_id", "key", "tenant", "cursor")),
+    "cancel_many": (on_app("cancel_many", state="scheduled"), ("correlation_id", "kind", *ACT)),
+    "retry_many": (on_app("retry_many", state="failed"), ("correlation_id", "kind", *ACT)),
+    "bulk": (bulk, (*FILTERS, "cursor", *ACT)),
+    "erase": (erase, ("correlation_id", "cursor", *ACT)),
+    "find": (on_app("find"), (*FILTERS, "by", "sort", "tenant", "cursor")),
+    "groups": (on_app("groups"), (*FILTERS, "by", "tenant")),
     "stats": (on_app("stats"), ("tenant",)),
+    "series": (on_app("series", metric="executed"), ("metric", "by", "tenant")),
+    "timeline": (on_app("timeline", start=START, end=END), ("tenant",)),
+    "audit.find": (
+        lambda app, given: app.audit.find(**given),
+        ("subject", "by", "verb", "tenant", "cursor"),
+    ),
+    "grants.set": (
+        lambda app, given: app.grants.set(
+            **{"role": "clerk", "permission": "actions.read", **given}
+        ),
+        ("role", "permission", *ACT),
+    ),
+    "grants.list": (lambda app, given: app.grants.list(**given), ("role", "tenant")),
+    "grants.remove": (lambda app, given: app.grants.remove(ID, **given), ACT),
+    "api_keys.create": (on_name("api_keys", "create", ["clerk"]), ("name", *ACT)),
+    "api_keys.list": (lambda app, given: app.api_keys.list(**given), ("tenant",)),
+    "api_keys.revoke": (lambda app, given: app.api_keys.revoke(ID, **given), ACT),
 }
 CASES = [(verb, argument) for verb, (_, arguments) in VERBS.items() for argument in arguments]
 
@@ -104,6 +163,10 @@ async def test_the_blocking_verbs_refuse_it_too(memory_app: Duetime, verb: str) 
 
 def test_every_verb_is_tried() -> None:
     app = Duetime("memory://")
-    jobs = {f"jobs.{verb}" for verb in dir(type(app.jobs)) if not verb.startswith("_")}
-    actions = {verb for verb in dir(type(app.sync)) if not verb.startswith("_")}
-    assert {*VERBS, "schedule_many"} == (jobs | actions) - {"close", "transitions", "jobs"}
+    verbs = {verb for verb in dir(type(app.sync)) if not verb.startswith("_")}
+    for group in ("jobs", "queues", "workers", "audit", "grants", "api_keys"):
+        of_group = dir(type(getattr(app, group)))
+        verbs |= {f"{group}.{verb}" for verb in of_group if not verb.startswith("_")}
+    # These take no names, or, as the export does, pass them to a verb that is tried.
+    nameless = {"queues.list", "workers.list", "audit.export"}
+    assert {*VERBS} == verbs - nameless - {"close", "transitions", "testing"}

@@ -76,7 +76,7 @@ BAD: list[tuple[object, str]] = [
 
 @pytest.mark.parametrize(("payload", "reason"), BAD, ids=[case_id(p) for p, _ in BAD])
 async def test_data_that_cannot_be_kept_is_refused_and_nothing_is_written(
-    known: Duetime, payload: object, reason: str
+    known: Duetime, payload: Any, reason: str
 ) -> None:
     with pytest.raises(InvalidPayload, match=reason) as caught:
         await known.schedule(payload)
@@ -86,8 +86,8 @@ async def test_data_that_cannot_be_kept_is_refused_and_nothing_is_written(
 
 
 @pytest.mark.parametrize(("payload", "reason"), BAD, ids=[case_id(p) for p, _ in BAD])
-async def test_one_among_many_is_refused_in_the_same_words(
-    known: Duetime, payload: object, reason: str
+async def test_a_bad_payload_among_many_is_refused_in_the_same_words(
+    known: Duetime, payload: Any, reason: str
 ) -> None:
     many = [Bag(), Model(), payload, Bag(), Model()]
     with pytest.raises(InvalidPayload, match=reason) as alone:
@@ -129,7 +129,7 @@ async def test_many_that_only_look_dangerous_are_kept_as_they_are(known: Duetime
     ids=case_id,
 )
 async def test_an_unregistered_type_is_an_unknown_kind(
-    app: Duetime, payload: object, hint: str
+    app: Duetime, payload: Any, hint: str
 ) -> None:
     with pytest.raises(UnknownKind, match=hint) as caught:
         await app.schedule(payload)
@@ -201,7 +201,7 @@ async def test_every_error_has_the_one_root(known: Duetime) -> None:
     ],
 )
 async def test_a_value_that_is_no_payload_is_refused_with_a_remedy(
-    known: Duetime, mistaken: object, remedy: str
+    known: Duetime, mistaken: Any, remedy: str
 ) -> None:
     with pytest.raises(UnknownKind, match=remedy):
         await known.schedule(mistaken)

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ import pytest
 from api.apps import Note, with_payloads
 from duetime import Duetime
 from duetime.errors import ConfigError, DuetimeError, StoreUnavailable
+from polling import in_time
 
 
 @pytest.fixture
@@ -51,12 +51,10 @@ def silent_port() -> Iterator[int]:
 
 async def test_an_unreachable_server_is_reported_quickly_and_without_the_password() -> None:
     with refused_port() as port:
-        app = app_on(f"postgresql://me:hunter2@127.0.0.1:{port}/shop", timeout=3)
+        app = app_on(f"postgresql://me:hunter2@127.0.0.1:{port}/shop", timeout=60)
         for attempt in (lambda: app.schedule(Note()), app.find):
-            started = time.monotonic()
-            with pytest.raises(StoreUnavailable) as caught:
+            with in_time(), pytest.raises(StoreUnavailable) as caught:
                 await attempt()
-            assert time.monotonic() - started < 8
             assert "hunter2" not in repr(caught.value) + str(caught.value)
             assert "hunter2" not in str(caught.value.__cause__)
         with pytest.raises(StoreUnavailable):
@@ -67,10 +65,8 @@ async def test_an_unreachable_server_is_reported_quickly_and_without_the_passwor
 async def test_a_server_that_never_answers_is_given_up_in_time() -> None:
     with silent_port() as port:
         app = app_on(f"postgresql://me:hunter2@127.0.0.1:{port}/shop", timeout=1)
-        started = time.monotonic()
-        with pytest.raises(StoreUnavailable) as caught:
+        with in_time(), pytest.raises(StoreUnavailable) as caught:
             await app.schedule(Note())
-        assert time.monotonic() - started < 8
         assert "hunter2" not in str(caught.value)
         await app.aclose()
 

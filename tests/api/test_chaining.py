@@ -339,7 +339,8 @@ async def test_a_parent_may_have_more_children_than_one_transaction_settles(
 async def test_a_long_chain_falls_with_its_head(clock: FakeClock) -> None:
     async with Duetime("memory://", clock=clock) as app:
         log = declare(app)
-        last = head = await app.schedule(Note("fails"))
+        head = await app.schedule(Note("fails"))
+        last: Action = head
         for number in range(10_000):
             last = await app.schedule(Other(number), after=last)
         await app.testing.drain()

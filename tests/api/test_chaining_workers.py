@@ -4,7 +4,7 @@ import asyncio
 
 from api.apps import Note, Other, with_payloads
 from api.chain_handlers import REQUIRED_STATES, declare
-from duetime import Duetime, Retry, State
+from duetime import Action, Duetime, Retry, State
 from duetime.events.types import ActionCancelled
 from duetime.model.actions.claim import Claim, ClaimOrder, Expired, LaneSpan
 from duetime.model.actions.completion import Finish, decide_loss
@@ -29,7 +29,7 @@ async def test_a_worker_runs_a_chain(real_app: Duetime) -> None:
 
 async def test_a_worker_settles_a_long_chain(real_app: Duetime) -> None:
     declare(real_app)
-    last = await real_app.schedule(Note("fails"), delay=3600)
+    last: Action = await real_app.schedule(Note("fails"), delay=3600)
     head = last
     for number in range(300):
         last = await real_app.schedule(Other(number), after=last)
@@ -106,13 +106,13 @@ async def claim(app: Duetime, lease: int = 60_000_000) -> Claim:
 
 
 async def end_by_hand(app: Duetime) -> None:
-    held = await claim(app)
-    finish = Finish(held.id, held.token, State.succeeded, Outcome.succeeded)
-    assert (await app.store.perform(app.store.complete([finish]))).parents == {held.id}
+    claimed = await claim(app)
+    finish = Finish(claimed.id, claimed.token, State.succeeded, Outcome.succeeded)
+    assert (await app.store.perform(app.store.complete([finish]))).parents == {claimed.id}
 
 
 async def lose(app: Duetime) -> None:
-    held = await claim(app, lease=0)
-    expired = Expired(held.id, held.token, "default", 1, None, held.losses)
+    claimed = await claim(app, lease=0)
+    expired = Expired(claimed.id, claimed.token, "default", 1, None, claimed.losses)
     rescue = app.store.complete([decide_loss(expired)], rescuing=True)
-    assert (await app.store.perform(rescue)).applied == {held.id}
+    assert (await app.store.perform(rescue)).applied == {claimed.id}

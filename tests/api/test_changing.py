@@ -145,13 +145,13 @@ async def test_an_illegal_move_names_the_state_it_found_and_changes_nothing(
         await verb(app, action)
     assert (caught.value.state, caught.value.action_id) == (state, action.id)
     assert await app.get(action.id) == action if state is not State.scheduled else True
-    assert await app.store.perform(app.store.audit(str(action.id), 10)) == (
+    assert (await app.audit.find(subject=action.id, limit=10, tenant=ANY)).items == (
         [] if state is not State.cancelled else [await _only_audit(app, action)]
     )
 
 
 async def _only_audit(app: Duetime, action: Action) -> object:
-    (entry,) = await app.store.perform(app.store.audit(str(action.id), 10))
+    (entry,) = (await app.audit.find(subject=action.id, limit=10, tenant=ANY)).items
     assert entry.verb == "cancel"
     return entry
 

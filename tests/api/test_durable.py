@@ -41,7 +41,7 @@ async def of_kind(app: Duetime, kind: str) -> list[Any]:
     return [action.payload for action in await app.find(kind=kind, limit=200)][::-1]
 
 
-async def test_a_streak_of_failures_reaches_one_that_runs_later(app: Duetime) -> None:
+async def test_a_streak_of_failures_reaches_a_subscriber_that_runs_later(app: Duetime) -> None:
     received: list[Any] = []
     runs = [0]
 
@@ -187,7 +187,7 @@ def test_wrong_subscribers_are_refused_where_they_are_declared(
         app.on(event, function, **{"durable": True, **options})
 
 
-def test_two_of_one_name_are_refused(app: Duetime) -> None:
+def test_two_subscribers_of_one_name_are_refused(app: Duetime) -> None:
     app.on(JobPaused, nobody, durable=True)
     with pytest.raises(ConfigError, match="on-job-paused-nobody"):
         app.on(JobPaused, nobody, durable=True)

@@ -22,7 +22,7 @@ from duetime import (
     Retry,
     State,
 )
-from duetime.errors import ConfigError, InvalidArgument, JobNotFound, StaleVersion
+from duetime.errors import ConfigError, InvalidArgument, JobNameTaken, JobNotFound, StaleVersion
 from duetime.testing import FakeClock
 from polling import until
 
@@ -178,11 +178,13 @@ class TestRemove:
         assert ticks == [at(1), at(4)]
 
     @pytest.mark.parametrize("verb", ["get", "pause", "resume", "trigger", "remove", "preview"])
-    async def test_nothing_is_done_to_one_that_is_not_there(self, app: Duetime, verb: str) -> None:
+    async def test_nothing_is_done_to_a_job_that_is_not_there(
+        self, app: Duetime, verb: str
+    ) -> None:
         with pytest.raises(JobNotFound, match="shop-nothing"):
             await getattr(app.jobs, verb)("shop-nothing")
 
-    async def test_restore_and_runs_of_one_that_never_was(self, app: Duetime) -> None:
+    async def test_restore_and_runs_of_a_job_that_never_was(self, app: Duetime) -> None:
         for verb in (app.jobs.restore, app.jobs.runs):
             with pytest.raises(JobNotFound):
                 await verb("shop-nothing")
@@ -211,7 +213,7 @@ class TestPut:
     async def test_the_job_of_another_tenant_is_not_taken_over(self, app: Duetime) -> None:
         app.payload(Mail, kind="mail")
         await app.jobs.put("shop-mail", Every(hours=1), payload=Mail("a"), tenant="a")
-        with pytest.raises(ConfigError, match="choose another name"):
+        with pytest.raises(JobNameTaken, match="choose another one"):
             await app.jobs.put("shop-mail", Every(hours=2), payload=Mail("b"), tenant="b")
 
     async def test_what_code_declares_is_changed_in_code(
@@ -307,7 +309,7 @@ async def test_who_pauses_again_is_the_one_who_paused(app: Duetime, ticks: list[
         job = await app.jobs.pause(NAME, by=actor, note=note)
         assert (job.paused_by, job.pause_note, job.state) == (actor, note, JobState.paused)
     assert await acts(app) == [("pause", "ann"), ("pause", "bob"), ("pause", "bob")]
-    newest = (await app.store.perform(app.store.audit(NAME, 10)))[0]
+    newest = ((await app.audit.find(subject=NAME, limit=10, tenant=ANY)).items)[0]
     assert (newest.before["paused_by"], newest.before["pause_note"]) == ("bob", "why")
     assert (newest.after["paused_by"], newest.after["pause_note"]) == ("bob", "so")
     assert [(pause.by, pause.note) for pause in pauses] == [
@@ -319,7 +321,7 @@ async def test_who_pauses_again_is_the_one_who_paused(app: Duetime, ticks: list[
 
 async def acts(app: Duetime) -> list[tuple[str, str]]:
     """The verbs and actors of the audit log, oldest first."""
-    audited = await app.store.perform(app.store.audit(NAME, 10))
+    audited = (await app.audit.find(subject=NAME, limit=10, tenant=ANY)).items
     return [(entry.verb, entry.by) for entry in reversed(audited)]
 
 

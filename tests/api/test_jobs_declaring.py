@@ -79,9 +79,7 @@ class TestRefused:
             Every(seconds=0.5)
 
     @pytest.mark.parametrize("payload", [None, "text", takes_note])
-    def test_a_payload_that_is_missing_or_another(
-        self, memory_app: Duetime, payload: object
-    ) -> None:
+    def test_a_payload_that_is_missing_or_another(self, memory_app: Duetime, payload: Any) -> None:
         with pytest.raises(InvalidPayload, match=r"payload=Note\(\.\.\.\)"):
             memory_app.job("0 * * * *", name=NAME, payload=payload)(takes_note)
 
@@ -163,7 +161,7 @@ class TestSeeding:
             assert (job.state, job.pause_note) == (JobState.paused, "audit")
             assert (await app.jobs.resume(NAME)).next_due_at == MIDNIGHT + timedelta(hours=1)
 
-    async def test_one_that_another_live_worker_declares_is_not(
+    async def test_a_job_that_another_live_worker_declares_is_not_retired(
         self, deploy: Callable[..., Duetime], clock: FakeClock
     ) -> None:
         old, new = deploy(shop_report="0 * * * *"), deploy(shop_other="0 * * * *")
@@ -186,17 +184,19 @@ class TestSeeding:
                 await back.aclose()
             assert (await new.jobs.get(NAME)).recurrence == "30 6 * * *"
 
-    async def test_one_that_was_retired_while_its_worker_was_cut_off_comes_back(
+    async def test_a_job_that_was_retired_while_its_worker_was_cut_off_comes_back(
         self, deploy: Callable[..., Duetime], clock: FakeClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         cut, other = deploy(shop_report="0 * * * *"), deploy(shop_other="0 * * * *")
 
-        def unreachable(*args: Any) -> Flow[SweepResult]:
+        async def unreachable(flow: Flow[Any]) -> None:
             raise StoreUnavailable("the network is down")
 
         async with cut, other, cut.worker(), other.worker():
             with monkeypatch.context() as network:
-                network.setattr(cut.store, "sweep", unreachable)
+                # All calls are cut, not only sweeps: otherwise the worker's own check could restore
+                # the job before the network is back.
+                network.setattr(cut.store, "perform", unreachable)
                 async with LogLineWaiter("shop-report is retired") as retired:
                     # A sweep that was on its way when the network broke may still be seen.
                     for _ in range(8):
@@ -236,7 +236,7 @@ class TestSeeding:
             async with app.worker(), LogLineWaiter("shop-report is retired"):
                 pass
 
-    async def test_a_removed_one_stays_removed(self, deploy: Callable[..., Duetime]) -> None:
+    async def test_a_removed_job_stays_removed(self, deploy: Callable[..., Duetime]) -> None:
         async with deploy(shop_report="0 * * * *") as app, app.worker():
             await app.jobs.remove(NAME)
         async with deploy(shop_report="30 * * * *") as app, app.worker():
@@ -344,7 +344,7 @@ class TestUnreadable:
             with pytest.raises(UnreadableJob, match="upgrade this process"):
                 await getattr(app.jobs, verb)(NAME, **more)
 
-    async def test_one_of_an_unknown_zone_is_paused_and_resumed(
+    async def test_a_job_of_an_unknown_zone_is_paused_and_resumed(
         self, sqlite_path: Path, clock: FakeClock
     ) -> None:
         async with Duetime(f"sqlite:///{sqlite_path}", clock=clock) as app:

@@ -10,6 +10,7 @@ import pytest
 
 from api.hourly_job import NAME, at, clock, ticks
 from duetime import Context, Duetime, Every, JobState, Misfire, Outcome, State
+from duetime.api.arguments import OverlapArgument
 from duetime.model.ids import TimeOrderedIds
 from duetime.testing import FakeClock
 
@@ -116,7 +117,7 @@ class TestOverlap:
         ("overlap", "ran"), [("skip", [1]), ("queue", [1, 2]), ("allow", [1, 2, 3])]
     )
     async def test_the_policy_decides(
-        self, app: Duetime, clock: FakeClock, overlap: str, ran: list[int]
+        self, app: Duetime, clock: FakeClock, overlap: OverlapArgument, ran: list[int]
     ) -> None:
         seen: list[datetime | None] = []
 
@@ -154,7 +155,7 @@ class TestOverlap:
 
 
 @pytest.mark.parametrize("act", ["cancel", "pause"])
-async def test_what_waits_behind_one_that_is_cancelled_goes_on_waiting(
+async def test_what_waits_behind_a_cancelled_occurrence_goes_on_waiting(
     real_app: Duetime, act: str
 ) -> None:
     """A runs, B waits for A, C for B; B is cancelled."""
@@ -190,7 +191,7 @@ async def test_what_waits_behind_one_that_is_cancelled_goes_on_waiting(
     assert most == [1]
 
 
-async def test_one_that_is_retried_waits_for_what_runs(real_app: Duetime) -> None:
+async def test_a_retried_occurrence_waits_for_what_runs(real_app: Duetime) -> None:
     fail, began, go = [True], asyncio.Event(), asyncio.Event()
 
     @real_app.job(Every(days=300), name=NAME)

@@ -146,7 +146,7 @@ async def test_retry_is_refused_while_another_action_holds_the_key(app: Duetime)
 async def test_a_holder_that_finishes_between_two_statements_is_ignored(
     durable_url: str, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    """It held the key when the new one was to be inserted, and is gone when it is looked up."""
+    """The action that had the key is gone when it is looked up, after the insertion has failed."""
     app = Duetime(durable_url)
     app.payload(Note, kind="note")
     for n in range(count):
@@ -156,10 +156,10 @@ async def test_a_holder_that_finishes_between_two_statements_is_ignored(
     def too_late(new: Sequence[NewAction]) -> Steps[Any]:
         monkeypatch.setattr(add_flows, "_holders", look_up)
         # In the same transaction on SQLite, where nobody else can write meanwhile.
-        yield Statement("delete_scheduled", {"ids": json.dumps([str(item.id) for item in held])})
+        yield Statement("delete_scheduled", {"ids": json.dumps([str(item.id) for item in holders])})
         return (yield from look_up(new))
 
-    held = await app.find()
+    holders = await app.find()
     monkeypatch.setattr(add_flows, "_holders", too_late)
     requests = [app.request(Note(str(n)), key=f"k{n}", delay=60) for n in range(count)]
     made = await app.schedule_many(requests)

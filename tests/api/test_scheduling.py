@@ -178,9 +178,7 @@ async def test_a_thousand_at_once_are_all_there(app: Duetime, clock: FakeClock) 
 
 
 @pytest.mark.parametrize("odd", [0, 50, 150, 249])
-async def test_one_that_says_more_may_stand_among_pairs(
-    app: Duetime, clock: FakeClock, odd: int
-) -> None:
+async def test_a_request_may_stand_among_pairs(app: Duetime, clock: FakeClock, odd: int) -> None:
     requests: list[Any] = [(Note(str(n)), clock.now()) for n in range(250)]
     requests[odd] = app.request(Note(str(odd)), queue="q", tenant="acme", by="ann")
     with app.acting(tenant="ours", by="bob"):

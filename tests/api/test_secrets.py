@@ -32,7 +32,7 @@ UNREADABLE = [
     f"postgresql://u:{SECRET}@{HERE}/x?nonsense=1",
     f"mysql://u:{SECRET}@h/x",
     f"postgresq://u:{SECRET}@h/x",
-    f"postgresql+asyncpg://u:{SECRET}@h/x",
+    f"postgresql+pg8000://u:{SECRET}@h/x",
     f"POSTGRESQL://u:{SECRET}@{HERE}/x",
     f" postgresql://u:{SECRET}@h/x",
     f"postgresql:/u:{SECRET}@h/x",

@@ -1,5 +1,7 @@
 """Settings: argument over environment over TOML over default; a wrong one is named."""
 
+import inspect
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from duetime import Duetime
 from duetime.config import Settings
 from duetime.errors import ConfigError
 from duetime.model.store_url import is_well_formed, mask_password
+from duetime.store.sql.postgres.store import PostgresStore
+from duetime.store.sql.sqlite.store import SqliteStore
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +34,11 @@ def test_nothing_given_means_the_documented_defaults() -> None:
     assert settings.retention == timedelta(days=7).total_seconds()
     assert settings.retention_failed == timedelta(days=30).total_seconds()
     assert (settings.prefix, settings.schema, settings.max_payload) == ("duetime_", None, 1_000_000)
+
+
+def test_every_setting_is_an_argument() -> None:
+    arguments = inspect.signature(Duetime).parameters
+    assert {setting.name for setting in fields(Settings)} <= arguments.keys()
 
 
 def test_constructing_an_app_opens_and_writes_nothing(empty_folder: Path) -> None:
@@ -131,7 +140,7 @@ def test_a_wrong_value_is_named_with_what_is_wanted(given: dict[str, Any], messa
     ("name", "nearest"), [("leese", "lease"), ("concurency", "concurrency"), ("URL", None)]
 )
 def test_an_unknown_option_names_its_nearest_neighbour_from_wherever_it_comes(
-    name: str, nearest: str | None, empty_folder: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, nearest: str | None, empty_folder: Path
 ) -> None:
     hint = "" if nearest is None else f"did you mean '{nearest}'"
     unknown: dict[str, Any] = {name: 1}
@@ -141,11 +150,65 @@ def test_an_unknown_option_names_its_nearest_neighbour_from_wherever_it_comes(
     file.write_text(f"[duetime]\n{name} = 1\n")
     with pytest.raises(ConfigError, match=rf"{name}.*duetime\.toml.*{hint}"):
         Duetime("memory://")
-    file.unlink()
-    if nearest is not None:
-        monkeypatch.setenv(f"DUETIME_{name.upper()}", "1")
-        with pytest.raises(ConfigError, match=f"{name}.*environment.*{hint}"):
-            Duetime("memory://")
+
+
+@pytest.fixture
+def unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has warned of nothing yet."""
+    monkeypatch.setattr("duetime.config._warned_of", set())
+
+
+@pytest.mark.usefixtures("unwarned")
+def test_an_unknown_variable_is_ignored_with_one_warning(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("DUETIME_LEESE", "hunter2")
+    monkeypatch.setenv("DUETIME_LEASE", "2")
+    assert Duetime("memory://").settings.lease == 2
+    [record] = caplog.records
+    assert (record.name, record.levelname) == ("duetime", "WARNING")
+    assert record.getMessage() == (
+        "ignored unknown settings of the environment: DUETIME_LEESE (did you mean 'DUETIME_LEASE'?)"
+    )
+    Duetime("memory://")
+    assert len(caplog.records) == 1
+    monkeypatch.setenv("DUETIME_SOMETHING_ELSE", "x")
+    Duetime("memory://")
+    assert "DUETIME_LEESE" not in caplog.records[1].getMessage()
+
+
+KUBERNETES = {
+    "DUETIME_SERVICE_HOST": "10.96.0.17",
+    "DUETIME_SERVICE_PORT": "80",
+    "DUETIME_SERVICE_PORT_HTTP": "80",
+    "DUETIME_PORT": "tcp://10.96.0.17:80",
+    "DUETIME_PORT_80_TCP": "tcp://10.96.0.17:80",
+    "DUETIME_PORT_80_TCP_PROTO": "tcp",
+    "DUETIME_WORKER_PORT_80_TCP_ADDR": "10.96.0.17",
+}
+
+
+@pytest.mark.usefixtures("unwarned")
+def test_what_kubernetes_sets_for_a_service_does_no_harm(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name, value in KUBERNETES.items():
+        monkeypatch.setenv(name, value)
+    assert Duetime().settings == Settings()
+    [record] = caplog.records
+    assert all(name in record.getMessage() for name in KUBERNETES)
+    assert "enableServiceLinks: false" in record.getMessage()
+    assert "did you mean" not in record.getMessage()
+
+
+@pytest.mark.usefixtures("unwarned")
+@pytest.mark.parametrize("name", ["DUETIME_REPORT", "DUETIME_EXPORT_TCP"])
+def test_other_variables_are_not_blamed_on_kubernetes(
+    name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv(name, "x")
+    Duetime("memory://")
+    assert "Kubernetes" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -243,6 +306,46 @@ def test_a_url_that_names_no_store_is_refused_with_the_forms_that_do(
     assert "sqlite:///file.db" in str(caught.value)
 
 
+SQLALCHEMY_URLS = [
+    ("sqlite+aiosqlite:///in/shop.db", "in/shop.db"),
+    ("sqlite+pysqlite:////abs/shop.db", "/abs/shop.db"),
+    ("postgres://me@host/shop", "postgresql://me@host/shop"),
+    ("postgresql+asyncpg://me:p%40ss@host:5433/shop", "postgresql://me:p%40ss@host:5433/shop"),
+    ("postgresql+psycopg://host/shop?sslmode=require", "postgresql://host/shop?sslmode=require"),
+    ("postgresql+psycopg_async://host/shop", "postgresql://host/shop"),
+    ("postgresql+psycopg2://host/shop", "postgresql://host/shop"),
+    ("postgresql+asyncpg://host/shop?ssl=require", "postgresql://host/shop?sslmode=require"),
+    (
+        "postgresql+asyncpg://h/s?application_name=a&ssl=prefer",
+        "postgresql://h/s?application_name=a&sslmode=prefer",
+    ),
+]
+
+
+@pytest.mark.parametrize(("url", "place"), SQLALCHEMY_URLS)
+def test_the_urls_of_sqlalchemy_name_the_same_stores(url: str, place: str) -> None:
+    store = Duetime(url).store
+    assert isinstance(store, SqliteStore | PostgresStore)
+    assert (store._path if isinstance(store, SqliteStore) else store._url) == place
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql+pg8000://me:hunter2@host/shop", "postgresql+asyncpg://"),
+        ("sqlite+pysqlcipher:///shop.db", "sqlite+aiosqlite://"),
+        ("postgresql+asyncgp://host/shop", "postgresql+asyncpg://"),
+        ("sqlite+aiosqlite://", "names no file"),
+        ("sqlite+aiosqlite:///shop.db?x=1", "options after"),
+    ],
+)
+def test_another_driver_is_refused_with_those_that_are_understood(url: str, said: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        Duetime(url)
+    assert said in str(raised.value)
+    assert "hunter2" not in str(raised.value)
+
+
 @pytest.mark.parametrize(
     "url", ["mysql://me:hunter2@host/db", "mysql://host/db?user=me&password=hunter2"]
 )
@@ -256,6 +359,11 @@ def test_a_message_never_shows_the_password(url: str) -> None:
     ("url", "shown"),
     [
         ("postgresql://me:hunter2@host:5432/db?x=1", "postgresql://me:***@host:5432/db?x=1"),
+        ("postgresql+asyncpg://me:hunter2@host/db", "postgresql+asyncpg://me:***@host/db"),
+        (
+            "sqlite+aiosqlite:///in/a@b:c.db?password=x",
+            "sqlite+aiosqlite:///in/a@b:c.db?password=***",
+        ),
         ("postgresql://me:hunt@er/2@host/db", "postgresql://me:***@host/db"),
         ("postgresql:///db?user=me&password=hunter2", "postgresql:///db?user=me&password=***"),
         ("postgresql:/me:hunter2@host/db", "postgresql:/me:***@host/db"),

@@ -15,7 +15,8 @@ from duetime.testing import FakeClock
 
 VERBS = [
     *("schedule", "schedule_many", "cancel", "cancel_many", "reschedule", "retry", "retry_many"),
-    *("get", "find", "runs", "stats", "wait"),
+    *("repeat", "bulk", "erase", "why", "groups"),
+    *("get", "find", "runs", "stats", "series", "timeline", "wait"),
 ]
 
 
@@ -73,7 +74,7 @@ def test_the_verbs_do_the_same_without_a_loop(url: str, clock: FakeClock) -> Non
 
 
 async def test_many_threads_may_share_an_app(quiet_app: Duetime) -> None:
-    """A lock that is held across a call, or a connection used by two, would show here."""
+    """A lock that is kept across a call, or a connection used by two, would show here."""
     together = threading.Barrier(8)
 
     def work() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from api.apps import Note
 from duetime import ANY, Context, Duetime, Fail, current_tenant
-from duetime.errors import ActionNotFound, InvalidArgument
+from duetime.errors import ActionNotFound, InvalidArgument, JobNameTaken, JobNotFound
 
 Verb = Callable[[Duetime, UUID], Awaitable[object]]
 
@@ -223,3 +223,51 @@ async def test_a_bad_ambient_tenant_is_refused_by_reads_too(app: Duetime, bad: s
 async def test_an_action_cannot_belong_to_any_tenant(app: Duetime) -> None:
     with pytest.raises(InvalidArgument, match="tenant=ANY"):
         await app.schedule(Note(), tenant=ANY)  # type: ignore[arg-type]
+
+
+async def test_a_job_name_of_another_tenant_is_only_said_to_be_taken(app: Duetime) -> None:
+    """Neither who has it nor what is behind it."""
+    await app.jobs.put("digest-daily", "0 8 * * *", payload=Note("a"), tenant="acme", by="ann")
+    other = Duetime(store=app.store, clock=app.clock, name="other")
+    other.payload(Note, kind="note")
+    said = set()
+    for asked, tenant in ((app, "umbrella"), (app, None), (other, "umbrella")):
+        with pytest.raises(JobNameTaken) as raised:
+            await asked.jobs.put("digest-daily", "0 8 * * *", payload=Note("b"), tenant=tenant)
+        assert raised.value.name == "digest-daily"
+        said.add(str(raised.value))
+    assert said == {
+        "job name 'digest-daily' is taken: names of jobs are global, across tenants and apps; "
+        "choose another one"
+    }
+    job = await app.jobs.get("digest-daily", tenant="acme")
+    assert (job.payload, job.version) == (Note("a"), 1)
+    for version in (0, 1, 7):
+        with pytest.raises(JobNameTaken):
+            await app.jobs.put(
+                "digest-daily", "0 8 * * *", payload=Note(), tenant="umbrella", version=version
+            )
+
+
+async def test_a_job_that_code_declares_for_another_tenant_is_only_said_to_be_taken(
+    app: Duetime,
+) -> None:
+    @app.job("0 8 * * *", name="digest-daily", tenant="acme")
+    def digest() -> None: ...
+
+    with pytest.raises(JobNameTaken) as raised:
+        await app.jobs.put("digest-daily", "0 8 * * *", payload=Note(), tenant="umbrella")
+    assert "code" not in str(raised.value)
+    with pytest.raises(JobNameTaken, match="is declared in code: change it there"):
+        await app.jobs.put("digest-daily", "0 8 * * *", payload=Note(), tenant="acme")
+
+
+async def test_a_near_name_of_another_tenant_is_not_suggested(app: Duetime) -> None:
+    @app.job("0 8 * * *", name="digest-daily", tenant="acme")
+    def digest() -> None: ...
+
+    with pytest.raises(JobNotFound) as raised:
+        await app.jobs.get("digest-dayly", tenant="umbrella")
+    assert "digest-daily" not in str(raised.value)
+    with pytest.raises(JobNotFound, match="did you mean 'digest-daily'"):
+        await app.jobs.get("digest-dayly", tenant="acme")

@@ -2,6 +2,7 @@
 
 Helpers:
     conftest         runs commands in the test's process, in a directory with a sample app
+    command_host     runs commands on terminals, each in a process that is forked from another
 
 By command:
     test_cli_actions, test_cli_jobs, test_cli_transitions   verbs on actions, jobs, transitions

@@ -55,7 +55,7 @@ class Answer:
 
 
 class Duetimes:
-    """Call it as one types: `duetime("actions", "list")`."""
+    """Run a command as users type it: `duetime("actions", "list")`."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -85,6 +85,7 @@ def duetime(
     # Whoever runs the tests may have a narrow terminal.
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.delenv("DUETIME_URL", raising=False)
+    monkeypatch.delenv("DUETIME_APP", raising=False)
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = set(sys.modules)
     yield Duetimes(capsys)
@@ -107,7 +108,7 @@ def shop(tmp_path: Path, url: str) -> str:
 
 @pytest.fixture
 def app(duetime: Duetimes, shop: str) -> Any:
-    """The same app as an object, for what a test does besides."""
+    """The app of `shop` as an object, for what a test does besides."""
     from duetime.cli.loading import load_app
 
     return load_app(shop)

@@ -26,7 +26,7 @@ def ask(duetime: Duetimes, shop: str) -> Any:
 
 async def run_all(app: Duetime, action_id: str) -> None:
     async with app, app.worker():
-        await app.wait(action_id, timeout=20, tenant=ANY)  # type: ignore[arg-type]
+        await app.wait(action_id, timeout=20, tenant=ANY)
 
 
 def test_a_scheduled_action_shows_all_its_fields(ask: Any) -> None:
@@ -54,6 +54,20 @@ def test_a_delay_counts_from_now(ask: Any) -> None:
     due, created = (datetime.fromisoformat(made[name]) for name in ("due_at", "created_at"))
     assert due - created == timedelta(minutes=90)
     assert made["created_by"] == os_user()
+
+
+def test_an_action_may_expire(duetime: Duetimes, ask: Any, shop: str) -> None:
+    expires = "2031-05-06T07:08:09+02:00"
+    made = ask("schedule", "mail", '{"to": "ada"}', "--delay", "1h", "--expires", expires)
+    assert made["expires_at"] == "2031-05-06T05:08:09Z"
+    said = duetime.ok("actions", "show", made["id"], "--app", shop)
+    assert "expires_at" in said
+    plain = ask("schedule", "mail", '{"to": "ada"}', "--delay", "1h")
+    assert plain["expires_at"] is None
+    assert "expires_at" not in duetime.ok("actions", "show", plain["id"], "--app", shop)
+    for late in ("2020-01-01T00:00:00Z", "2031-05-06"):
+        refused = duetime("actions", "schedule", "mail", "--expires", late, "--app", shop)
+        assert refused.code != 0
 
 
 def test_people_read_when_it_is_due(duetime: Duetimes, shop: str) -> None:
@@ -150,8 +164,11 @@ async def test_a_failed_action_shows_its_run_and_is_retried(
     assert re.search(
         r"attempt 1  failed  started .*late by .* ms.*\n +ValueError: no such person", shown
     )
+    assert re.search(r"\n +Traceback \(most recent call last\):\n", shown)
+    assert re.search(r"\n +File .*, in ", shown)
     document = json.loads(duetime.ok("actions", "show", str(action.id), "--url", url, "--json"))
     (run,) = document["runs"]
+    assert run["traceback"].splitlines()[-1] == "ValueError: no such person"
     assert (run["outcome"], run["attempt"]) == ("failed", 1)
     assert 0 <= run["late_by"] < 60
     said = duetime.ok("actions", "retry", str(action.id), "--url", url)
@@ -243,3 +260,37 @@ def test_a_wrong_parent_is_refused(duetime: Duetimes, shop: str) -> None:
     unknown = "01890a5d-ac96-774b-bcce-b302099a8057"
     assert unknown in duetime(*call, "--after", unknown).err
     assert "after" in duetime(*call, "--on", "failed").err
+
+
+def test_find_takes_filters_and_orders(duetime: Duetimes, ask: Any, shop: str) -> None:
+    late = ask("schedule", "mail", '{"to": "ada"}', "--delay", "3h", "--key", "late")["id"]
+    early = ask("schedule", "mail", '{"to": "ada"}', "--delay", "1h", "--priority", "high")["id"]
+
+    def found(*given: str) -> list[str]:
+        items = ask("find", *given)["items"]
+        assert items == ask("list", *given)["items"]
+        return [item["id"] for item in items]
+
+    assert found("--sort", "due_at") == [early, late]
+    assert found("--sort", "-due_at", "--state", "scheduled", "--state", "running") == [late, early]
+    assert found("--due-before", "2h") == [early]
+    assert found("--due-from", "in 2h", "--kind", "mail", "--kind", "sms") == [late]
+    assert found("--due-from", "2h ago", "--priority", "high", "--no-parked") == [early]
+    assert found("--created-before", "1h") == found("--overdue") == []
+    assert found("--created-from", "1h", "--search", "late", "--no-waiting") == [late]
+    refused = duetime("actions", "find", "--app", shop, "--sort", "due")
+    assert (refused.code, "due_at" in refused.err) == (1, True)
+
+
+def test_groups_count_what_is_alike(duetime: Duetimes, ask: Any, shop: str) -> None:
+    for number in range(3):
+        ask("schedule", "mail", '{"to": "ada"}', "--queue", f"q{number % 2}", "--delay", "1h")
+    groups = ask("groups", "--by", "queue")
+    assert [(group["value"], group["count"]) for group in groups["groups"]] == [
+        ("q0", 2),
+        ("q1", 1),
+    ]
+    assert groups["examined_since"] is None
+    table = duetime.ok("actions", "groups", "--by", "queue", "--app", shop)
+    assert re.search(r"2 +q0", table)
+    assert duetime.ok("actions", "groups", "--app", shop).startswith("no actions match")

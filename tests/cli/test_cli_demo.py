@@ -38,7 +38,7 @@ def test_plain_lines_until_it_ends_by_itself(tmp_path: Path, environ: dict[str, 
     assert "\x1b" not in done.stdout
     assert "Traceback" not in done.stderr
     for seen in (
-        r"send-mail +succeeded +late by \d+\.\d ms +attempt 1  mail to grace sent",
+        r"send-mail +succeeded +late by [\d.,]+ ms +attempt 1  mail to grace sent",
         r"charge-card +scheduled +in .* attempt 1  will be retried: ConnectionError",
         r"track-parcel +scheduled +in .* attempt 0  snoozed",
         r"send-reminder +cancelled +attempt 0  cancelled by \w+",

@@ -34,7 +34,7 @@ __all__ = ["durable_url"]
 KNOWN = StatementLoader("sqlite", TableNames()).migrations()[-1].version
 LINE = re.compile(r"^(ok|warning|failure) +(\w+(?: lock)?)  +(.*)$", re.MULTILINE)
 WORK = [
-    *("clock", "unfinished", "overdue", "leases", "parked", "unreachable"),
+    *("clock", "unfinished", "overdue", "queues", "leases", "parked", "unreachable"),
     *("failed", "jobs", "ticks", "failing", "unreadable", "workers", "problems", "wakes"),
 ]
 
@@ -64,12 +64,13 @@ def url(durable_url: str) -> str:
 
 
 def test_a_store_that_is_well(duetime: Duetimes, store: Duetime, url: str) -> None:
+    duetime.ok("migrate", "--app", "shop:app")
     answer = duetime("doctor", "shop:app")
     found = findings(answer)
     below = (
         ["SQLite", "schema", "file", "journal", "write lock", "disk"]
         if url.startswith("sqlite")
-        else ["PostgreSQL", "psycopg", "schema", "listen", "snapshots"]
+        else ["PostgreSQL", "psycopg", "encoding", "schema", "listen", "snapshots"]
     )
     assert list(found) == ["connection", *below, *WORK]
     assert {level for check, (level, _) in found.items() if check != "workers"} == {"ok"}
@@ -156,7 +157,7 @@ def test_a_job_that_fails_again_and_again(duetime: Duetimes, url: str) -> None:
     assert (answer.code, level) == (0, "warning")
     assert output == "1 job: shop-close: see why with `duetime jobs runs shop-close`"
     assert findings(answer)["failed"][0] == "warning"
-    assert findings(answer)["failed"][1].startswith("2 actions: see `duetime actions list")
+    assert findings(answer)["failed"][1].startswith("2 actions: see `duetime actions find")
 
 
 def test_a_job_that_another_version_wrote(duetime: Duetimes, earlier: Duetime, url: str) -> None:

@@ -70,7 +70,7 @@ async def test_a_list_for_people_and_in_pages(say: Any, ask: Any) -> None:
     rest = ask("list", "--cursor", first["next_cursor"], "--any-tenant")
     assert [item["name"] for item in rest["items"]] == ["shop-fails", "shop-rarely"]
     assert rest["next_cursor"] is None
-    assert re.search(r"more: --cursor billing-close\n$", say("list", "--limit", "1"))
+    assert re.search(r"more: --cursor [\w=-]+\n$", say("list", "--limit", "1"))
     assert re.search(
         r"shop-rarely +scheduled +t1 +every 365 days; and", say("list", "--any-tenant")
     )
@@ -205,6 +205,8 @@ async def test_put_makes_and_changes(duetime: Duetimes, say: Any, ask: Any, shop
     options = ["--misfire", "all", "--misfire-limit", "7", "--misfire-window", "2h"]
     options += ["--overlap", "queue", "--jitter", "90s", "--alert-after", "5"]
     options += ["--priority", "high", "--queue", "slow", "--version", "1"]
+    options += ["--starts-at", "2090-01-01T09:00:00+01:00", "--ends-at", "2091-01-01T00:00:00Z"]
+    options += ["--misfire-after", "2m"]
     said = say("put", "news-send", "every 5m", *PUT[3:], *options)
     assert said.startswith("put: news-send, every 5 minutes; next ")
     wanted: dict[str, object] = {
@@ -212,11 +214,19 @@ async def test_put_makes_and_changes(duetime: Duetimes, say: Any, ask: Any, shop
         "overlap": "queue",
         "jitter": 90.0,
         "alert_after": 5,
+        "starts_at": "2090-01-01T08:00:00Z",
+        "ends_at": "2091-01-01T00:00:00Z",
+        "misfire_after": 120.0,
+        "next_due_at": "2090-01-01T08:00:00Z",
         "priority": "high",
         "queue": "slow",
         "version": 2,
     }
     assert wanted.items() <= ask("show", "news-send").items()
+    shown = say("show", "news-send")
+    assert re.search(r"misfire_after +2 m", shown)
+    assert re.search(r"ends_at +2091-01-01", shown)
+    assert len(ask("preview", "news-send", "--count", "3")["ticks"]) == 3
     stale = duetime("jobs", *PUT, "--version", "1", "--app", shop)
     assert stale.code == 1
     assert "is at version 2" in stale.err

@@ -132,10 +132,13 @@ def test_help_lists_the_choices_for_a_taken_key(duetime: Duetimes) -> None:
     assert "return|replace|raise" in duetime.ok(*SCHEDULE, "--help")
 
 
-def test_a_typo_in_a_setting_names_the_neighbour(
-    duetime: Duetimes, monkeypatch: pytest.MonkeyPatch
+def test_a_mistake_in_a_setting_names_its_remedy(
+    duetime: Duetimes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("DUETIME_LEESE", "3")
+    monkeypatch.setenv("DUETIME_LEASE", "soon")
+    check(duetime(*LIST), 1, "option lease='soon'", "comes from DUETIME_LEASE")
+    monkeypatch.delenv("DUETIME_LEASE")
+    (tmp_path / "duetime.toml").write_text("[duetime]\nleese = 3\n")
     check(duetime(*LIST), 1, "unknown option 'leese'", "did you mean 'lease'")
 
 
@@ -164,7 +167,7 @@ def test_a_worker_needs_the_name_of_an_app(duetime: Duetimes, tmp_path: Path) ->
     (tmp_path / "fac.py").write_text(text)
     wanted = "fac:make is a function, not a Duetime; write a module-level app = make()"
     check(duetime("worker", "fac:make"), 1, re.escape(wanted))
-    check(duetime("worker", "fac:Duetime"), 1, "fac:Duetime is of type type, not a Duetime")
+    check(duetime("worker", "fac:Duetime"), 1, "fac:Duetime is a class, not a Duetime")
     (tmp_path / "both.py").write_text(f"{text}app = make()\n")
     check(duetime("worker", "both:make"), 1, "is a function, not a Duetime; its app is both:app")
 

@@ -184,7 +184,9 @@ BAD = {
     "no app": ("other = 1\n", "has no 'app'"),
     "missing tables": (
         "from duetime import Duetime\napp = Duetime('sqlite:///x.db', migrate=False)\n",
-        "lacks 0001_actions, 0002_jobs, 0003_declared, 0004_worker_health: run "
+        "lacks 0001_actions, 0002_jobs, 0003_declared, 0004_worker_health, 0005_tracebacks, "
+        "0006_expiry, 0007_audit, 0008_finding, 0009_queues, 0010_bulks, 0011_reports, "
+        "0012_figures, 0013_access, 0014_answers: run "
         "`duetime migrate --app bad:app`",
     ),
     "no server": (

@@ -75,3 +75,10 @@ def test_the_date_is_shown_unless_it_is_today() -> None:
 def test_milliseconds() -> None:
     assert milliseconds(timedelta(microseconds=1_240)) == "1.2 ms"
     assert milliseconds(timedelta(seconds=12)) == "12,000 ms"
+
+
+def test_what_took_a_minute_or_longer_is_not_shown_in_milliseconds() -> None:
+    assert milliseconds(timedelta(seconds=59.9)) == "59,900 ms"
+    assert milliseconds(timedelta(seconds=61)) == "61 s"
+    assert milliseconds(timedelta(hours=50)) == "2 d"
+    assert milliseconds(timedelta(hours=-50)) == "-2 d"

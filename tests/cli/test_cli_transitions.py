@@ -16,7 +16,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, vali
 from duetime import Duetime
 from duetime.transitions import transition
 
-app = Duetime("memory://")
+app = Duetime("sqlite:///store.db")
 plain = Duetime("memory://")
 engine = create_engine("sqlite:///blog.db")
 
@@ -91,7 +91,46 @@ def test_pending_and_sweep(duetime: Duetimes, blog: str) -> None:
 
 
 def test_a_missing_app_is_reported(duetime: Duetimes, blog: str) -> None:
-    assert "name it with --app module:app" in duetime("transitions", "list").err
+    assert "name the app with --app module:app" in duetime("transitions", "list").err
     assert duetime.ok("transitions", "list", "--app", "blog:plain") == (
         "no transitions: the app registers none\n"
     )
+
+
+def test_parked_rows_are_listed_and_retried(duetime: Duetimes, blog: str) -> None:
+    assert duetime.ok("transitions", "parked", "--app", blog) == "no rows are parked\n"
+    duetime("transitions", "sweep", "--app", "full:app")
+    for _ in range(4):
+        duetime("transitions", "sweep", "--parked", "--app", blog)
+    output = duetime.ok("transitions", "parked", "--app", blog)
+    assert "Post.publish_at" in output
+    assert "ValueError: not this one" in output
+    page = json.loads(duetime.ok("transitions", "parked", "Post", "--app", blog, "--json"))
+    [row] = page["items"]
+    assert (row["id"], row["attempts"], page["next_cursor"]) == (2, 5, None)
+    refused = duetime("transitions", "retry", "--app", blog)
+    assert refused.code != 0
+    assert "--all" in refused.err
+    assert duetime("transitions", "retry", "Nothing", "--app", blog).code != 0
+    said = duetime.ok("transitions", "retry", "Post", "publish_at", "--app", blog, "--note", "why")
+    assert said == "retried: 1 row\n"
+    answer = duetime.ok("transitions", "retry", "--all", "--app", blog, "--json")
+    assert json.loads(answer) == {"retried": 0}
+    audit = json.loads(duetime.ok("audit", "--subject", "Post.publish_at", "--app", blog, "--json"))
+    assert [(entry["verb"], entry["note"], entry["source"]) for entry in audit["items"]] == [
+        ("retry", "why", "cli")
+    ]
+
+
+def test_the_last_report(duetime: Duetimes, blog: str) -> None:
+    assert duetime.ok("transitions", "report", "--app", blog).startswith("no report yet")
+    assert json.loads(duetime.ok("transitions", "report", "--app", blog, "--json")) is None
+    duetime("transitions", "sweep", "--app", "full:app")
+    lines = duetime.ok("transitions", "report", "--app", blog).splitlines()
+    assert lines[0].startswith("duetime, ")
+    assert lines[1:] == [
+        "updated 2, deleted 0, skipped 0, failed 1",
+        "  Post.publish_at of 2: ValueError: not this one",
+    ]
+    kept = json.loads(duetime.ok("transitions", "report", "--app", blog, "--json"))
+    assert (kept["app"], kept["report"]["updated"]) == ("duetime", 2)

@@ -1,14 +1,18 @@
 """`duetime worker`: as a process, because signals and exit codes are what it is about."""
 
 import json
+import logging
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 
 from duetime import Duetime
-from duetime.cli.worker import parse_queues, start_line
+from duetime.cli.worker import parse_queues, start_line, warnings
+from duetime.logs import JsonFormatter
 
 from .conftest import Duetimes, Start, read_until
 
@@ -114,3 +118,46 @@ def test_the_start_line_hides_the_password() -> None:
     line = start_line(app, 7, {"billing": 2})
     wanted = "duetime worker on postgresql://me:***@db.example/shop: "
     assert line == f"{wanted}queues billing (2), all others (7 slots); kinds: none"
+
+
+def test_the_log_as_json(duetime: Duetimes, shop: str, start: Start) -> None:
+    duetime.ok(
+        "actions", "schedule", "mail", '{"to": "nobody"}', "--app", shop, "--tenant", "a\x1b"
+    )
+    for processes in ("1", "2"):
+        worker = start(
+            "worker", shop, "--log-format", "json", "--processes", processes, together=True
+        )
+        lines = read_until(worker, "failed" if processes == "1" else " started").splitlines()
+        worker.terminate()
+        said, _ = worker.communicate(timeout=30)
+        documents = [json.loads(line) for line in [*lines, *said.splitlines()]]
+        assert all(document["logger"].startswith("duetime.") for document in documents)
+        assert {document["level"] for document in documents} >= {"info"}
+        if processes == "1":
+            failure = next(document for document in documents if "traceback" in document)
+            assert failure["kind"] == "mail"
+            assert failure["attempt"] == 1
+            assert failure["tenant"] == "a\\x1b"
+            assert "ValueError: no such person" in failure["traceback"]
+            assert datetime.fromisoformat(failure["time"]).tzinfo is UTC
+
+
+def test_a_record_of_any_logger_is_one_json_document() -> None:
+    log = logging.getLogger("theirs")
+    record = log.makeRecord(
+        log.name, logging.WARNING, "f", 1, "odd \x9b %s", ("\n",), None, extra={"x": {1, 2}}
+    )
+    text = JsonFormatter().format(record)
+    assert "\n" not in text
+    assert "\x9b" not in text
+    document = json.loads(text)
+    assert document["message"] == "odd \x9b \n"
+    assert document["x"] == "{1, 2}"
+    assert set(document) == {"time", "level", "logger", "message", "x"}
+
+
+def test_a_queue_that_no_handler_declares_is_pointed_out(app: Any) -> None:
+    assert warnings(app, ["slow"]) == []
+    [warning] = warnings(app, {"slwo": 3, "default": 1})
+    assert "no handler declares the queue 'slwo' (did you mean 'slow'?)" in warning

@@ -18,6 +18,7 @@ import pytest
 import typer
 from sqlalchemy import create_engine, text
 
+from cli.command_host import CommandHost
 from duetime import Every
 from duetime.cli.commands import cli
 from duetime.cli.loading import load_app
@@ -128,8 +129,17 @@ async def _fill(app: Any, module: Any) -> tuple[str, str, str]:
         await app.testing.drain()
         await app.jobs.pause(JOB, note=EVIL, by=EVIL)
         waiting = await app.schedule(module.Q(EVIL), tenant=f"t{EVIL}", delay=86400)
+        await app.grants.set(EVIL, "jobs.read", EVIL, by=EVIL)
+        await app.api_keys.create(EVIL, [EVIL], EVIL, by=EVIL)
         await app.schedule(module.Q(EVIL), after=waiting, on="failed", tenant=f"t{EVIL}")
     return str(failed.id), str(finished.id), str(waiting.id)
+
+
+@pytest.fixture(scope="module")
+def host(place: Place) -> Iterator[CommandHost]:
+    host = CommandHost(place.folder)
+    yield host
+    host.close()
 
 
 def commands() -> set[str]:
@@ -143,6 +153,8 @@ def _words(command: Any, path: tuple[str, ...]) -> Iterator[str]:
     if members is None:
         yield " ".join(path)
         return
+    if path and command.invoke_without_command:
+        yield " ".join(path)
     for name, member in members.items():
         yield from _words(member, (*path, name))
 
@@ -153,6 +165,12 @@ PUT = ["* * * * *", "--kind", f"res{EVIL}", "--payload", json.dumps({"x": EVIL})
 CALLS: dict[str, list[list[str]]] = {
     "demo": [["--url", f"sqlite:///{EVIL}", "--seconds", "0"]],
     "worker": [["evilapp:app", "--queue", f"q{EVIL}"], [f"no{EVIL}:app"], ["evilapp:app", EVIL]],
+    "actions find": [["{url}", "--search", EVIL], ["{url}", "--sort", EVIL], ["{url}", "-q", EVIL]],
+    "actions groups": [
+        ["{url}", "--any-tenant"],
+        ["{url}", "--by", EVIL],
+        ["{url}", "--by", "kind"],
+    ],
     "actions list": [
         ["{url}", "--any-tenant"],
         ["{app}", "--any-tenant"],
@@ -181,6 +199,21 @@ CALLS: dict[str, list[list[str]]] = {
         ["{waiting}", "{url}", "--at", EVIL],
     ],
     "actions retry": [["{failed}", "{app}", "--by", EVIL], ["{finished}", "{url}"]],
+    "actions why": [["{waiting}", "{url}", "--any-tenant"], [EVIL, "{url}"], ["{failed}", "{url}"]],
+    "actions bulk": [
+        ["cancel", "{url}", "--any-tenant", "--queue", f"q{EVIL}", "--yes", "--by", EVIL],
+        ["shift", "{url}", "--any-tenant", "--shift", "1h", "--dry-run", "--key", EVIL],
+        ["shift", "{app}", "--any-tenant", "--shift", "1h", "--dry-run", "--search", "{waiting}"],
+        ["shift", "{url}", "--shift", EVIL],
+        ["cancel", "{url}", "--cursor", EVIL],
+        [EVIL, "{url}"],
+    ],
+    "actions repeat": [
+        ["{finished}", "{app}", "--delay", "1h", "--by", EVIL, "--note", EVIL],
+        ["{finished}", "{app}", "--payload", EVIL],
+        [EVIL, "{url}"],
+    ],
+    "jobs bulk": [["pause", JOB, EVIL, "{url}", "--note", EVIL], ["resume", JOB, "{url}"], [EVIL]],
     "jobs list": [["{url}"], ["{app}", "--any-tenant"], ["{url}", "--json"], [f"--{EVIL}"]],
     "jobs show": [[JOB, "{url}"], [JOB, "{app}", "--json"], [EVIL, "{url}"]],
     "jobs runs": [[JOB, "{url}"], [JOB, "{url}", "--json"], [EVIL, "{url}"]],
@@ -201,6 +234,19 @@ CALLS: dict[str, list[list[str]]] = {
     "transitions list": [["{app}"], ["{app}", "--json"]],
     "transitions pending": [["{app}"], ["{app}", "--json"]],
     "transitions sweep": [["{app}"], ["--app", f"evilapp:{EVIL}"]],
+    "transitions parked": [["{app}"], ["{app}", "--json"], [EVIL, "{app}"]],
+    "transitions retry": [["{app}", "--note", EVIL], [EVIL, EVIL, "{app}"]],
+    "transitions report": [["{app}"], ["{app}", "--json"], ["--app", f"evilapp:{EVIL}"]],
+    "queues pause": [
+        [f"q{EVIL}", "{url}", "--note", EVIL, "--by", EVIL],
+        ["mail", "{url}", "--note", EVIL],
+        ["mail", "{url}", "--until", EVIL],
+    ],
+    "queues list": [["{url}"], ["{url}", "--json"], [EVIL]],
+    "queues resume": [[f"q{EVIL}", "{url}"], ["mail", "{url}", "--by", EVIL]],
+    "workers": [["{url}"], ["{url}", "--json"], [EVIL]],
+    "timeline": [["{url}", "--any-tenant"], ["{url}", "--json"], ["{url}", "--since", EVIL]],
+    "serve": [[f"no{EVIL}:app"], [f"evilapp:{EVIL}"], ["evilapp:app", EVIL]],
     "cron": [[EVIL], ["0 2 * * *", "--tz", EVIL], ["0 2 * * *", "--after", EVIL]],
     "migrate": [
         ["{url}", "--check"],
@@ -210,6 +256,25 @@ CALLS: dict[str, list[list[str]]] = {
         ["{url}", "--prefix", EVIL],
     ],
     "doctor": [["{url}"], ["evilapp:app"], ["{url}", "--json"], [f"no{EVIL}"], ["--url", EVIL]],
+    "stats": [["{url}"], ["{app}", "--any-tenant"], ["{url}", "--json"], ["--tenant", EVIL]],
+    "audit": [["{url}"], ["{url}", "--json"], ["{url}", EVIL], ["--verb", EVIL, "--since", EVIL]],
+    "audit export": [["{url}"], ["{url}", "--verb", EVIL], ["{url}", "--since", EVIL]],
+    "erase": [
+        ["{url}", "--correlation", EVIL, "--yes", "--by", EVIL],
+        ["{url}", "--tenant", EVIL, "--yes"],
+        ["{url}", "--cursor", EVIL],
+        [EVIL],
+    ],
+    "keys create": [
+        [EVIL, "--role", EVIL, "--by", EVIL, "{url}"],
+        ["k", "--role", "a", "--expires", EVIL, "{url}"],
+    ],
+    "keys list": [["{url}"], ["{url}", "--json"], ["{url}", "--tenant", EVIL]],
+    "keys revoke": [[EVIL, "{url}"]],
+    "grants set": [[EVIL, "jobs.read", "{url}", "--tenant", EVIL], ["r", EVIL, "{url}"]],
+    "grants list": [["{url}"], ["{url}", "--json"], ["{url}", "--role", EVIL]],
+    "grants remove": [[EVIL, "{url}"]],
+    "alive": [[f"no{EVIL}"], ["evil.json", "--max-age", EVIL], ["evil.json", "--max-age", "1d"]],
     "bench": [["--only", EVIL], ["--url", f"sqlite:///no/{EVIL}/x.db", "--count", "1"]],
 }
 
@@ -220,7 +285,11 @@ def test_every_command_is_tried() -> None:
 
 def test_the_attack_would_succeed(place: Place) -> None:
     """The terminal of this test is one: what a program prints raw is found."""
-    shown = _output([sys.executable, "-c", f"print({EVIL!r})"], place.folder)
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", f"print({EVIL!r})"]
+    with subprocess.Popen(command, cwd=place.folder, stdin=theirs, stdout=theirs) as process:
+        os.close(theirs)
+        shown = _read(ours, process.pid)
     assert {name for name, raw in FORBIDDEN.items() if raw in shown} >= {
         "a window title",
         "a cleared screen",
@@ -231,26 +300,28 @@ def test_the_attack_would_succeed(place: Place) -> None:
 
 
 @pytest.mark.parametrize("command", sorted(CALLS))
-def test_no_text_steers_the_terminal(command: str, place: Place) -> None:
+def test_no_text_steers_the_terminal(command: str, place: Place, host: CommandHost) -> None:
     for call in CALLS[command]:
-        shown = _output([*DUETIME, *command.split(), *_typed(call, place)], place.folder)
+        shown = _shown(host, [*command.split(), *_typed(call, place)])
         assert shown
         assert {name for name, raw in FORBIDDEN.items() if raw in shown} == set(), (call, shown)
 
 
-def test_no_text_steers_the_terminal_through_a_narrow_window(place: Place) -> None:
+def test_no_text_steers_the_terminal_through_a_narrow_window(
+    place: Place, host: CommandHost
+) -> None:
     for call in ("actions list --any-tenant", "jobs list"):
-        shown = _output([*DUETIME, *call.split(), "--url", place.url], place.folder, columns=80)
+        shown = _shown(host, [*call.split(), "--url", place.url], columns=80)
         assert {name for name, raw in FORBIDDEN.items() if raw in shown} == set(), shown
 
 
 def test_json_means_what_is_stored(place: Place) -> None:
-    command = [*DUETIME, "actions", "show", place.finished, "--url", place.url, "--json"]
+    command = [sys.executable, "-m", "duetime.cli", "actions", "show", place.finished]
+    command += ["--url", place.url, "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=place.folder)
     assert json.loads(done.stdout)["result"] == EVIL
 
 
-DUETIME = [sys.executable, "-m", "duetime.cli"]
 # Enough for the log of a worker that runs what is due.
 PATIENCE_SECONDS = 60.0
 
@@ -268,23 +339,25 @@ def _typed(call: list[str], place: Place) -> list[str]:
     return words
 
 
-def _output(command: list[str], folder: Path, columns: int = 150) -> str:
+def _shown(host: CommandHost, arguments: list[str], columns: int = 150) -> str:
     """What a command writes to its terminal, both streams. A worker is stopped once it runs."""
     ours, theirs = pty.openpty()
-    environ = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns)}
-    process = subprocess.Popen(
-        command, cwd=folder, env=environ, stdin=theirs, stdout=theirs, stderr=theirs
-    )
+    process = host.start(theirs, arguments, TERM="xterm-256color", COLUMNS=str(columns))
     os.close(theirs)
-    giving_up = threading.Timer(PATIENCE_SECONDS, process.kill)
+    shown = _read(ours, process)
+    host.wait()
+    return shown
+
+
+def _read(ours: int, process: int) -> str:
+    giving_up = threading.Timer(PATIENCE_SECONDS, os.kill, [process, signal.SIGKILL])
     giving_up.start()
     shown = b""
     with suppress(OSError):  # Linux's way to say that the other end was closed
         while piece := os.read(ours, 65536):
             shown += piece
             if b"started\r\n" in shown and b" worker " in shown:
-                process.send_signal(signal.SIGTERM)
+                os.kill(process, signal.SIGTERM)
     os.close(ours)
-    process.wait()
     giving_up.cancel()
     return shown.decode()

@@ -9,16 +9,47 @@ from pathlib import Path
 import pytest
 
 import duetime
-from duetime import Action, Context, Duetime, Job, Occurrence, Outcome, Page, Run, errors
-from duetime.api.async_api import Jobs
-from duetime.model.tenant import AMBIENT
+from duetime import (
+    Action,
+    AuditEntry,
+    Context,
+    Duetime,
+    Job,
+    LivingWorker,
+    Occurrence,
+    Outcome,
+    Page,
+    PausedQueue,
+    Queue,
+    Reason,
+    Run,
+    SlotUse,
+    errors,
+)
+from duetime.api.async_api import Audit, Jobs, Queues, Workers
+from duetime.model.tenant import AMBIENT, ANY
 from duetime.testing import FakeClock
 from duetime.testing.driver import Testing
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
-PAGES = ("api.md", "jobs.md", "values.md", "recurrence.md")
+PAGES = (
+    "api.md",
+    "access.md",
+    "audit.md",
+    "http.md",
+    "jobs.md",
+    "queues.md",
+    "values.md",
+    "recurrence.md",
+)
 TEXT = "".join((REFERENCE / page).read_text(encoding="utf-8") for page in PAGES)
-CLASSES: dict[str, type] = {"Duetime": Duetime, "Jobs": Jobs}
+CLASSES: dict[str, type] = {
+    "Duetime": Duetime,
+    "Audit": Audit,
+    "Jobs": Jobs,
+    "Queues": Queues,
+    "Workers": Workers,
+}
 STUBS = {
     (class_.name, node.name): node
     for block in re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
@@ -30,7 +61,7 @@ STUBS = {
 # For who builds a Context in a test.
 UNUSED = {"stop", "note"}
 # For our own tests, and for stores.
-NOT_FOR_USERS = {"worker_settings", "on_change"}
+NOT_FOR_USERS = {"worker_settings", "on_change", "runtime"}
 
 
 def public(class_: type) -> set[str]:
@@ -61,7 +92,16 @@ def names(class_: type) -> set[str]:
             *names(Run),
             *names(Page),
             *names(Context),
+            *public(Audit),
             *public(Jobs),
+            *public(Queues),
+            *public(Workers),
+            *names(LivingWorker),
+            *names(PausedQueue),
+            *names(Queue),
+            *names(Reason),
+            *names(SlotUse),
+            *names(AuditEntry),
             *names(Job),
             *names(Occurrence),
         }
@@ -100,10 +140,17 @@ def _documented(stub: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, objec
     required = len(arguments.args) - len(arguments.defaults)
     defaults = [*([None] * required), *arguments.defaults, *arguments.kw_defaults]
     named = zip([*arguments.args, *arguments.kwonlyargs], defaults, strict=True)
-    return {
-        argument.arg: inspect.Parameter.empty if value is None else ast.literal_eval(value)
+    documented = {
+        argument.arg: inspect.Parameter.empty if value is None else _default(value)
         for argument, value in named
     }
+    if arguments.kwarg is not None:
+        documented[arguments.kwarg.arg] = inspect.Parameter.empty
+    return documented
+
+
+def _default(value: ast.expr) -> object:
+    return ANY if isinstance(value, ast.Name) and value.id == "ANY" else ast.literal_eval(value)
 
 
 def _shown(default: object) -> object:

@@ -17,11 +17,12 @@ OPTION = re.compile(r"^\| `(--[a-z-]+)` \|", re.MULTILINE)
 
 def commands(command: Any, name: str) -> Iterator[tuple[str, list[str]]]:
     """Every command that does something, with its options in order."""
-    groups = getattr(command, "commands", None)
-    if groups is None:
+    groups = getattr(command, "commands", {})
+    if not groups or command.invoke_without_command:
         yield name, [p.opts[0] for p in command.params if p.param_type_name == "option"]
-        return
     for word, inner in groups.items():
+        if inner.hidden:
+            continue  # another name of a command that is shown
         yield from commands(inner, f"{name} {word}")
 
 

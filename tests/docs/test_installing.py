@@ -24,6 +24,7 @@ EXTRAS = {
 WORDS = {
     '"duetime", ': "duetime[cli]",
     "aiosqlite": "aiosqlite",
+    'Duetime("postgresql': "duetime[postgres]",
     "--asyncio-mode": "pytest-asyncio",
 }
 COMMANDS = {"duetime": "duetime[cli]", "pytest": "pytest"}

@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+READMES = [ROOT / "README.md", *sorted((ROOT / "examples").rglob("README.md"))]
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 MOST_LINES = 200
@@ -35,7 +36,7 @@ def test_a_page_is_short(page: Path) -> None:
     assert len(page.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*READMES, *PAGES], ids=lambda page: page.stem)
 def test_links_lead_somewhere(page: Path) -> None:
     broken = [
         f"{target}#{anchor}"

@@ -12,7 +12,7 @@ DAY = 86_400
 
 def shown(value: object) -> str:
     match value:
-        case None:
+        case None | "" | ():
             return "none"
         case bool():
             return f"`{str(value).lower()}`"

@@ -26,21 +26,21 @@ async def claim(probe: Probe, record: Record) -> None:
 
 def finishing(state: State) -> Attempt:
     async def attempt(probe: Probe, record: Record) -> None:
-        await probe.end(finish(held(record), state))
+        await probe.end(finish(claim_on(record), state))
 
     return attempt
 
 
 async def ending_again(probe: Probe, record: Record) -> None:
-    await probe.end(reschedule(held(record)))
+    await probe.end(reschedule(claim_on(record)))
 
 
 async def replace(probe: Probe, record: Record) -> None:
     await probe.add_many([probe.new(key=record.key)], "replace")
 
 
-def held(record: Record) -> Claim:
-    """What its holder would hold; a record without a token has none."""
+def claim_on(record: Record) -> Claim:
+    """Return the claim on a record; a record without a token has none."""
     token = record.token or record.id
     return Claim(record.id, token, "", 1, "", "", None, None, 0, 1, 0, 0, "", None, None, None)
 

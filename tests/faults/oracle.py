@@ -115,7 +115,7 @@ def _check_receipts(found: Sequence[Case], receipts: Receipts, verdict: Verdict)
     """Acknowledged actions exist once, others that were tried at most once, and no more exist."""
     ids: dict[int, list[str]] = {}
     for case in found:
-        ids.setdefault(case.action.payload.number, []).append(str(case.action.id))  # type: ignore[attr-defined]
+        ids.setdefault(case.action.payload.number, []).append(str(case.action.id))
     for number, acked in receipts.acked.items():
         if ids.get(number) != [acked]:
             verdict.wrong.append(

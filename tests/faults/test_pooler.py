@@ -80,7 +80,7 @@ async def test_two_workers_and_blocking_clients_share_two_sessions(pooled: Poole
 
 
 async def test_many_that_are_sent_by_the_part_share_a_session(pooled: Pooled) -> None:
-    """No plan is kept where the next call may meet another session; and none is held in between."""
+    """No plan is kept where the next call may meet another session, nor a session between calls."""
     url = pooled(1)
     apps, count = [app_on(url, listen=False) for _ in range(2)], 2 * INSERT_BATCH_SIZE + 1
     for app in (*apps, *apps):
@@ -143,7 +143,7 @@ async def test_a_callers_transaction_is_joined(pooled: Pooled) -> None:
     await app.aclose()
 
 
-async def test_a_listener_that_cannot_hear_says_so_and_polls(
+async def test_a_listener_that_receives_nothing_says_so_and_polls(
     pooled: Pooled, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listener, "PING_TIMEOUT_SECONDS", 0.2)

@@ -9,6 +9,7 @@ import pytest
 from api.apps import Note
 from duetime import Duetime, Retry
 from duetime.errors import StoreUnavailable
+from duetime.model.act import Act
 from duetime.model.actions.claim import Fence
 from duetime.model.state import State
 from duetime.model.tenant import ANY
@@ -24,7 +25,7 @@ from joining.transaction_kinds import (
     count_notes,
     make_notes,
 )
-from polling import until
+from polling import in_time, until
 from store.postgres_helpers import add, another, claim, count_sessions, find
 
 
@@ -71,10 +72,8 @@ def test_a_silent_wire_is_given_up_in_time(
     store = PostgresStore(proxy.through(postgres_url), timeout=1, listen=False)
     store.migrate_blocking()
     proxy.shape(up=up, down=down)
-    before = time.monotonic()
-    with pytest.raises(StoreUnavailable, match="did not answer in time"):
+    with in_time(), pytest.raises(StoreUnavailable, match="did not answer in time"):
         store.pending()
-    assert time.monotonic() - before < 3
     proxy.heal()
     assert store.pending() == []
     store.close()
@@ -127,9 +126,11 @@ async def test_a_client_that_vanished_frees_its_rows(proxy: Proxy, postgres_url:
     await find(store)
     proxy.mute_at("COMMIT")
     with pytest.raises(StoreUnavailable, match="did not answer in time"):
-        await store.perform(store.cancel(only, ANY, "me", running=False))
+        await store.perform(store.cancel(only, ANY, Act("me"), running=False))
     await until(lambda: not idle_in_transaction(postgres_url))
-    later = await other.perform(other.reschedule(only, ANY, "me", due_at=None, delay=5_000_000))
+    later = await other.perform(
+        other.reschedule(only, ANY, Act("me"), due_at=None, delay=5_000_000)
+    )
     assert later.state is State.scheduled
     await store.aclose()
     await other.aclose()
@@ -164,7 +165,7 @@ async def test_what_we_ask_of_a_handlers_transaction_is_given_up_in_time(
         if text != MARK and len(runs) == 1:
             proxy.mute_at(text)
 
-    app = Duetime(proxy.url, sessions=kind.sessions(proxy.url), timeout=1, listen=False)
+    app = Duetime(proxy.url, sessions=kind.sessions(proxy.url), timeout=2, listen=False)
     kind.declare(app, work, retry=Retry.none())
     async with app, Duetime(postgres_url) as other, app.worker():
         if text == MARK:
@@ -188,7 +189,7 @@ async def test_a_handler_whose_own_statement_was_swallowed_is_interrupted(
             proxy.mute_at(INSERT)
         await handler.execute(INSERT)
 
-    app = Duetime(proxy.url, sessions=kind.sessions(proxy.url), timeout=1, listen=False)
+    app = Duetime(proxy.url, sessions=kind.sessions(proxy.url), timeout=2, listen=False)
     kind.declare(app, work, retry=Retry(delays=[0]), timeout=1)
     async with app, Duetime(postgres_url) as other, app.worker():
         action = await app.schedule(Note())

@@ -13,7 +13,7 @@ from faults.campaign_stores import sqlite_setup
 from faults.rough_app import RudeWork
 from faults.work_order import Work
 
-LEASE_SECONDS = 1.0
+LEASE_SECONDS = 2.0
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -79,8 +79,9 @@ def definition_of(
         overlap=spec.overlap,
         jitter=spec.jitter,
         alert_after=spec.alert_after,
+        retry=retry,
     )
-    return to_definition(arguments, entry, payload, entry.queue, retry)
+    return to_definition(arguments, entry, payload, entry.queue)
 
 
 def draw_rule(rng: Random, begin: datetime, busy: float) -> Recurrence:

@@ -9,6 +9,7 @@ from job_simulation.job_checker import JobChecker
 from job_simulation.recording_store import RecordingStore
 from simulation.faulty_store import Call
 from simulation.network import Network
+from simulation.pause_checker import PauseChecker
 from simulation.scenario import Scenario
 from simulation.trace import Trace
 from simulation.transaction_checker import TransactionChecker
@@ -28,7 +29,8 @@ class JobNetwork(Network):
         scenario: Scenario,
         trace: Trace,
     ) -> None:
-        super().__init__(loop, store, TransactionChecker(store, trace), scenario, trace)
+        pauses = PauseChecker(store, scenario, trace)
+        super().__init__(loop, store, TransactionChecker(store, trace), pauses, scenario, trace)
         self._store = store
         self._job_checker = checker
 

@@ -96,6 +96,7 @@ def _cluster(rng: Random, seed: int, lease: float) -> Scenario:
         names_reused=False,
         some_without_handlers=False,
         one_lane=True,
+        expiring=0.0,
     )
 
 
@@ -114,6 +115,7 @@ def _settings(rng: Random, lease: float) -> WorkerSettings:
         batch=500,
         retention=DAY,
         retention_failed=DAY,
+        retention_figures=DAY,
         max_result=1000,
     )
 

@@ -10,6 +10,8 @@ from patching import planted
 SEEDS = 8
 # The seed that caught a fault before is tried first. All others follow, should the code change.
 CAUGHT_BY = {
+    "forgets a tick when its action ends": 4,
+    "ends a pause when it starts": 1,
     "retires jobs that live workers declare": 3,
     "backfills due ticks": 3,
     "queues behind the newest id": 2,

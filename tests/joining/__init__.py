@@ -17,4 +17,5 @@ Transactional handlers:
     test_transactional_left        handlers that leave their connection in use
     test_transactional_own_commits handlers that commit by themselves
     test_transactional_refusals    handlers that are refused
+    test_transactional_middleware  middleware inside the transaction
 """

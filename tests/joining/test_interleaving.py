@@ -19,7 +19,7 @@ import pytest
 
 from api.apps import Note, Other, with_payloads
 from duetime import Duetime, State
-from duetime.errors import ActionNotFound, ConfigError
+from duetime.errors import ActionNotFound, ConfigError, IllegalState
 from duetime.model.actions.action import Action
 from duetime.model.filter import Filter
 from duetime.store.current_transaction import current_joined_store
@@ -29,6 +29,8 @@ from duetime.store.sql.joining.base import AsyncCaller
 from duetime.store.sql.joining.locks import loop_lock
 from duetime.store.sql.joining.psycopg import AsyncPsycopgCaller
 from joining.callers import ON_POSTGRES, Caller
+from polling import until
+from store.postgres_helpers import waiting
 
 LATER = datetime(2099, 1, 1, tzinfo=UTC)
 ASYNC = [name for name in ON_POSTGRES if "sync" in name]
@@ -206,3 +208,22 @@ async def test_a_verb_after_the_completion_is_refused_with_the_remedy(bank: Duet
         await bank.wait(action.id, timeout=20)
     with pytest.raises(ConfigError, match="await the task inside the handler"):
         await joined[0].perform(bank.store.find(Filter()))
+
+
+@pytest.mark.parametrize("caller_name", ["psycopg"], indirect=True)
+@pytest.mark.parametrize("verb", ["cancel", "reschedule"])
+async def test_a_key_that_passes_to_another_action_meanwhile_changes_none(
+    app: Duetime, caller: Caller, verb: str
+) -> None:
+    """The verb finds the action by its key, waits for its lock, and then finds it cancelled."""
+    first = await app.schedule(Note("1"), at=LATER, key="k")
+    await caller.call(app, "cancel", first.id)
+    second = await caller.call(app, "schedule", Note("2"), at=LATER, key="k")
+    more = {"delay": 5} if verb == "reschedule" else {}
+    call = asyncio.create_task(getattr(app, verb)(kind="note", key="k", **more))
+    await until(lambda: waiting(caller.url) == 1)
+    await caller.commit()
+    with pytest.raises(IllegalState, match=f"{first.id}: it is cancelled"):
+        await call
+    stored = await app.get(kind="note", key="k")
+    assert (stored.id, stored.state, stored.due_at) == (second.id, State.scheduled, LATER)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -12,7 +12,13 @@ import pytest
 
 from api.apps import Note, Other
 from duetime import Duetime, Retry, State
-from duetime.errors import ActionNotFound, DuplicateKey, IllegalState, InvalidPayload
+from duetime.errors import (
+    ActionNotFound,
+    DuplicateKey,
+    IllegalState,
+    InvalidArgument,
+    InvalidPayload,
+)
 from duetime.model.actions.action import Action
 from duetime.store.sql.flows.add import INSERT_BATCH_SIZE
 from joining.callers import COUNT, INSERT, Caller
@@ -67,7 +73,7 @@ class TestSchedule:
         assert await caller.execute(COUNT) == 2
         assert [action.id for action in await app.find()] == [existing.id]
 
-    async def test_of_many_one_that_is_bad_leaves_the_caller_their_transaction(
+    async def test_a_bad_action_among_many_leaves_the_caller_their_transaction(
         self, app: Duetime, caller: Caller
     ) -> None:
         many: list[Any] = [(Note(str(n)), LATER) for n in range(INSERT_BATCH_SIZE + 1)]
@@ -93,6 +99,25 @@ class TestSchedule:
         await caller.commit()
         assert third.id == first.id
         assert (await app.get(first.id)).payload == Note("3")
+
+    async def test_an_expiry_is_kept_and_an_early_one_leaves_the_caller_their_transaction(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        await caller.execute(INSERT)
+        expires = LATER + timedelta(days=1)
+        action: Action = await caller.call(app, "schedule", Note(), at=LATER, expires=expires)
+        plain: Action = await caller.call(app, "schedule", Note(), at=LATER)
+        with pytest.raises(InvalidArgument, match="could never start"):
+            await caller.call(app, "schedule", Note(), at=LATER, expires=LATER)
+        with pytest.raises(InvalidArgument, match="expires at"):
+            await caller.call(app, "reschedule", action.id, at=expires)
+        await caller.commit()
+        assert await caller.execute(COUNT) == 1
+        assert {found.id: found.expires_at for found in await app.find()} == {
+            action.id: expires,
+            plain.id: None,
+        }
+        assert await caller.call(app, "get", action.id) == replace(action, created=False)
 
     async def test_a_savepoint_of_the_caller_takes_its_actions_with_it(
         self, app: Duetime, caller: Caller
@@ -137,6 +162,21 @@ class TestChange:
         await caller.rollback()
         after = await app.get(action.id)
         assert (after.state, after.due_at, after.modified_at) == (State.scheduled, LATER, None)
+
+    async def test_verbs_find_their_action_by_its_key_as_the_caller_sees_it(
+        self, app: Duetime, caller: Caller
+    ) -> None:
+        mine = await caller.call(app, "schedule", Note(), at=LATER, key="mine")
+        cancelled = await caller.call(app, "cancel", kind="note", key="mine")
+        again = await caller.call(app, "schedule", Note(), at=LATER, key="mine")
+        sooner = LATER - timedelta(days=1)
+        moved = await caller.call(app, "reschedule", kind="note", key="mine", at=sooner)
+        assert (cancelled.id, moved.id) == (mine.id, again.id)
+        assert (await caller.call(app, "get", kind="note", key="mine")).due_at == sooner
+        with pytest.raises(ActionNotFound, match="no failed action"):
+            await caller.call(app, "retry", kind="note", key="mine")
+        await caller.commit()
+        assert (await app.get(kind="note", key="mine")).id == again.id
 
     async def test_a_failed_action_is_retried_with_the_commit(
         self, app: Duetime, caller: Caller

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
@@ -13,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session, sessionmaker
 
 from api.apps import Note, Other
-from duetime import Cancel, Duetime, Retry, Snooze, State
+from duetime import Cancel, Duetime, Release, Retry, RetryAfter, Snooze, State
 from duetime.errors import ActionNotFound
 from duetime.events.types import ActionCancelled
 from duetime.model.actions.action import Action
@@ -27,6 +28,7 @@ from joining.transaction_kinds import (
     count_notes,
     make_notes,
 )
+from polling import until
 
 # A plain function cannot be interrupted.
 AWAITED = [name for name in KINDS if name.lower().startswith("async")]
@@ -128,6 +130,66 @@ class TestTogether:
         assert count_notes(kind_url) == 2
         outcomes = [run.outcome for run in await bank.runs(finished.id)]
         assert outcomes == ["snoozed", "snoozed", "cancelled"]
+
+    @pytest.mark.parametrize("how", ["raised", "returned"])
+    @pytest.mark.parametrize("signal", [Release, Cancel])
+    async def test_a_run_that_its_worker_ends_is_rolled_back_and_released(
+        self, bank: Duetime, kind: Kind, kind_url: str, signal: type[Release], how: str
+    ) -> None:
+        starts, reasons = threading.Semaphore(0), list[str | None]()
+
+        async def work(tx: HandlerTransaction) -> object:
+            await tx.execute(INSERT)
+            starts.release()
+            if not reasons:
+                await tx.until_stopped()
+            reasons.append(tx.context.stop_reason)
+            if not tx.context.cancelled:
+                return "whole"
+            if how == "raised":
+                raise signal("half done")
+            return signal("half done")
+
+        kind.declare(bank, work)
+        action = await bank.schedule(Note())
+        async with bank.worker():
+            await until(lambda: starts.acquire(blocking=False))
+        waiting = await bank.get(action.id)
+        assert (waiting.state, waiting.attempt, reasons) == (State.scheduled, 0, ["shutdown"])
+        assert "half done" in str(waiting.error)
+        assert count_notes(kind_url) == 0
+        assert (await run(bank, action)).result == "whole"
+        assert count_notes(kind_url) == 1
+        assert [run.outcome for run in await bank.runs(action.id)] == ["released", "succeeded"]
+
+    async def test_a_returned_retry_after_commits_and_a_raised_one_rolls_back(
+        self, bank: Duetime, kind: Kind, kind_url: str
+    ) -> None:
+        async def work(tx: HandlerTransaction) -> RetryAfter:
+            await tx.execute(INSERT)
+            if tx.context.attempt == 2:
+                raise RetryAfter(0, "raised")
+            return RetryAfter(0, "returned")
+
+        kind.declare(bank, work, retry=Retry(delays=[60, 60]))
+        finished = await run(bank, await bank.schedule(Note()))
+        assert (finished.state, finished.error) == (State.failed, "returned")
+        assert count_notes(kind_url) == 2
+        outcomes = [run.outcome for run in await bank.runs(finished.id)]
+        assert outcomes == ["retried", "retried", "failed"]
+
+    async def test_a_release_that_nothing_asked_for_rolls_back(
+        self, bank: Duetime, kind: Kind, kind_url: str
+    ) -> None:
+        async def work(tx: HandlerTransaction) -> Release:
+            await tx.execute(INSERT)
+            return Release()
+
+        kind.declare(bank, work, retry=Retry.none())
+        finished = await run(bank, await bank.schedule(Note()))
+        assert finished.state is State.failed
+        assert "Snooze(delay)" in str(finished.error)
+        assert count_notes(kind_url) == 0
 
     async def test_a_result_that_is_not_json_rolls_everything_back(
         self, bank: Duetime, kind: Kind, kind_url: str

@@ -164,7 +164,8 @@ class TestConnection:
         @app.handler(kind="note", transactional=True)
         def handle(note: Note, connection: psycopg.Connection[Any]) -> None:
             query = "SELECT current_setting('statement_timeout'), count(*) FROM pg_locks"
-            seen.append(connection.execute(f"{query} WHERE locktype = 'advisory'").fetchone())
+            mine = "locktype = 'advisory' AND pid = pg_backend_pid()"
+            seen.append(connection.execute(f"{query} WHERE {mine}").fetchone())
             connection.execute("SET statement_timeout = '7s'")
             connection.execute("SELECT pg_advisory_lock(5)")
             connection.execute("CREATE TEMPORARY TABLE mine (n integer)")

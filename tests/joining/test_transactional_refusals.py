@@ -13,7 +13,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
-from api.apps import Note
+from api.apps import Note, Other
 from duetime import Depends, Duetime, State
 from duetime.errors import ConfigError
 
@@ -106,3 +106,45 @@ async def test_a_dependency_may_ask_for_the_transaction(sqlite_path: Path) -> No
         await app.testing.drain()
         finished = await app.get(action.id)
     assert (finished.state, finished.result, len(lent)) == (State.succeeded, True, 1)
+
+
+def psycopg_async(note: Note, connection: psycopg.AsyncConnection[Any]) -> None: ...
+
+
+class OwnSession(AsyncSession): ...
+
+
+def own_session(note: Note, session: OwnSession) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("handler", "asked"),
+    [
+        (async_session, "AsyncSession"),
+        (plain_session, "Session"),
+        (async_with_sqlite3, "Connection"),
+        (plain_psycopg, "Connection"),
+        (psycopg_async, "AsyncConnection"),
+        (own_session, "OwnSession"),
+    ],
+)
+def test_a_handler_that_asks_for_a_session_must_be_transactional(
+    memory_app: Duetime, handler: Callable[..., Any], asked: str
+) -> None:
+    with pytest.raises(ConfigError) as raised:
+        memory_app.handler(kind="note")(handler)
+    assert f"asks for {asked}: declare the handler with transactional=True" in str(raised.value)
+    assert memory_app.runtime.handlers.kinds() == []
+
+
+def test_a_session_of_ones_own_needs_no_transaction(memory_app: Duetime) -> None:
+    @memory_app.handler(kind="note")
+    def run(
+        note: Note, session: Annotated[Session, Depends(SESSIONS)], other: Session | None = None
+    ) -> None: ...
+
+    memory_app.provide(AsyncSession, ASYNC_SESSIONS)
+    memory_app.payload(Other, kind="other")
+
+    @memory_app.handler(kind="other")
+    async def run_other(note: Other, session: AsyncSession) -> None: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from sqlalchemy.orm import Session, sessionmaker
 from api.apps import Note, Other
 from duetime import Context, Duetime
 from joining.callers import NOTES
+from polling import MIN_POLL_SECONDS, until
 
 Work = Callable[["HandlerTransaction"], Any]
 INSERT = "INSERT INTO notes (body) VALUES ('done')"
@@ -34,6 +36,14 @@ class HandlerTransaction:
         if self._blocking:
             return getattr(self.app.sync, name)(*args, **kwargs)
         return await getattr(self.app, name)(*args, **kwargs)
+
+    async def until_stopped(self) -> None:
+        """Wait until this handler is asked to stop."""
+        if not self._blocking:
+            await until(lambda: self.context.cancelled)
+        pause = threading.Event()
+        while not self.context.cancelled:
+            pause.wait(MIN_POLL_SECONDS)
 
 
 class Kind:

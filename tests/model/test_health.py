@@ -111,7 +111,7 @@ def test_no_worker_is_a_warning() -> None:
 def test_failed_actions_are_a_warning_that_names_the_retry_command() -> None:
     result = work("failed", failed=1200)
     assert (result.level, result.figure) == (WARNING, "1,200 actions")
-    assert "duetime actions list --state failed" in (result.remedy or "")
+    assert "duetime actions find --state failed" in (result.remedy or "")
     assert "duetime actions retry" in (result.remedy or "")
 
 
@@ -200,6 +200,7 @@ def test_versions_are_compared_by_their_numbers(found: tuple[int, ...], level: L
         (Schema(0, 1, ("0001_actions",)), FAILURE, "0001_actions pending", False),
         (Schema(3, 1), WARNING, "knows up to 1 and can use it", True),
         (Schema(3, 1, (), "needs newer code"), FAILURE, "needs newer code", False),
+        (Schema(1, 1, missing_indexes=("x_a", "x_b")), WARNING, "the indexes x_a, x_b", True),
     ],
 )
 def test_schemas(schema: Schema, level: Level, words: str, usable: bool) -> None:

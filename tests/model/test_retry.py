@@ -2,11 +2,13 @@
 
 import math
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.apps import case_id
 from duetime import Retry
 from duetime.errors import InvalidArgument
 
@@ -99,10 +101,65 @@ BAD = [
     {"delays": [1, -1]},
     {"delays": [math.nan]},
     {"delays": [1], "attempts": 2},
+    {"on": ()},
+    {"on": "ConnectionError"},
+    {"on": ConnectionError("an instance")},
+    {"on": (ConnectionError, "ValueError")},
+    {"on": [ConnectionError]},
+    {"on": (int,)},
+    {"on": 3},
+    {"never": None},
+    {"never": (ValueError, (KeyError,))},
+    {"never": bool},
 ]
 
 
-@pytest.mark.parametrize("bad", BAD, ids=repr)
+@pytest.mark.parametrize("bad", BAD, ids=case_id)
 def test_a_policy_that_makes_no_sense_is_refused_by_name(bad: dict[str, object]) -> None:
     with pytest.raises(InvalidArgument, match=list(bad)[-1]):
         Retry(**bad)  # type: ignore[arg-type]
+
+
+class Flaky(ConnectionError):
+    """An exception of a user's."""
+
+
+@pytest.mark.parametrize("schedule", [{}, {"delays": [1, 2]}, {"attempts": 1}], ids=repr)
+def test_exceptions_decide_beside_any_schedule(schedule: dict[str, Any]) -> None:
+    retry = Retry(on=(ConnectionError, KeyError), never=ConnectionResetError, **schedule)
+    assert retry.covers(ConnectionError())
+    assert retry.covers(Flaky())
+    assert retry.covers(KeyError())
+    assert not retry.covers(ValueError())
+    assert not retry.covers(ConnectionResetError())
+    assert retry.attempts == Retry(**schedule).attempts
+
+
+def test_never_wins_over_on() -> None:
+    retry = Retry(on=ConnectionError, never=(OSError,))
+    assert not retry.covers(Flaky())
+
+
+def test_every_exception_is_covered_unless_said_otherwise() -> None:
+    for retry in (Retry(), Retry.none(), Retry(never=())):
+        assert retry.covers(ValueError())
+        assert retry.covers(SystemExit())
+    assert Retry(on=SystemExit).covers(SystemExit())
+    assert not Retry(never=ValueError).covers(UnicodeError())
+
+
+def test_policies_compare_by_what_they_say() -> None:
+    retry = Retry(attempts=5, on=ConnectionError, never=(ValueError,))
+    assert retry == Retry(attempts=5, on=(ConnectionError, ConnectionError), never=ValueError)
+    assert len({retry, Retry(attempts=5, on=(ConnectionError,), never=(ValueError,))}) == 1
+    assert len({retry, Retry(attempts=5), Retry(attempts=5, on=ConnectionError)}) == 3
+
+
+def test_the_text_of_a_policy_names_its_exceptions() -> None:
+    """Jobs store this text: it must stay as it is where nothing else is said."""
+    plain = "Retry(attempts=3, delay=1.0, factor=2.0, max_delay=300.0, jitter=True, delays=None)"
+    assert repr(Retry()) == plain
+    assert repr(Retry(on=(ConnectionError, Flaky), never=KeyError)) == (
+        plain.removesuffix(")")
+        + f", on=(ConnectionError, {Flaky.__module__}.Flaky), never=(KeyError,))"
+    )

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from duetime.model.act import Act
 from duetime.model.clock import to_micros
 from duetime.model.jobs.change import FoundJob, JobChange, Unfinished
 from duetime.model.jobs.edit import arm, pause_job, remove_job, resume_job, retire_job, seed_job
@@ -174,23 +175,23 @@ class TestEditing:
         stored = job()
         found = FoundJob(stored.name, stored, (), MIDNIGHT)
         assert seed_job(found, stored.definition, "shop", TICK) is None
-        assert resume_job(found, None, "ann") is None
+        assert resume_job(found, None, Act("ann")) is None
 
     def test_a_pause_spares_running_and_triggered_occurrences(self) -> None:
         ticking, waiting = unfinished(1), unfinished(2, running=False)
         trigger = Unfinished(UUID(int=3), False, None, None, "ann")
         found = FoundJob("shop-report", job(), (ticking, waiting, trigger), MIDNIGHT)
-        change = pause_job(found, None, "bob", None, None, TICK)
+        change = pause_job(found, None, Act("bob"), None, TICK)
         assert change is not None
         assert change.cancel == (waiting.id,)
-        assert remove_job(found, None, "bob", TICK).cancel == (waiting.id, trigger.id)
+        assert remove_job(found, None, Act("bob"), TICK).cancel == (waiting.id, trigger.id)
 
     @pytest.mark.parametrize("verb", ["pause", "remove", "retire"])
     def test_a_tick_that_has_come_is_recorded_as_skipped(self, verb: str) -> None:
         found = FoundJob("shop-report", job(), (), MIDNIGHT + HOUR + 5)
         change = {
-            "pause": pause_job(found, None, "bob", None, None, TICK),
-            "remove": remove_job(found, None, "bob", TICK),
+            "pause": pause_job(found, None, Act("bob"), None, TICK),
+            "remove": remove_job(found, None, Act("bob"), TICK),
             "retire": retire_job(found, TICK),
         }[verb]
         assert change is not None
@@ -227,6 +228,6 @@ class TestEditing:
 
 def armed_after_pause(stored: JobRecord, now: int, until: float) -> JobRecord:
     end = now + 1 + round(until * HOUR)
-    change = pause_job(FoundJob(stored.name, stored, (), now), None, "ann", None, end, TICK)
+    change = pause_job(FoundJob(stored.name, stored, (), now), None, Act("ann"), end, TICK)
     assert change is not None
     return change.job

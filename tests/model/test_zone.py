@@ -1,5 +1,6 @@
 """Zones as spans: all clock changes are found, with the local time reached before each."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from random import Random
@@ -9,7 +10,7 @@ import pytest
 
 from duetime.errors import InvalidRecurrence
 from duetime.model.clock import EPOCH
-from duetime.model.recurrence.zone import PROBE_INTERVAL, Zone, zone
+from duetime.model.recurrence.zone import PROBE_INTERVAL, ZONES_OF_ABBREVIATION, Zone, zone
 
 RANDOM = Random(5)
 NAMES = sorted(available_timezones() - {"localtime", "Factory"})
@@ -87,3 +88,47 @@ def test_a_name_is_checked() -> None:
     with pytest.raises(InvalidRecurrence):
         zone("Europe/Atlantis")
     assert zone("Europe/Paris") is zone("Europe/Paris")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("CEST", "'Europe/Paris' or 'Europe/Berlin'"),
+        ("cest", "'Europe/Paris' or 'Europe/Berlin'"),
+        ("BST", "'Europe/London'"),
+        ("PST", "'America/Los_Angeles'"),
+        ("PDT", "'America/Los_Angeles'"),
+        ("EDT", "'America/New_York'"),
+        ("Europe/Pari", "did you mean 'Europe/Paris'"),
+    ],
+)
+def test_a_wrong_zone_names_the_right_ones(name: str, hint: str) -> None:
+    with pytest.raises(InvalidRecurrence) as raised:
+        zone(name)
+    assert hint in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["IST", "XST", "ESTT", "+02", "AST", "Mars"])
+def test_nothing_is_suggested_where_it_would_be_a_guess(name: str) -> None:
+    with pytest.raises(InvalidRecurrence) as raised:
+        zone(name)
+    assert str(raised.value) == f"tz={name!r} is not valid: there is no IANA zone of that name"
+
+
+def test_each_suggested_zone_exists_and_each_abbreviation_is_none() -> None:
+    for abbreviation, zones in ZONES_OF_ABBREVIATION.items():
+        with pytest.raises(InvalidRecurrence):
+            zone(abbreviation)
+        for name in re.findall(r"'([^']+)'", zones):
+            info = ZoneInfo(name)
+            used = {datetime(2026, month, 1, tzinfo=info).tzname() for month in (1, 7)}
+            assert abbreviation in used
+
+
+@pytest.mark.parametrize(
+    ("name", "zone_"),
+    [("Paris", "Europe/Paris"), ("new york", "America/New_York"), ("Knox", "America/Indiana/Knox")],
+)
+def test_a_city_without_its_continent_gets_a_hint(name: str, zone_: str) -> None:
+    with pytest.raises(InvalidRecurrence, match=rf"did you mean {zone_!r}\?"):
+        zone(name)

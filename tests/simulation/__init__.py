@@ -10,6 +10,7 @@ The simulated world:
     cluster               connects all parts; `run` runs one history
     node                  one machine with a real worker
     client                schedules, cancels, reschedules and retries actions
+    pauser                pauses and resumes queues
     network               unreliable network between processes and the store
     faulty_store          the store as a process sees it, through the network
     real_store            the in-memory store itself
@@ -23,6 +24,7 @@ Its checkers:
     transaction_checker   checks each transaction against an independent model
     expected_counters     attempts and losses of an action, part of that model
     chain_checker         settlement of children, part of that model
+    pause_checker         what starts in paused queues
     lease_loss_causes     legitimate causes of a lost lease
     ledger                starts and ends of handlers, each checked at once
     liveness_monitor      finds work that healthy workers leave undone

@@ -96,5 +96,6 @@ def _is_settled(before: Record | None, after: Record) -> bool:
     if before is None or not before.waits or after.waits:
         return False
     if after.state is State.cancelled:
-        return after.error is not None
+        # An expired child is cancelled with another reason, to free its key.
+        return after.error is not None and not after.error.startswith("expired at ")
     return after.state is State.scheduled and after.modified_at == before.modified_at

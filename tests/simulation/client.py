@@ -47,6 +47,7 @@ class Client:
         self._scenario = scenario
         self._scripts = scripts
         self._rng = Random(f"{scenario.seed}/customer")
+        self._expiry_rng = Random(f"{scenario.seed}/expiry")
         self._clock = LoopClock(self._loop)
         self.process = Process("customer")
         store = FaultyStore(real_store, network.line(self.process))
@@ -76,7 +77,7 @@ class Client:
         rng = self._rng
         operation = self._verbs.schedule(
             TYPES[script.kind](number),
-            **self._when(),
+            **self._with_expiry(self._when()),
             key=rng.choice([None, None, None, "k1", "k2"]),
             if_exists=rng.choice(IF_EXISTS),
             **self._lane() | self._parent(),
@@ -115,6 +116,15 @@ class Client:
                 {"at": self._at(rng.uniform(-5, 0))},
             ]
         )
+
+    def _with_expiry(self, when: dict[str, Any]) -> dict[str, Any]:
+        """Let some of the actions expire a while after they are due."""
+        rng = self._expiry_rng
+        if rng.random() >= self._scenario.expiring:
+            return when
+        due = when.get("at") or self._at(when.get("delay", 0.0))
+        left = timedelta(seconds=rng.choice([1.0, self._scenario.chaos / 2]) * rng.uniform(0.1, 1))
+        return when | {"expires": max(due, self._clock.now()) + left}
 
     def _at(self, seconds: float) -> datetime:
         return self._clock.now() + timedelta(seconds=seconds)

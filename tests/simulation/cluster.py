@@ -23,6 +23,8 @@ from simulation.ledger import Ledger, Start
 from simulation.liveness_monitor import LivenessMonitor
 from simulation.network import Network
 from simulation.node import Node
+from simulation.pause_checker import PauseChecker
+from simulation.pauser import QUEUES, Pauser
 from simulation.real_store import RealStore
 from simulation.scenario import Scenario, draw
 from simulation.script_runner import ScriptRunner
@@ -62,12 +64,16 @@ class Cluster:
         self._real_store = RealStore(loop, Random(f"{scenario.seed}/truth"))
         self._nodes: dict[Process, Node] = {}
         self._checker = TransactionChecker(self._real_store, trace)
-        self._ledger = Ledger(loop, self._checker, trace)
+        self._pause_checker = PauseChecker(self._real_store, scenario, trace)
+        self._ledger = Ledger(loop, self._checker, self._pause_checker, trace)
         find = self._nodes.__getitem__
         self._checker.is_loss_explained = LeaseLossCauses(
             scenario, self._real_store, self._ledger, trace, find
         ).explain
-        self._network = Network(loop, self._real_store, self._checker, scenario, trace)
+        self._network = Network(
+            loop, self._real_store, self._checker, self._pause_checker, scenario, trace
+        )
+        self._pauser = Pauser(self._network, self._real_store, scenario)
         scripts = [draw_script(self._rng, scenario) for _ in range(scenario.actions)]
         self._client = Client(self._network, self._real_store, scenario, scripts)
         self._emitted_events: Counter[UUID] = Counter()
@@ -91,6 +97,7 @@ class Cluster:
             for slot in range(self._scenario.nodes):
                 self._boot(slot)
             scheduling = self._loop.spawn(self._client.process, self._client.run())
+            self._loop.spawn(self._pauser.process, self._pauser.run())
             await self._inject_faults()
             self._calm_down()
             await self._settle(scheduling)
@@ -124,6 +131,13 @@ class Cluster:
         self._network.calm_down()
         for node in self._alive():
             node.thaw()
+        self._loop.kill(self._pauser.process)
+        self._resume_queues()
+
+    def _resume_queues(self) -> None:
+        self._pauser.resume_all()
+        for queue in QUEUES:
+            self._pause_checker.ended(queue)
 
     async def _settle(self, scheduling: asyncio.Task[None]) -> None:
         """Give healthy workers the time to finish everything, up to a limit."""
@@ -139,6 +153,7 @@ class Cluster:
         settings = self._scenario.settings
         # A call sent before may arrive as late as this.
         await asyncio.sleep(3 * settings.lease)
+        self._resume_queues()
         await scheduling
         if self._rng.random() < self._scenario.faults.deploy:
             self._deploy()
@@ -160,7 +175,12 @@ class Cluster:
 
     def _judge(self) -> float:
         checker = FinalChecker(
-            self._real_store, self._checker, self._ledger, self._client, self._trace
+            self._real_store,
+            self._checker,
+            self._ledger,
+            self._pause_checker,
+            self._client,
+            self._trace,
         )
         checker.check(self._emitted_events)
         for node in self._alive():

@@ -12,6 +12,7 @@ from duetime.model.tenant import ANY
 from simulation.client import Client
 from simulation.handlers import RETRIES
 from simulation.ledger import Ledger
+from simulation.pause_checker import PauseChecker
 from simulation.real_store import RealStore
 from simulation.trace import Trace
 from simulation.transaction_checker import ObservedClaim, TransactionChecker
@@ -22,6 +23,11 @@ OUTCOMES_BY_END: dict[str, set[Outcome]] = {
     "snooze": {Outcome.snoozed},
     "fail": {Outcome.failed},
     "cancel": {Outcome.cancelled},
+    "release": {Outcome.retried, Outcome.failed},
+    "stopped: cancelled": {Outcome.cancelled},
+    "stopped: lost": {Outcome.released},
+    "stopped: shutdown": {Outcome.released},
+    "stopped: timeout": {Outcome.retried, Outcome.failed},
     "interrupted": {Outcome.retried, Outcome.failed, Outcome.released},
 }
 MAX_NEIGHBOUR_LOSSES = 2
@@ -35,12 +41,14 @@ class FinalChecker:
         real_store: RealStore,
         transaction_checker: TransactionChecker,
         ledger: Ledger,
+        pause_checker: PauseChecker,
         client: Client,
         trace: Trace,
     ) -> None:
         self._real_store = real_store
         self._checker = transaction_checker
         self._ledger = ledger
+        self._pause_checker = pause_checker
         self._client = client
         self._trace = trace
         self._claims: dict[UUID, list[ObservedClaim]] = {}
@@ -64,12 +72,15 @@ class FinalChecker:
         self._check_neighbours()
 
     def latest(self) -> float:
-        """Return the longest start delay, in seconds, of an action that no client edited."""
-        delays = [0.0]
+        """Return the longest start delay, in seconds, of an action that no client edited: since it
+        was due, or since the pause of its queue had ended."""
+        delays = [self._pause_checker.latest]
         for action_id, claims in self._claims.items():
             record = self._real_store.record(action_id)
             start = self._ledger.by_token.get(claims[0].token)
-            if record is not None and record.modified_at is None and start is not None:
+            if record is None or record.modified_at is not None or start is None:
+                continue
+            if not self._pause_checker.held(claims[0], start.at):
                 delays.append((start.at - max(claims[0].due_at, record.created_at)) / 1_000_000)
         return max(delays)
 
@@ -81,19 +92,30 @@ class FinalChecker:
         if record.attempt - record.base_attempt > RETRIES[record.kind].attempts:
             self._violation("more attempts than its retry budget", action_id)
         claims = self._claims.get(action_id, [])
-        self._check_runs(action_id, claims)
-        for claim in claims:
+        started = [claim for claim in claims if not claim.expired]
+        self._check_runs(action_id, started)
+        for claim in started:
             self._check_claim(claim)
-        if record.token is not None and record.outcome is not Outcome.lost:
+        if len(started) < len(claims):
+            self._check_expired(record, claims)
+        elif record.token is not None and record.outcome is not Outcome.lost:
             self._check_result(record)
 
     def _check_runs(self, action_id: UUID, claims: list[ObservedClaim]) -> None:
-        """Check that every claim has a run on record, so that every repeated start has a reason."""
-        runs = self._real_store.perform_blocking(self._real_store.runs(action_id, ANY))
+        """Check that each of these claims has a run on record: a repeated start has a reason."""
+        store = self._real_store
+        runs = store.perform_blocking(store.runs(action_id, ANY, limit=10_000))
         if [r.id for r in runs] != [h.token for h in claims]:
             self._violation("recorded runs differ from the claims", action_id)
         elif [r.outcome for r in runs] != [h.outcome for h in claims]:
             self._violation("recorded outcomes differ from those of the claims", action_id)
+
+    def _check_expired(self, record: Record, claims: list[ObservedClaim]) -> None:
+        """Check that an expired action ended so, and that its last claim started nothing."""
+        if record.state is not State.cancelled or not claims[-1].expired:
+            self._violation("went on after it had expired", record.id, record.state)
+        if claims[-1].token in self._ledger.by_token:
+            self._violation("recorded as expired, but started", record.id)
 
     def _check_claim(self, claim: ObservedClaim) -> None:
         """Check that the recorded outcome is what the handler of this claim did."""

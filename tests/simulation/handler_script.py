@@ -8,10 +8,10 @@ from typing import Literal
 
 from simulation.scenario import Scenario
 
-End = Literal["ok", "raise", "snooze", "fail", "cancel", "poison", "exit"]
+End = Literal["ok", "raise", "snooze", "fail", "cancel", "release", "poison", "exit"]
 Kind = Literal["work", "timed", "once", "rare"]
 
-ENDS: list[End] = ["ok", "raise", "snooze", "fail", "cancel"]
+ENDS: list[End] = ["ok", "raise", "snooze", "fail", "cancel", "release"]
 KINDS: list[Kind] = ["work", "work", "timed", "once", "rare"]
 TIMEOUT_SECONDS = 1.5
 
@@ -51,7 +51,7 @@ def _steps(rng: Random, scenario: Scenario, count: int) -> list[Step]:
     return [
         Step(
             _seconds(rng, scenario),
-            rng.choices(ENDS, [3, 4, 3, 1, 1])[0],
+            rng.choices(ENDS, [3, 4, 3, 1, 1, 1])[0],
             cooperative=rng.random() < 0.3,
             notes_progress=rng.random() < 0.2,
         )

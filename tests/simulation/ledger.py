@@ -8,6 +8,7 @@ from uuid import UUID
 
 from duetime.registry.context import Context
 from simulation.clocks import instant
+from simulation.pause_checker import PauseChecker
 from simulation.trace import Trace
 from simulation.transaction_checker import ObservedClaim, TransactionChecker
 from simulation.virtual_loop import Process, SimLoop
@@ -33,10 +34,15 @@ class Ledger:
     """Records starts and ends of handlers, and checks each start against the store."""
 
     def __init__(
-        self, loop: SimLoop, transaction_checker: TransactionChecker, trace: Trace
+        self,
+        loop: SimLoop,
+        transaction_checker: TransactionChecker,
+        pause_checker: PauseChecker,
+        trace: Trace,
     ) -> None:
         self._loop = loop
         self._checker = transaction_checker
+        self._pause_checker = pause_checker
         self._trace = trace
         self.starts: list[Start] = []
         self.by_token: dict[UUID, Start] = {}
@@ -65,6 +71,7 @@ class Ledger:
         if claim.process is not process:
             self._violation("started by a process that did not claim it", start)
         self._check_time(start)
+        self._pause_checker.check_start(process, claim, created_at)
         self._check_suspects(start, instant(disturbed_at))
         self.starts.append(start)
         self.by_token[token] = self._running[start.number] = start
@@ -99,6 +106,9 @@ class Ledger:
             self._violation("started though the store had forgotten its claim", start)
         if claim.finished_at is not None and claim.finished_at <= start.at:
             self._violation(f"started after its claim was completed ({claim.outcome})", start)
+        # Between its creation and its first step, a task may have waited.
+        if claim.expires_at is not None and instant(self._loop.time()) > claim.expires_at:
+            self._violation("started after it had expired", start)
 
     def _check_suspects(self, start: Start, disturbed: int) -> None:
         claim = start.claim

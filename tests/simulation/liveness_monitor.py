@@ -82,6 +82,7 @@ class LivenessMonitor:
             return "G1 left waiting though its parent has finished", [n for n in nodes if over]
         lane = self._real_store.lane(record.id)
         due = record.due_at is not None and record.due_at <= now
+        due = due and not self._real_store.is_paused(record.queue)
         known = [n for n in idle if n.knows_all or lane.parked is None]
         free = [n for n in known if due and n.has_room(record.queue, lane.suspect)]
         return "G1 due and left behind", free
@@ -101,6 +102,8 @@ class LivenessMonitor:
         now = self._real_store.now
         for record in self._real_store.unfinished():
             if record.token or not recovered or record.due_at is None or record.due_at > now:
+                continue
+            if self._real_store.is_paused(record.queue):
                 continue
             waited = self._unclaimed_seconds[record.id] = (
                 before.get(record.id, 0.0) + CHECK_INTERVAL_SECONDS
@@ -126,7 +129,7 @@ class LivenessMonitor:
         return not claim.suspect and not self._was_occupied(claim)
 
     def _was_occupied(self, claim: ObservedClaim) -> bool:
-        """Whether the worker held another suspect when it made this claim."""
+        """Whether the worker ran another suspect when it made this claim."""
         suspects = [
             h for h in self._checker.claims.values() if h.suspect and h.process is claim.process
         ]

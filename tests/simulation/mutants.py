@@ -6,6 +6,7 @@ The name of a mutant completes the sentence "a worker that ...".
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -14,8 +15,10 @@ from duetime.model.actions import chain, completion
 from duetime.model.actions.completion import Completion, Reschedule, decide_loss
 from duetime.model.clock import SECOND, to_micros
 from duetime.model.lane import parse_lane
+from duetime.model.pause import QueuePause, next_pause
 from duetime.model.state import FINISHED
 from duetime.store.flow import Mode
+from duetime.store.memory import queues as memory_queues
 from duetime.store.memory.store import MemoryStore
 from duetime.store.memory.tables import Tables, has_expired
 from duetime.store.sql.postgres import attempt
@@ -25,14 +28,22 @@ from duetime.worker.claiming import cursors
 from duetime.worker.claiming.claimer import ClaimableLane, Claimer
 from duetime.worker.claiming.heads import LaneHeads
 from duetime.worker.claiming.launcher import Launcher
+from duetime.worker.claiming.pauses import KnownPauses
 from duetime.worker.completer import Completer
 from duetime.worker.leases.heartbeat import Renewal
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
 from duetime.worker.leases.store_clock import StoreClock
+from duetime.worker.running.runner import Runner
 from duetime.worker.sweeper import Sweeper
 from duetime.worker.worker import Worker
 from patching import Patch
-from simulation.scenario import Scenario, draw_crashes, draw_saturated
+from simulation.scenario import (
+    Scenario,
+    draw_crashes,
+    draw_paused,
+    draw_saturated,
+    draw_unheard,
+)
 
 APPLY_COMPLETION = MemoryStore._apply
 CLAIM_ONE = MemoryStore._claim_one
@@ -127,6 +138,15 @@ def read_wall_clock(self: Any) -> int:
     return to_micros(self.wall.now())
 
 
+def latest_is_now(self: Any) -> int:
+    now: int = self.now()
+    return now
+
+
+def never_too_late(self: Any, claim: Any) -> None:
+    """Start every action that is claimed, whenever that is."""
+
+
 async def send_only_once(self: Any, batch: Any) -> None:
     try:
         await SEND_BATCH(self, batch)
@@ -185,9 +205,9 @@ def plan_no_sweep(self: Any, sent: float, sweeping: bool, whole: bool) -> None:
 PLAN_NEXT_SWEEP = Sweeper._plan_next
 
 
-def add_again(self: Any, new: Any, if_exists: Any, now: int) -> UUID:
+def add_again(self: Any, new: Any, if_exists: Any, now: int, act: Any) -> UUID:
     fresh = new._replace(id=self._tokens()) if self._rows.record(new.id) is not None else new
-    return ADD_ONE(self, fresh, if_exists, now)
+    return ADD_ONE(self, fresh, if_exists, now, act)
 
 
 ADD_ONE = MemoryStore._add_one
@@ -215,6 +235,43 @@ def believe_the_latest_wake(self: Any, wakes: Any) -> bool:
 
 
 NOTE_WAKES = LaneHeads.note_wakes
+
+
+def never_held(self: Any, run: InFlightRun) -> bool:
+    return False
+
+
+def look_and_forget_ends(self: Any, paused: Any, now: int) -> None:
+    LOOK_AT_PAUSES(self, dict.fromkeys(paused), now)
+
+
+LOOK_AT_PAUSES = KnownPauses.look_finished
+
+
+def lift_when_it_ends(self: Any) -> float:
+    """Take the end of a pause for the end of all pauses, without asking the store."""
+    end = self._pauses.next_end
+    if end is not None and self._clock.now() >= end:
+        self._pauses.look_finished({}, end)
+        self._claimer().service.wake()
+    return PAUSE_ENDS_IN(self)
+
+
+PAUSE_ENDS_IN = Sweeper._pause_ends_in
+
+
+def never_ends(self: Any, now: int) -> bool:
+    return True
+
+
+def end_with_the_pause_before(before: QueuePause | None, wanted: QueuePause) -> QueuePause:
+    after = NEXT_PAUSE(before, wanted)
+    if before is None or before.paused_until is None:
+        return after
+    return replace(after, paused_until=before.paused_until)
+
+
+NEXT_PAUSE = next_pause
 
 NOT_DURABLE = {**attempt._DISABLED_SETTINGS, Mode.claim: ("synchronous_commit",)}
 
@@ -244,6 +301,8 @@ MUTANTS: Mapping[str, list[Patch]] = {
         (StoreClock, "__init__", keep_wall_clock),
         (StoreClock, "now", read_wall_clock),
     ],
+    "starts expired actions": [(Runner, "_too_late", never_too_late)],
+    "forgets that a reply takes time": [(StoreClock, "latest", latest_is_now)],
     "starts at the claim, not at the time": [(Launcher, "accept", start_at_once)],
     "drops a completion during an outage": [(Completer, "_send", send_only_once)],
     "reports refused completions": [(Completer, "_finish_run", report_as_accepted)],
@@ -264,14 +323,28 @@ MUTANTS: Mapping[str, list[Patch]] = {
     "settles children of parents that still run": [(Tables, "orphans", find_all_children)],
     "commits claims in memory alone": [(attempt, "_DISABLED_SETTINGS", NOT_DURABLE)],
     "relies on wakes alone": [(Sweeper, "_plan_next", plan_no_sweep)],
+    "starts a pre-claim of a paused queue": [(Launcher, "_is_held", never_held)],
+    "lifts a later pause when an earlier one ends": [
+        (Sweeper, "_pause_ends_in", lift_when_it_ends)
+    ],
+    "keeps the end of an earlier pause": [(memory_queues, "next_pause", end_with_the_pause_before)],
 }
 
 
 # Breaks no guarantee, since sweeps find what it forgets, but starts are late.
 BELIEVES_THE_LATEST_WAKE: list[Patch] = [(LaneHeads, "note_wakes", believe_the_latest_wake)]
 
+# They break no guarantee either, but what waited for the end of a pause starts late.
+FORGETS_THE_END: Mapping[str, list[Patch]] = {
+    "a worker": [(KnownPauses, "look_finished", look_and_forget_ends)],
+    "a store": [(QueuePause, "in_force", never_ends)],
+}
+
 # Mutants that only show in a special scenario.
 SCENARIOS: Mapping[str, Callable[[int], Scenario]] = {
     "lets suspects wait until it idles": draw_saturated,
     "commits claims in memory alone": draw_crashes,
+    "starts a pre-claim of a paused queue": draw_paused,
+    "lifts a later pause when an earlier one ends": draw_unheard,
+    "keeps the end of an earlier pause": draw_paused,
 }

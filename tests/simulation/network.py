@@ -15,6 +15,7 @@ from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Wake
 from duetime.store.sql.postgres.notify import parse_message
 from simulation.faulty_store import Call
+from simulation.pause_checker import PauseChecker
 from simulation.real_store import RealStore
 from simulation.scenario import Scenario
 from simulation.trace import Trace
@@ -45,6 +46,7 @@ class Network:
         loop: SimLoop,
         real_store: RealStore,
         transaction_checker: TransactionChecker,
+        pause_checker: PauseChecker,
         scenario: Scenario,
         trace: Trace,
     ) -> None:
@@ -52,6 +54,7 @@ class Network:
         self.trace = trace
         self._real_store = real_store
         self._checker = transaction_checker
+        self._pause_checker = pause_checker
         self._scenario = scenario
         self._rng = Random(f"{scenario.seed}/network")
         self._lines: list[ProcessConnection] = []
@@ -113,10 +116,16 @@ class Network:
         except DuetimeError as error:
             value = error
         self._checker.check_transaction(process, call, before, value)
+        if not isinstance(value, DuetimeError):
+            self._pause_checker.executed(call)
         return value
 
     def delivered(self, value: object) -> None:
         self._checker.delivered(value)
+
+    def read(self, process: Process, value: object) -> None:
+        """A process goes on with an answer that was delivered to it."""
+        self._pause_checker.read(process, value, self.loop.time())
 
     # -- waking ----------------------------------------------------------------------
 
@@ -184,7 +193,9 @@ class ProcessConnection:
         labelled = cast("Call[T]", call)
         self._check_rescue(labelled)
         self._send(labelled, self._network.fate(), reply)
-        return await reply
+        value = await reply
+        self._network.read(self.process, value)
+        return value
 
     def _check_rescue(self, call: Call[Any]) -> None:
         """Check that a worker that was cut off lets the others renew first."""

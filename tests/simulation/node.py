@@ -7,6 +7,7 @@ from random import Random
 from uuid import UUID
 
 from duetime.events.bus import Events
+from duetime.events.filter import EventFilter
 from duetime.events.types import ActionCancelled, ActionEvent, ActionFailed, ActionSucceeded
 from duetime.registry.runtime import AppRuntime
 from duetime.store.base import Store
@@ -87,7 +88,7 @@ class Node:
     ) -> AppRuntime:
         events = Events()
         for event in (ActionSucceeded, ActionFailed, ActionCancelled):
-            events.on(event, on_event)
+            events.on(event, on_event, EventFilter())
         return AppRuntime(
             FaultyStore(real_store, self.line),
             PAYLOADS,

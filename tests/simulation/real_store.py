@@ -70,5 +70,8 @@ class RealStore(MemoryStore):
         assert text is not None
         return parse_lane(text)
 
+    def is_paused(self, queue: str) -> bool:
+        return self._pause(queue) is not None
+
     def unfinished(self) -> list[Record]:
         return [row.record for row in self._tables.unfinished.values()]

@@ -52,6 +52,9 @@ class Scenario:
     names_reused: bool
     some_without_handlers: bool
     one_lane: bool
+    expiring: float
+    # Mean seconds between acts of an operator on queues; zero means never.
+    pausing: float = 0.0
 
     @property
     def call_timeout(self) -> float:
@@ -67,18 +70,32 @@ def draw(seed: int) -> Scenario:
     """Draw a scenario; each seed has its own mix of faults, so that rare mixes occur too."""
     rng = Random(f"{seed}/scenario")
     lease = rng.choice([3.0, 6.0, 15.0])
+    nodes, actions = rng.choice([2, 2, 3, 3, 4]), rng.randint(6, 20)
+    chaos = lease * rng.choice([rng.uniform(3, 6), rng.uniform(3, 6), 12.0])
     return Scenario(
         seed=seed,
-        nodes=rng.choice([2, 2, 3, 3, 4]),
-        actions=rng.randint(6, 20),
-        chaos=lease * rng.choice([rng.uniform(3, 6), rng.uniform(3, 6), 12.0]),
+        nodes=nodes,
+        actions=actions,
+        chaos=chaos,
         latency=rng.choice([0.001, 0.01, 0.05, 0.3, 0.3]),
         settings=_settings(rng, lease),
         faults=_with_attacks(_faults(rng, lease), seed, lease),
         names_reused=rng.random() < 0.5,
         some_without_handlers=rng.random() < 0.3,
         one_lane=rng.random() < 0.6,
+        expiring=_expiring(seed),
+        pausing=chaos * _pausing(seed),
     )
+
+
+def _expiring(seed: int) -> float:
+    """Draw which part of the actions expires, apart from everything else."""
+    return Random(f"{seed}/expiring").choice([0.0, 0.0, 0.0, 0.6])
+
+
+def _pausing(seed: int) -> float:
+    """Draw how often queues are paused and resumed, apart from everything else."""
+    return Random(f"{seed}/pausing").choice([0.0, 0.0, 0.0, 0.1])
 
 
 def _settings(rng: Random, lease: float) -> WorkerSettings:
@@ -96,6 +113,7 @@ def _settings(rng: Random, lease: float) -> WorkerSettings:
         batch=rng.choice([2, 5, 500]),
         retention=7 * DAY_SECONDS,
         retention_failed=30 * DAY_SECONDS,
+        retention_figures=30 * DAY_SECONDS,
         max_result=1000,
     )
 
@@ -135,8 +153,26 @@ def draw_healthy(seed: int) -> Scenario:
     drawn = draw(seed)
     settings = replace(drawn.settings, concurrency=50, queues=None, batch=500)
     return replace(
-        drawn, settings=settings, faults=Faults(), latency=0.001, some_without_handlers=False
+        drawn,
+        settings=settings,
+        faults=Faults(),
+        latency=0.001,
+        some_without_handlers=False,
+        pausing=0.0,
     )
+
+
+def draw_paused(seed: int) -> Scenario:
+    """Draw a scenario without faults in which queues are paused, often with an end, and whose
+    actions are pre-claimed early."""
+    drawn = draw_healthy(seed)
+    settings = replace(drawn.settings, preclaim=drawn.settings.lease / 2)
+    return replace(drawn, settings=settings, pausing=drawn.chaos / 15, one_lane=False)
+
+
+def draw_unheard(seed: int) -> Scenario:
+    """Draw a scenario in which queues are paused and no wake arrives."""
+    return replace(draw_paused(seed), faults=Faults(lost_wake=1.0))
 
 
 def draw_forged(seed: int) -> Scenario:

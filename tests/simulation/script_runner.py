@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from duetime.errors import LeaseLost, StoreUnavailable
-from duetime.model.actions.signals import Cancel, Fail, Snooze
+from duetime.model.actions.signals import Cancel, Fail, Release, Snooze
 from duetime.registry.context import Context
 from simulation.clocks import instant
 from simulation.handler_script import Script, Step
@@ -102,9 +102,13 @@ class ScriptRunner:
 
     def _finish(self, start: Start, step: Step) -> object:
         result = {"start": start.number}
-        how = "ok" if step.end == "exit" else step.end
+        how: str = "ok" if step.end == "exit" else step.end
+        if how in ("cancel", "release") and start.context.stop_reason is not None:
+            # Whoever asked says what becomes of the action.
+            how = f"stopped: {start.context.stop_reason}"
+            self._trace.count(how)
         self._ledger.end(start, how, result)
-        match how:
+        match step.end:
             case "raise":
                 raise HandlerError(start.number)
             case "snooze":
@@ -113,6 +117,8 @@ class ScriptRunner:
                 raise Fail("never again")
             case "cancel":
                 return Cancel("no longer wanted")
+            case "release":
+                raise Release("handed back")
         return result
 
     def _check_notified(self, node: Node, start: Start) -> None:

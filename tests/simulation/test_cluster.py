@@ -11,7 +11,9 @@ from simulation.scenario import (
     draw_forged,
     draw_healthy,
     draw_outages,
+    draw_paused,
     draw_saturated,
+    draw_unheard,
 )
 
 SEEDS = int(os.environ.get("DUETIME_TEST_SEEDS", "800"))
@@ -45,6 +47,7 @@ FAULTS = [
     "suspects started",
     "retried by hand",
     "asked to stop",
+    "stopped: shutdown",
     "cancelled",
     "rescheduled",
     "children due",
@@ -53,6 +56,11 @@ FAULTS = [
     "server crashes",
     "wakes forged",
     "wakes refused",
+    "expired",
+    "queues paused",
+    "queues resumed",
+    "released from paused queues",
+    "starts after a pause",
 ]
 
 
@@ -107,3 +115,20 @@ def test_a_preclaimed_slot_is_used_until_its_action_is_due(seeds: range) -> None
     verdict = run_campaign(seeds, draw_far_ahead)
     assert not verdict.failures, verdict.report()
     assert verdict.tally["suspects started"] > 0
+
+
+@split_seeds(60, 400)
+def test_pauses_are_kept_and_end_on_time(seeds: range) -> None:
+    verdict = run_campaign(seeds, draw_paused)
+    assert not verdict.failures, verdict.report()
+    assert verdict.tally["released from paused queues"] > 0
+    assert verdict.tally["starts after a pause"] > 0
+    assert verdict.tally["runs lost"] == 0
+    assert verdict.latest < 0.1
+
+
+@split_seeds(60, 400)
+def test_pauses_of_which_no_wake_tells_are_kept_from_the_next_look_on(seeds: range) -> None:
+    verdict = run_campaign(seeds, draw_unheard)
+    assert not verdict.failures, verdict.report()
+    assert verdict.tally["starts after a pause"] > 0

@@ -4,8 +4,8 @@ import pytest
 
 from patching import planted
 from simulation.cluster import run
-from simulation.mutants import BELIEVES_THE_LATEST_WAKE, MUTANTS, SCENARIOS
-from simulation.scenario import draw, draw_forged
+from simulation.mutants import BELIEVES_THE_LATEST_WAKE, FORGETS_THE_END, MUTANTS, SCENARIOS
+from simulation.scenario import draw, draw_forged, draw_paused
 
 SEEDS = 200
 # The seed that caught a fault before is tried first. All others follow, should the code change.
@@ -13,17 +13,17 @@ CAUGHT_BY = {
     "completes any running action": 5,
     "completes by the worker's name": 5,
     "completes without any guard": 5,
-    "rescues without checking the lease again": 164,
+    "rescues without checking the lease again": 76,
     "starts actions whose lease it lost": 13,
     "lets suspects wait until it idles": 12,
     "drops a completion during an outage": 5,
     "reports refused completions": 24,
-    "forgets a claim when an older claim of its action ends": 18,
+    "forgets a claim when an older claim of its action ends": 164,
     "renews only running handlers": 42,
     "takes suspects together": 6,
     "never fails actions that kill their workers": 8,
     "never suspects actions that kill their workers": 6,
-    "settles only children of its own completions": 38,
+    "settles only children of its own completions": 43,
     "commits claims in memory alone": 2,
 }
 
@@ -42,6 +42,12 @@ def test_a_worker_that_believes_the_latest_wake_starts_late() -> None:
     with planted(BELIEVES_THE_LATEST_WAKE):
         seeds = [103, *range(SEEDS)]
         assert any(run(seed, scenario=draw_forged).latest > 0.1 for seed in seeds)
+
+
+@pytest.mark.parametrize("forgetful", FORGETS_THE_END)
+def test_who_forgets_the_end_of_a_pause_starts_late(forgetful: str) -> None:
+    with planted(FORGETS_THE_END[forgetful]):
+        assert any(run(seed, scenario=draw_paused).latest > 0.1 for seed in range(SEEDS))
 
 
 def test_every_hint_is_about_a_fault() -> None:

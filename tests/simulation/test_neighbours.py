@@ -20,7 +20,7 @@ from simulation.virtual_loop import SimLoop
 
 NEIGHBOURS = 15
 RUN_SECONDS = 15.0
-# The default settings, and how soon what a dead worker held is claimed again.
+# The default settings, and how soon the actions of a dead worker are claimed again.
 LEASE_SECONDS, SWEEP_SECONDS, RESCUE_SECONDS = 15.0, 10.0, 30.0
 # In thirds of a lease: far more than all of it takes.
 MAX_ROUNDS = 200

@@ -50,10 +50,17 @@ class ObservedClaim:
     stop_requested_at: int | None = None
     killer: tuple[UUID, int] | None = None
     forgotten: bool = False
+    expires_at: int | None = None
+    expired: bool = False
 
     @property
     def suspect(self) -> bool:
         return self.losses >= SUSPECT_LOSSES
+
+
+def is_expired(record: Record) -> bool:
+    """Return whether an action was cancelled as expired, not settled because its parent ended."""
+    return record.state is State.cancelled and str(record.error).startswith("expired at ")
 
 
 class TransactionChecker:
@@ -131,6 +138,9 @@ class TransactionChecker:
         self, process: Process, call: Call[Any], changes: dict[UUID, Change], v: Any
     ) -> None:
         for action_id, (before, after) in changes.items():
+            if before is not None and is_expired(after):
+                self._cancelled_for_its_key(process, call, before, after)
+                continue
             if before is None:
                 self.counters[action_id] = ExpectedCounters()
             else:
@@ -146,6 +156,17 @@ class TransactionChecker:
                 if after.state is State.cancelled:
                     self.counters[action_id].finishes += 1
                     self._chain_checker.note_finished(process, after)
+
+    def _cancelled_for_its_key(
+        self, process: Process, call: Call[Any], before: Record, after: Record
+    ) -> None:
+        """An expired action that held the key of a new one."""
+        self._require_state(call, before, State.scheduled)
+        if before.expires_at is None or before.expires_at >= self._real_store.now:
+            self._violation("cancelled for its key before it expired", call)
+        self.counters[after.id].finishes += 1
+        self._chain_checker.note_finished(process, after)
+        self._trace.count("expired before a claim")
 
     def _cancelled(
         self, process: Process, call: Call[Any], changes: dict[UUID, Change], v: Any
@@ -212,6 +233,7 @@ class TransactionChecker:
                 now + order.lease,
                 counters.losses,
                 counters.budget_number,
+                expires_at=claim.expires_at,
             )
             self.claims[claim.token] = observed
             self._trace.count("claims")
@@ -277,11 +299,26 @@ class TransactionChecker:
         self._trace.count(f"runs {completion.outcome}")
         if isinstance(completion, Finish):
             counters.finishes += 1
+            if completion.refund:
+                self._expired(claim, after, counters)
             self._chain_checker.note_finished(process, after)
             self._finished(completion, after, counters)
         else:
             counters.attempt -= completion.outcome in REFUNDED_OUTCOMES
             self._check_requeued(completion, before, after, counters)
+
+    def _expired(self, claim: ObservedClaim, after: Record, counters: ExpectedCounters) -> None:
+        """Check that an action was cancelled because it had expired, as far as its worker knew: a
+        request and its reply take no longer than a lease."""
+        claim.expired = True
+        counters.attempt -= 1
+        lease = claim.lease_until - claim.claimed_at
+        name = self._trace.action(after.id)
+        if claim.expires_at is None or self._real_store.now + lease < claim.expires_at:
+            self._violation("cancelled before it expired", name)
+        if after.state is not State.cancelled or after.started_at is not None:
+            self._violation("an expired action was not cancelled without a run", name)
+        self._trace.count("expired")
 
     def _finished(self, completion: Finish, after: Record, counters: ExpectedCounters) -> None:
         expected = (completion.state, completion.outcome, completion.result, completion.token)

@@ -8,7 +8,11 @@ from pathlib import Path
 
 import psycopg
 
-TABLES = ("actions", "history", "runs", "audit", "workers", "jobs", "ticks")
+TABLES = (
+    *("actions", "history", "runs", "tracebacks", "audit", "workers", "jobs", "ticks"),
+    *("grants", "api_keys", "links", "sessions", "answers"),
+    *("queues", "reports", "bulks", "figures"),
+)
 
 
 def clear_sqlite(path: Path) -> None:

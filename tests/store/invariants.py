@@ -28,6 +28,12 @@ def is_waiting(record: Mapping[str, Any]) -> bool:
     return record["state"] is State.scheduled and record["due_at"] is None
 
 
+def _is_blank(records: Snapshot, done: tuple[UUID, str, Outcome]) -> bool:
+    record = records[done[0]]
+    ended = bool(record["state"].finished and record["token"] != done[1])
+    return ended and record["payload"] == "null"
+
+
 class Invariants:
     """Tracks claims by the results of verbs alone, and checks the invariants."""
 
@@ -99,6 +105,12 @@ class Invariants:
         assert all(before[action_id]["state"].finished for action_id in gone), "invariant 5"
         self._known -= gone
         self._done = {done for done in self._done if done[0] not in gone}
+
+    def erased(self, after: Snapshot) -> None:
+        """Forget the earlier runs of actions without any data: their completions may be unknown."""
+        self._done = {
+            done for done in self._done if done[0] not in after or not _is_blank(after, done)
+        }
 
     # -- state -----------------------------------------------------------------------
 

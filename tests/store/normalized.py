@@ -29,13 +29,25 @@ def normalized_claims(claimed: Any) -> object:
 
 def heads(swept: Any) -> object:
     heads = [(head["lane"], head["next_due"]) for head in swept["lanes"]]
-    return swept["now"], sorted(heads, key=str)
+    return swept["now"], sorted(heads, key=str), swept["paused"]
 
 
 def normalized_stats(counted: Any) -> object:
     """Normalise stats: lanes may come in any order; stores may forget workers at any time."""
     lanes = sorted(counted["lanes"], key=lambda record: str(record["lane"]))
-    return counted["now"], lanes, counted["finished"], counted["jobs"]
+    return counted["now"], lanes, counted["finished"], counted["jobs"], counted["paused"]
+
+
+def normalized_queues(counted: Any) -> object:
+    """Normalise queues, which may come in any order; stores may forget workers at any time."""
+    counts = sorted(counted["counts"], key=lambda count: str(count["queue"]))
+    pauses = sorted(counted["pauses"], key=lambda pause: str(pause["queue"]))
+    return counted["now"], counts, pauses
+
+
+def normalized_circumstances(found: Any) -> object:
+    """Leave out the workers, which stores may forget at any time."""
+    return {name: value for name, value in found.items() if name != "workers"}
 
 
 def claimed_lanes(claimed: Any) -> dict[UUID, tuple[str, int]]:

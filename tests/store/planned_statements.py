@@ -4,16 +4,20 @@ import json
 from typing import Any
 from uuid import UUID
 
+from duetime.model.act import Act
 from duetime.model.actions.action import NewAction
+from duetime.model.actions.action_key import ActionKey
 from duetime.model.actions.claim import ClaimOrder, Fence, LaneSpan, WorkerInfo
 from duetime.model.actions.completion import Completion, Finish, Reschedule
-from duetime.model.filter import Filter
+from duetime.model.audit import AuditFilter
+from duetime.model.health.figures import MINUTE, FigureFilter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
 from duetime.store.flow import Flow, Mode, Pipeline, Statement, Steps
 from duetime.store.sql.flows.claims import worker_params
 from duetime.store.sql.postgres.store import PostgresStore
 from duetime.store.sql.sqlite.store import SqliteStore
+from duetime.store.sql.statements.bulk_rows import json_param
 
 ROWS = 50_000
 NOW = 2_000_000_000_000_000
@@ -33,6 +37,19 @@ FILL = {
         SELECT {id}, 0, 1, 1, 'kind' || i % 10, 'q', {id}, 'succeeded', 0, 'me', '{{}}'
         FROM {series}
         WHERE i % 10 = 0
+    """,
+    "audit": """
+        INSERT INTO duetime_audit (id, at, "by", verb, subject, subject_id, before, after)
+        SELECT {id}, i, 'u' || i % 10, 'cancel', 'action', 's' || i % 5000, '{{}}', '{{}}'
+        FROM {series}
+    """,
+    "figures": """
+        INSERT INTO duetime_figures (minute, queue, kind, tenant, outcome, lateness, duration, runs)
+        SELECT CAST(i / 50 AS bigint) * 60000000, 'q', 'kind' || i % 50, 't' || i % 7, 'succeeded',
+               1000, 1000, 1
+        FROM {series}
+        WHERE true
+        ON CONFLICT DO NOTHING
     """,
     "history": """
         INSERT INTO duetime_history (id, due_at, finished_at, created_at, version, attempt,
@@ -62,18 +79,9 @@ def news(count: int) -> list[NewAction]:
     return [NewAction(UUID(int=i), *fields) for i in range(count)]
 
 
+TIMELINE = {"since": 0, "until": ROWS, "examined": 100, "limit": 100, "tenant": "t"}
+LANES_SINCE = json_param({"lane": f"1.{shard}.q", "since": 0} for shard in range(8))
 PARENTS = [UUID(int=i) for i in range(100)]
-FINDS: dict[str, tuple[Filter, set[str]]] = {
-    "find": (Filter(), {"actions_pkey", "history_pkey"}),
-    "find failed": (Filter(state=State.failed), {"history_state", "history_pkey"}),
-    "find scheduled": (Filter(state=State.scheduled), {"actions_pkey"}),
-    "find a kind": (Filter(kind="kind3"), {"actions_pkey", "history_kind", "history_pkey"}),
-    "find a correlation": (
-        Filter(correlation_id="c7"),
-        {"actions_correlation", "history_correlation"},
-    ),
-    "find a page": (Filter(before=ONE), {"actions_pkey", "history_pkey"}),
-}
 
 
 def flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[str]]]:
@@ -92,7 +100,20 @@ def flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[
         "reschedule": (store.complete(reschedules(500)), {"actions_pkey"}),
         "renew": (store.renew(fences, 1), {"actions_pkey"}),
         "get": (store.get(ONE, ANY), {"actions_pkey", "history_pkey"}),
-        "cancel": (store.cancel(ONE, ANY, "me", running=False), {"actions_pkey"}),
+        "find an id": (
+            store.find_id(ActionKey("kind3", "k7", "any"), None),
+            {"actions_key", "history_kind", "history_key"},
+        ),
+        "find an unfinished id": (
+            store.find_id(ActionKey("kind3", "k7", "unfinished"), "t"),
+            {"actions_key"},
+        ),
+        "find a failed id": (
+            store.find_id(ActionKey("kind3", "k7", "failed"), ANY),
+            {"history_kind", "history_key", "history_state"},
+        ),
+        "cancel": (store.cancel(ONE, ANY, Act("me"), running=False), {"actions_pkey"}),
+        "cancel expired": (store.cancel_expired([ONE]), {"actions_pkey"}),
         "progress": (store.progress(fences[0], "1"), {"actions_pkey"}),
         "look ahead": (store.look_ahead(), {"actions_due"}),
         "look ahead from": (
@@ -104,7 +125,27 @@ def flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[
             name: (flow_of(statement), indexes)
             for name, (statement, indexes) in later_statements().items()
         },
-        **{name: (store.find(wanted), indexes) for name, (wanted, indexes) in FINDS.items()},
+        **audit_flows(store),
+        **figure_flows(store),
+    }
+
+
+def audit_flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[str]]]:
+    filters = {
+        "audit": (AuditFilter(), "audit_at"),
+        "audit a page": (AuditFilter(follows=(NOW, ONE)), "audit_at"),
+        "audit since": (AuditFilter(since=NOW, before=NOW + 1), "audit_at"),
+        "audit a subject": (AuditFilter(subject_id="s7"), "audit_subject"),
+    }
+    return {name: (store.audit(wanted), {index}) for name, (wanted, index) in filters.items()}
+
+
+def figure_flows(store: PostgresStore | SqliteStore) -> dict[str, tuple[Flow[Any], set[str]]]:
+    of_tenant = FigureFilter(since=0, until=60 * MINUTE, step=MINUTE, tenant="t1")
+    by_kind = FigureFilter(since=0, until=60 * MINUTE, step=MINUTE, by="kind")
+    return {
+        "sum figures": (store.figures(of_tenant), {"figures_pkey"}),
+        "sum figures by kind": (store.figures(by_kind), {"figures_pkey"}),
     }
 
 
@@ -127,7 +168,20 @@ def later_statements() -> dict[str, tuple[Statement, set[str]]]:
             Statement("sweep", sweeping),
             {"actions_due", "actions_after", "actions_pkey", "jobs_due"},
         ),
+        "timeline of finished": (
+            Statement("timeline_finished", {"state": "succeeded"} | TIMELINE),
+            {"history_state"},
+        ),
+        "timeline of unfinished": (
+            Statement("timeline_unfinished", {"rows": LANES_SINCE} | TIMELINE),
+            {"actions_due", "actions_pkey"},
+        ),
+        "figures of the rest": (
+            Statement("figures_rest", {"since": 0, "until": 60 * MINUTE}),
+            {"figures_pkey"},
+        ),
         "settle each": (Statement("settle", {"rows": settled}), {"actions_pkey"}),
+        "traceback": (Statement("traceback", {"id": str(ONE)}), {"tracebacks_pkey"}),
         "find parents": (
             Statement("stored_tenants", {"ids": ids}),
             {"actions_pkey", "history_pkey"},

@@ -81,6 +81,8 @@ SQLITE = (
         "id IN (SELECT e.ending_id",
     ),
     _sqlite("finish_no_losses", "finish_history", "losses + ending_lost", "losses"),
+    _sqlite("finish_no_refund", "finish_history", "attempt - ending_refund", "attempt"),
+    _sqlite("claim_without_expiry", "claim_candidates", "expires_at\n", "NULL\n"),
     _sqlite("again_keeps_progress", "requeue", "    progress = NULL,\n", ""),
     _sqlite("again_keeps_stop", "requeue", "    stop_by = NULL,\n", ""),
     _sqlite("again_no_refund", "requeue", "attempt - ending_refund", "attempt"),
@@ -98,7 +100,8 @@ SQLITE = (
         "stop_by_the_first", "request_stop", "stop_by = :by", "stop_by = coalesce(stop_by, :by)"
     ),
     _common("retry_no_new_budget", "retry", "h.attempt, r.new_lane", "h.base_attempt, r.new_lane"),
-    _common("replace_running_ones", "replace", " AND token IS NULL", ""),
+    _common("replace_keeps_expiry", "replace", "    expires_at = :expires_at,\n", ""),
+    _common("retry_without_expiry", "retry", "h.expires_at", "NULL"),
     _common("replace_keeps_attempts", "replace", "    attempt = 0,\n", ""),
     _common(
         "find_of_other_tenants",
@@ -109,10 +112,12 @@ SQLITE = (
     _common(
         "find_due_too_late", "_action_matches", "a.due_at < :due_before", "a.due_at <= :due_before"
     ),
+    _common("find_keys_of_any_kind", "_action_matches", "a.kind = :kind", "a.kind IS NOT NULL"),
+    _common("find_keys_of_failed_ones", "_history_matches", "h.state = :state", "TRUE"),
     _common("look_at_running_ones", "_lane_heads", FREE_CONDITION, ""),
     _common("look_on_at_running_ones", "look_ahead_from", FREE_CONDITION, ""),
     _common("look_on_from_the_start", "look_ahead_from", " AND a.due_at >= r.since", ""),
-    _common("runs_newest_first", "runs", "ORDER BY r.seq", "ORDER BY r.seq DESC"),
+    _common("runs_oldest_first", "runs", "ORDER BY r.seq DESC", "ORDER BY r.seq"),
     _common("audit_oldest_first", "audit", "u.at DESC, u.id DESC", "u.at, u.id"),
     _common("stats_of_all_leases", "stats_lanes", " AND a.lease_until <= :now", ""),
     _common(
@@ -120,6 +125,16 @@ SQLITE = (
         "stats_lanes",
         "IS NULL AND a.due_at <= :now),\n    min",
         "IS NULL AND a.due_at < :now),\n    min",
+    ),
+    _common("queues_overdue_if_parked", "queue_counts", "<> 'p.'\n    ),\n", "<> 'x'\n    ),\n"),
+    _common("queues_count_no_leases", "queue_counts", "a.token IS NOT NULL", "FALSE"),
+    _common("pause_keeps_its_end", "queue_pause", "paused_until = :paused_until", "name = :queue"),
+    _common(
+        "pause_by_the_first", "queue_pause", "paused_by = CAST", "paused_by = paused_by || CAST"
+    ),
+    _common("pause_never_ends", "queue_pauses", "paused_until > :now", "paused_until > 0"),
+    _sqlite(
+        "look_at_ended_pauses", "_paused_queues", "q.paused_until > :now", "q.paused_until > 0"
     ),
     _common("stats_of_other_tenants", "stats_finished", "n.tenant = :tenant", "TRUE"),
     _common("ended_in_any_way", "applied_completions", " AND h.outcome = e.ending_outcome", ""),
@@ -135,9 +150,15 @@ SQLITE = (
     _common("postpone_keeps_delay", "reschedule_waiting", "    after_delay = NULL,\n", ""),
     _common("replace_keeps_parent", "replace", "    after = :after,\n", ""),
     _common("circle_of_two_at_most", "ancestors", "a.due_at IS NULL", "FALSE"),
-    _sqlite("finish_forgets_children", "finish_count", "c.due_at IS NULL", "c.due_at IS NOT NULL"),
+    # These indexes are named: SQLite would refuse a condition that they do not fit.
     _sqlite(
-        "finish_tells_no_parents", "awaited_parents", "c.due_at IS NULL", "c.due_at IS NOT NULL"
+        "finish_forgets_children", "finish_count", "c.due_at IS NULL", "c.due_at IS NULL AND FALSE"
+    ),
+    _sqlite(
+        "finish_tells_no_parents",
+        "awaited_parents",
+        "c.due_at IS NULL",
+        "c.due_at IS NULL AND FALSE",
     ),
     _sqlite("sweep_forgets_children", "sweep", "w.due_at IS NULL", "w.due_at IS NOT NULL"),
     Mutant(
@@ -157,7 +178,14 @@ POSTGRES = (
         "s.lane, s.since, (SELECT",
         "s.lane, CAST(-1e15 AS bigint) AS since, (SELECT",
     ),
+    _postgres(
+        "look_at_ended_pauses", "_paused_queues", "q.paused_until > :now", "q.paused_until > 0"
+    ),
     _postgres("claim_not_ahead", "claim", " + s.ahead AS until", " AS until"),
+    _postgres("finish_no_refund", "finish", " - ending_refund", ""),
+    _postgres(
+        "finish_starts_what_expired", "finish", "ending_refund = 0 THEN", "ending_refund < 2 THEN"
+    ),
     _postgres("again_no_refund", "requeue", " - h.ending_refund", ""),
     _postgres("again_keeps_stop", "requeue", "    stop_by = NULL,\n", ""),
     _postgres("finish_for_anyone", "finish", " AND a.token = e.ending_token", ""),

@@ -6,9 +6,10 @@ them the rounds in which `test_sql_mutants` catches a mutant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, get_args
 from uuid import UUID
 
 from hypothesis import strategies as st
@@ -18,12 +19,16 @@ from hypothesis.stateful import (
     rule,
 )
 
+from duetime.model.act import Act
+from duetime.model.actions.action_key import ActionKey, KeyStates
 from duetime.model.actions.claim import ClaimOrder, LaneSpan, WorkerInfo
 from duetime.model.actions.completion import Completion, decide_loss
 from duetime.model.actions.new_actions import IfExists
-from duetime.model.filter import Filter
+from duetime.model.audit import AuditFilter
+from duetime.model.filter import NEWEST_FIRST, Filter, Position, Sort
 from duetime.model.state import FINISHED, State
 from duetime.model.tenant import ANY, Scope
+from duetime.store.flow import Flow
 from store import strategies
 from store.invariants import is_waiting
 from store.normalized import (
@@ -31,28 +36,23 @@ from store.normalized import (
     finish_times_before,
     heads,
     instants,
+    normalized_circumstances,
     normalized_claims,
+    normalized_queues,
     normalized_stats,
     whole_ties,
 )
-from store.store_comparison import ALL, FAR, StoreComparison
-from store.store_pair import NamedClaim, RaisedError
+from store.operator_rules import OperatorRules
+from store.store_comparison import ALL, FAR, needs, pick_from
+from store.store_pair import NamedClaim, RaisedError, StoreSide
 
 T = TypeVar("T")
-Step = TypeVar("Step", bound=Callable[..., Any])
 
 EVERY_LANE = [LaneSpan(lane, strategies.EPOCH, 0) for lane in strategies.LANES]
 WORKER = WorkerInfo("w1", "shop", "here", 1, ["mail"], [], 10)
 
 
-def needs(*states: State) -> Callable[[Step], Step]:
-    """Skip a rule unless some action has one of these states: it would show little."""
-    return precondition(
-        lambda machine: any(record["state"] in states for record in machine.before.values())
-    )
-
-
-class StoreMachine(StoreComparison):
+class StoreMachine(OperatorRules):
     """Compares a store with the specification, with a rule for every verb."""
 
     @rule(pick=strategies.picks, late=st.sampled_from((0, 0, 1, 4)))
@@ -60,11 +60,12 @@ class StoreMachine(StoreComparison):
     def time_passes(self, pick: int, late: int) -> None:
         """Advance to the instant at which an action is due or a lease expires, or a bit further."""
         coming = self._coming()
-        to = _pick(coming, pick) if coming else self.now + 1
+        to = pick_from(coming, pick) if coming else self.now + 1
         self.clock.advance(microseconds=to - self.now + late)
 
     def _coming(self) -> list[int]:
-        return [instant for instant in instants(self._records) if instant > self.now]
+        coming = {*instants(self._records), *self.pause_ends}
+        return sorted(instant for instant in coming if instant > self.now)
 
     # -- the client's verbs ----------------------------------------------------------
 
@@ -90,7 +91,7 @@ class StoreMachine(StoreComparison):
         """Add new actions, and perhaps one that was sent before."""
         if mode == "replace":
             wanted_actions = [wanted_actions[0].rival(self._records), *wanted_actions[1:]]
-        old = [_pick(self.sent, pick) for pick in picks]
+        old = [pick_from(self.sent, pick) for pick in picks]
         known = len(self.sent)
         new = [
             draft.new(strategies.nth_id(known + i), self.now, self._records)
@@ -114,11 +115,26 @@ class StoreMachine(StoreComparison):
     ) -> None:
         self.known = self.before
         self.pair.ask(lambda side: side.store.get(self._id(pick), scope))
-        self.pair.ask(lambda side: side.store.runs(self._id(pick), scope))
+        self.pair.ask(lambda side: side.store.runs(self._id(pick), scope, limit=size))
+        self._find_id(self._id(pick), scope)
+        self.pair.ask(
+            lambda side: side.store.circumstances(self._id(pick), scope, alive=FAR),
+            normalized_circumstances,
+        )
         self.pair.ask(lambda side: side.store.stats(scope, alive=FAR, limit=ALL), normalized_stats)
-        wanted = replace(self._filter(pick, like_filter), limit=size)
-        while page := self._find(wanted):
-            wanted = replace(wanted, before=page[-1]["id"])
+        for sort in (NEWEST_FIRST, Sort("due_at", False), Sort("finished_at", True)):
+            self._walk(replace(self._filter(pick, like_filter), limit=size, sort=sort))
+
+    def _walk(self, wanted: Filter) -> None:
+        while after := self._find(wanted)["next"]:
+            wanted = replace(wanted, follows=Position(*after))
+
+    def _find_id(self, action_id: UUID, scope: Scope) -> None:
+        record = self.before.get(action_id)
+        if record and record["key"]:
+            for among in get_args(KeyStates):
+                wanted = ActionKey(record["kind"], record["key"], among)
+                self.pair.ask(partial(_find_id, wanted, scope))
 
     def _find(self, wanted: Filter) -> Any:
         return self.pair.ask(lambda side: side.store.find(wanted))
@@ -131,7 +147,7 @@ class StoreMachine(StoreComparison):
         self._cancel(action_id, scope, by, running=running)
 
     def _cancel(self, action_id: UUID, scope: Scope, by: str, *, running: bool) -> None:
-        self.pair.ask(lambda side: side.store.cancel(action_id, scope, by, running=running))
+        self.pair.ask(lambda side: side.store.cancel(action_id, scope, Act(by), running=running))
         self._compare_stops([claim for claim in self.all_claims if claim.id == action_id])
 
     @rule(
@@ -145,36 +161,45 @@ class StoreMachine(StoreComparison):
         action_id = self._id(pick, State.scheduled)
         due_at, delay = (None, pause) if due_in is None else (self.now + due_in, None)
         self.pair.ask(
-            lambda side: side.store.reschedule(action_id, scope, by, due_at=due_at, delay=delay)
+            lambda side: side.store.reschedule(
+                action_id, scope, Act(by), due_at=due_at, delay=delay
+            )
         )
 
     @rule(pick=strategies.picks, scope=strategies.scopes, by=strategies.actors)
     @needs(State.failed)
     def retry(self, pick: int, scope: Scope, by: str) -> None:
         action_id = self._id(pick, State.failed)
-        self.pair.ask(lambda side: side.store.retry(action_id, scope, by))
+        self.pair.ask(lambda side: side.store.retry(action_id, scope, Act(by)))
+
+    @rule(
+        queue=strategies.queues,
+        by=strategies.actors,
+        lasting=strategies.maybe_offsets,
+        resuming=st.booleans(),
+    )
+    def pause(self, queue: str, by: str, lasting: int | None, resuming: bool) -> None:
+        """Pause a queue, perhaps until an instant that may have passed; or resume it."""
+        if resuming:
+            self.pair.ask(lambda side: side.store.resume_queue(queue, Act(by)))
+        else:
+            until = None if lasting is None else self.now + lasting
+            self.pair.ask(lambda side: side.store.pause_queue(queue, Act(by), until=until))
+            self.pause_ends |= set() if until is None else {until}
+        self.pair.ask(lambda side: side.store.queues(FAR), normalized_queues)
+        self.pair.ask(lambda side: side.store.audit(AuditFilter(subject_id=queue, limit=ALL)))
 
     @rule(pick=strategies.picks, like_filter=strategies.similar_filters, by=strategies.actors)
     @needs(State.scheduled)
     def cancel_many(self, pick: int, like_filter: strategies.SimilarFilter, by: str) -> None:
         wanted = self._filter(pick, like_filter, State.scheduled)
-        self.pair.ask(lambda side: side.store.cancel_many(wanted, by), by_id)
+        self.pair.ask(lambda side: side.store.cancel_many(wanted, Act(by)), by_id)
 
     @rule(pick=strategies.picks, like_filter=strategies.similar_filters, by=strategies.actors)
     @needs(State.failed)
     def retry_many(self, pick: int, like_filter: strategies.SimilarFilter, by: str) -> None:
         wanted = self._filter(pick, like_filter, State.failed)
-        self.pair.ask(lambda side: side.store.retry_many(wanted, by), by_id)
-
-    def _filter(self, pick: int, like_filter: strategies.SimilarFilter, *states: State) -> Filter:
-        """Return a filter that matches an action in one of these states."""
-        fitting = [r for r in self.before.values() if r["state"] in (states or State)]
-        return like_filter.filter(_pick(fitting, pick))
-
-    def _id(self, pick: int, *legal: State) -> UUID:
-        """Return the id of any action ever sent, mostly one for which the change is legal."""
-        fitting = [i for i, record in self.before.items() if record["state"] in legal]
-        return _pick(fitting, pick) if fitting and pick % 4 < 3 else _pick(self.sent, pick).id
+        self.pair.ask(lambda side: side.store.retry_many(wanted, Act(by)), by_id)
 
     # -- the worker's verbs ----------------------------------------------------------
 
@@ -229,7 +254,7 @@ class StoreMachine(StoreComparison):
         running = {claim.id for claim in present}
         past = [claim for claim in others if claim.id in running]
         fitting = (present, present, past, self.all_claims)[pick % 4]
-        return _pick(fitting or self.all_claims, pick // 4)
+        return pick_from(fitting or self.all_claims, pick // 4)
 
     def _runs_for(self, named_claim: NamedClaim) -> bool:
         return (
@@ -263,7 +288,7 @@ class StoreMachine(StoreComparison):
     @precondition(lambda self: self.completions_sent)
     def complete_again(self, picks: list[int], rescuing: bool) -> None:
         """Send completions again, as after a lost reply."""
-        self._send([_pick(self.completions_sent, pick) for pick in picks], rescuing)
+        self._send([pick_from(self.completions_sent, pick) for pick in picks], rescuing)
 
     @rule(
         ahead=st.sampled_from((0, 3, FAR)),
@@ -321,7 +346,7 @@ class StoreMachine(StoreComparison):
     def settle(self, picks: list[int], limit: int) -> None:
         """Settle the children of any actions, mostly of those with waiting children."""
         waited_for = [record["after"] for record in self._records if is_waiting(record)]
-        parents = [_pick(waited_for, pick) if pick % 4 else self._id(pick) for pick in picks]
+        parents = [pick_from(waited_for, pick) if pick % 4 else self._id(pick) for pick in picks]
         before = self._snapshot()
         self.pair.ask(lambda side: side.store.settle(parents, limit))
         if limit == ALL:
@@ -369,5 +394,5 @@ class StoreMachine(StoreComparison):
         self._send([sent for sent in self.completions_sent if sent[0].id in gone], rescuing=False)
 
 
-def _pick(items: Sequence[T], pick: int) -> T:
-    return items[pick % len(items)]
+def _find_id(wanted: ActionKey, scope: Scope, side: StoreSide) -> Flow[UUID]:
+    return side.store.find_id(wanted, scope)

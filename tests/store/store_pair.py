@@ -16,7 +16,7 @@ from duetime.model.actions.action import AddedRecord
 from duetime.model.actions.claim import Claim, Claimed, Fence
 from duetime.model.actions.completion import Completion
 from duetime.model.actions.new_actions import Inserted, InsertedBatch
-from duetime.model.audit import AuditEntry
+from duetime.model.audit import StoredAuditEntry
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Steps
@@ -106,7 +106,7 @@ class StoreSide:
             return value
         if isinstance(value, UUID):
             return self._names.get(value, value)
-        if isinstance(value, AuditEntry):
+        if isinstance(value, StoredAuditEntry):
             value = replace(value, id=NO_ID)
         if isinstance(value, Inserted):
             value = as_added_record(value)

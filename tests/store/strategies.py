@@ -27,6 +27,8 @@ SUSPECTS = tuple(lane_of(QUEUE, p, t, suspect=True) for p in PRIORITIES for t in
 PARKING = tuple(parking_lane(kind, 1, HOMES[0]) for kind in KINDS)
 LANES = HOMES + SUSPECTS + PARKING
 EPOCH = -(10**15)
+# Actions with this payload expire.
+EXPIRING = "3"
 
 picks = st.integers(0, 99)
 kinds = st.sampled_from((*KINDS, KINDS[0]))
@@ -36,6 +38,7 @@ priorities = st.sampled_from((1, 1, 1, 2))
 scopes = st.sampled_from((ANY,) * 6 + (None, "a", "b"))
 keys = st.sampled_from((None, None, "x", "x", "y"))
 actors = st.sampled_from(("ann", "bob"))
+queues = st.sampled_from((QUEUE, "other"))
 modes = st.sampled_from(("return", "raise", "replace", "replace"))
 mostly = st.sampled_from((True, True, True, False))
 micros = st.integers(0, 6)
@@ -76,6 +79,9 @@ class ActionDraft:
         self, action_id: UUID, now: int, records: Sequence[Mapping[str, Any]] = ()
     ) -> NewAction:
         after = self._after(records)
+        earliest = now + max(self.delay if self.due_in is None else self.due_in, 0)
+        # By the payload, since drawing more would change all examples.
+        expires_at = earliest + 3 + self.delay if self.payload == EXPIRING else None
         return NewAction(
             id=action_id,
             kind=self.kind,
@@ -92,6 +98,7 @@ class ActionDraft:
             by=self.by,
             after=after,
             on=None if after is None else self.on,
+            expires_at=expires_at,
         )
 
     def _after(self, records: Sequence[Mapping[str, Any]]) -> UUID | None:
@@ -115,7 +122,7 @@ class ActionDraft:
 drafts = st.builds(
     ActionDraft,
     kind=kinds,
-    payload=st.sampled_from(("1", "2", "3")),
+    payload=st.sampled_from(("1", "2", EXPIRING)),
     priority=priorities,
     tenant=tenants,
     correlation_id=st.sampled_from((None, "c")),
@@ -152,9 +159,9 @@ def finishes(now: int) -> st.SearchStrategy[Finish]:
 
     def finish(state: State, lost: bool, **fields_: Any) -> Finish:
         outcome = Outcome.lost if lost and state is State.failed else Outcome(state.value)
-        return Finish(
-            id=NO_ID, token=NO_ID, state=state, outcome=outcome, lost=int(lost), **fields_
-        )
+        refund = state is State.cancelled and fields_["cancelled_by"] is None
+        ends: dict[str, Any] = {"lost": int(lost), "refund": refund} | fields_
+        return Finish(id=NO_ID, token=NO_ID, state=state, outcome=outcome, **ends)
 
     return st.builds(
         finish,
@@ -197,6 +204,8 @@ class SimilarFilter:
         due_at = record["due_at"] or record["created_at"]
         values = {
             **record,
+            "states": (record["state"],),
+            "kinds": (record["kind"],),
             "queue": self.queue,
             "due_from": due_at + self.past_due,
             "due_before": due_at + self.past_due,
@@ -205,7 +214,7 @@ class SimilarFilter:
 
 
 FIELDS = (
-    *("state", "kind", "queue", "correlation_id", "key", "due_from"),
+    *("states", "kinds", "queue", "correlation_id", "key", "due_from"),
     *("tenant", "tenant", "due_before", "due_before"),
 )
 similar_filters = st.builds(

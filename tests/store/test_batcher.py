@@ -12,6 +12,7 @@ import pytest
 
 from duetime import Action, Duetime, State
 from duetime.errors import DuetimeError, StoreUnavailable
+from duetime.model.act import Act
 from duetime.model.actions.action import Added
 from duetime.model.tenant import ANY
 from duetime.store.flow import Steps, then
@@ -192,7 +193,7 @@ async def test_a_flow_that_continues_is_not_batched(postgres_url: str) -> None:
         store, action = app.store, new()
 
         def more(added: Sequence[Added]) -> Steps[tuple[UUID, State]]:
-            done = yield from store.cancel(first.id, ANY, "ann", running=False).start()
+            done = yield from store.cancel(first.id, ANY, Act("ann"), running=False).start()
             return added[0].record.id, done.state
 
         flow = then(store.add([action], "return"), more)

@@ -152,16 +152,16 @@ class TestOptionalLines:
 
     def test_a_parameter_that_is_none_counts_as_not_given(self) -> None:
         loader = StatementLoader("sqlite", TableNames())
-        without = loader.sql(Statement("find", {"kind": None}))
-        with_kind = loader.sql(Statement("find", {"kind": "mail"}))
+        without = loader.sql(Statement("find_ids", {"kind": None}))
+        with_kind = loader.sql(Statement("find_ids", {"kind": "mail"}))
         assert "a.kind = :kind" not in without
         assert "a.kind = :kind" in with_kind
         assert "h.kind = :kind" in with_kind
 
     def test_variants_are_compiled_once(self) -> None:
         loader = StatementLoader("sqlite", TableNames())
-        first = loader.sql(Statement("find", {"kind": "a"}))
-        assert loader.sql(Statement("find", {"kind": "b"})) is first
+        first = loader.sql(Statement("find_ids", {"kind": "a"}))
+        assert loader.sql(Statement("find_ids", {"kind": "b"})) is first
 
 
 class TestColumns:

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from duetime.errors import StoreUnavailable
+from duetime.model.act import Act
 from duetime.model.actions.claim import ClaimOrder, Fence, LaneSpan, WorkerInfo
 from duetime.model.filter import Filter
 from duetime.model.state import State
@@ -66,8 +67,8 @@ class TestLocks:
         with another(postgres_url) as caller, caller.transaction():
             lock(caller, action)
             with pytest.raises(StoreUnavailable, match="another transaction held the row"):
-                await store.perform(store.cancel(action, ANY, "me", running=False))
-        record = await store.perform(store.cancel(action, ANY, "me", running=False))
+                await store.perform(store.cancel(action, ANY, Act("me"), running=False))
+        record = await store.perform(store.cancel(action, ANY, Act("me"), running=False))
         await store.aclose()
         assert record.state is State.cancelled
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import closing
@@ -15,7 +16,7 @@ import pytest
 
 from api.apps import Note, Other
 from damaged_rows import execute
-from duetime import ANY, Action, Context, Duetime, Every, State
+from duetime import ANY, Action, Context, Duetime, Every, Retry, State
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.sqlite import repair
 from duetime.store.sql.sqlite.known_columns import KNOWN_COLUMNS
@@ -86,15 +87,29 @@ async def test_a_column_of_somebody_else_is_no_damage(
     url = f"sqlite:///{sqlite_path}"
     good = await app.schedule(Note(), delay=3600)
     for table in READERS:
-        text = column.replace(
-            "payload ->> 'customer'", "app" if table in ("jobs", "workers") else "id"
-        )
+        own = {"jobs": "app", "workers": "app", "tracebacks": "run_id"}.get(table, "id")
+        text = column.replace("payload ->> 'customer'", own)
         execute(url, f"ALTER TABLE duetime_{table} ADD COLUMN {text}")
     bad = await search(app, sqlite_path)
     assert (bad.state, (await app.get(good.id)).state) == (State.failed, State.scheduled)
     assert "due_at holds 'abc'" in (bad.error or "")
     name = column.split()[0]
     assert name not in (bad.error or "")
+
+
+async def test_a_damaged_traceback_is_forgotten(app: Duetime, sqlite_path: Path) -> None:
+    url = f"sqlite:///{sqlite_path}"
+
+    @app.handler(kind="other", retry=Retry.none())
+    async def fail(payload: Other) -> None:
+        raise ValueError("the error stays")
+
+    action = await app.schedule(Other())
+    await app.testing.drain()
+    execute(url, "UPDATE duetime_tracebacks SET traceback = CAST(x'ff' AS text)")
+    [run] = await app.runs(action.id)
+    assert (run.error, run.traceback) == ("ValueError: the error stays", None)
+    assert stored(sqlite_path, "action_id", "tracebacks") == []
 
 
 async def test_a_live_worker_is_no_damage(app: Duetime, sqlite_path: Path) -> None:
@@ -276,3 +291,28 @@ def count_windows(app: Duetime, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(loader, "bind", noting)
     return names
+
+
+def test_a_blocking_call_on_the_loop_of_a_search_does_not_wait_for_it(sqlite_path: Path) -> None:
+    """The search could not go on while the call blocks its event loop."""
+
+    async def main() -> None:
+        async with Duetime(f"sqlite:///{sqlite_path}") as app:
+            app.payload(Note, kind="note")
+            await app.schedule(Note(), delay=3600, correlation_id="bad")
+            execute(f"sqlite:///{sqlite_path}", DAMAGE)
+            store: Any = app.store
+            searching = asyncio.create_task(store.perform(Flow(stumble, Mode.read)))
+            while not store._repair._searches:  # noqa: ASYNC110 - nothing signals its begin
+                await asyncio.sleep(0)
+            with pytest.raises(LookupError):
+                store.perform_blocking(Flow(stumble, Mode.read))
+            with pytest.raises(LookupError):
+                await searching
+            [bad] = await app.find(correlation_id="bad")
+            assert bad.state is State.failed
+
+    thread = threading.Thread(target=asyncio.run, args=(main(),), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()

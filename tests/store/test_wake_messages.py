@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from duetime import Priority
 from duetime.model.clock import MAX_INSTANT, MIN_INSTANT
-from duetime.model.lane import is_lane, job_lane, lane_of, parking_lane
+from duetime.model.lane import PAUSES_LANE, is_lane, job_lane, lane_of, parking_lane
 from duetime.store.flow import Wake
 from duetime.store.sql.postgres.notify import (
     Notice,
@@ -44,6 +44,13 @@ def test_what_duetime_sends_is_understood(wakes: list[Wake]) -> None:
     expected = tuple((wake.lane, wake.due_at) for wake in wakes)
     assert parse_message(wake_message("me", wakes)) in (Notice("me", expected), Notice("me", None))
     assert parse_message(ping_message("me", 7)) == Notice("me", (), 7)
+
+
+def test_a_pause_is_sent_as_a_reason_to_look() -> None:
+    """It names no queue, so that older code understands it, and nothing is believed of it."""
+    wakes = [Wake(lane_of("billing", 1, None), 5, 0), Wake(PAUSES_LANE, 5, 5)]
+    assert parse_message(wake_message("me", wakes)) == Notice("me", None)
+    assert not is_lane(PAUSES_LANE)
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED)

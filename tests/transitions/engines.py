@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Engine, create_engine, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.orm import Session
 
-from transitions.models import Base
+from transitions.models import Base, Post
 
 Make = Callable[..., Engine | AsyncEngine]
 ON_SQLITE: dict[str, Make] = {"pysqlite": create_engine, "aiosqlite": create_async_engine}
@@ -42,6 +42,10 @@ class ModelDatabase:
 
     def make_tables(self, base: Any = Base) -> None:
         base.metadata.create_all(self.sync_engine)
+
+    def has_tables(self) -> bool:
+        """Whether the tables of the models are there; all are made together."""
+        return inspect(self.sync_engine).has_table(Post.__tablename__)
 
     @contextmanager
     def session(self) -> Iterator[Session]:

@@ -40,7 +40,7 @@ async def test_they_are_scheduled(
     report = await visits.transitions.sweep()
     assert (report.updated, report.errors) == (4, [])
     found = await visits.testing.scheduled(Remind)
-    assert sorted(action.payload.visit for action in found) == [-3, 1, 3, 4]  # type: ignore[attr-defined]
+    assert sorted(action.payload.visit for action in found) == [-3, 1, 3, 4]
     assert {action.created_by for action in found} == {"system"}
     assert database.rows("SELECT count(*) FROM visits WHERE remind_at IS NOT NULL") == [(0,)]
     assert (await visits.transitions.sweep()).updated == 0

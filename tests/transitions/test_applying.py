@@ -240,7 +240,7 @@ async def test_times_at_the_ends_of_the_calendar(blog: Duetime, database: ModelD
 async def test_a_row_that_cannot_be_deleted_is_reported(
     blog: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:
-    """One row that is held among many that are not."""
+    """A row that others refer to, among many that nothing refers to."""
     database.add(*(Post(id=n, purge_at=clock.now()) for n in range(500)))
     database.add(Comment(id=1, post_id=250))
     report = await blog.transitions.sweep()

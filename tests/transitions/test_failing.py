@@ -87,6 +87,16 @@ async def test_tried_again_with_backoff_then_parked(
     assert (pending.due, pending.retrying, pending.parked) == (0, 0, 1)
 
 
+async def test_a_row_whose_error_is_not_retried_is_parked_at_once(
+    app: Duetime, database: ModelDatabase, clock: FakeClock
+) -> None:
+    database.make_tables(Base)
+    app.transitions.register(Base, database.engine, retry=Retry(delays=[60], never=ValueError))
+    database.add(Draft(id=1, at=clock.now(), text="bad"))
+    (error,) = (await app.transitions.sweep()).errors
+    assert (error.attempts, error.parked) == (1, True)
+
+
 async def test_an_error_that_no_database_keeps(
     drafts: Duetime, database: ModelDatabase, clock: FakeClock
 ) -> None:

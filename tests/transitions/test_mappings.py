@@ -223,7 +223,7 @@ async def test_tenants_with_a_schema_each(
     schema: str | None,
     bulk: bool,
 ) -> None:
-    """The same key and the same time, in two schemas that one name stands for."""
+    """Two rows of one key and one time, in two schemas that one name stands for."""
     table = model.__table__.name
     if schema is None:
         model.metadata.create_all(database.sync_engine)

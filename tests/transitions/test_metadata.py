@@ -109,7 +109,7 @@ def test_long_names_are_cut_and_stay_apart() -> None:
     assert [len(name) for name in names] == [63, 63]
 
 
-async def test_a_model_one_cannot_edit(
+async def test_a_model_that_cannot_be_edited(
     database: ModelDatabase, app: Duetime, clock: FakeClock
 ) -> None:
     mapped, metadata = registry(), MetaData()
@@ -179,7 +179,7 @@ class TestInstants:
         assert found is not None
         assert found.tzinfo is UTC
 
-    def test_a_naive_one_is_refused(self, session: Session) -> None:
+    def test_a_naive_column_is_refused(self, session: Session) -> None:
         with pytest.raises(StatementError, match="it has no time zone"):
             self.kept(session, datetime(2030, 1, 1))  # noqa: DTZ001
 

@@ -1,13 +1,14 @@
 """The runner: alone, in a worker, as a job, from a foreign queue; and on time."""
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text, update
+from sqlalchemy import Engine, event, text, update
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.orm import Session
 
@@ -17,6 +18,7 @@ from duetime.events.types import TransitionApplied
 from duetime.testing import FakeClock
 from duetime.transitions import apply, sweeper
 from patching import planted
+from polling import until
 from transitions.engines import KINDS, ModelDatabase
 from transitions.models import Base, Post
 from transitions.reminders import Base as Visits
@@ -183,6 +185,100 @@ async def test_it_follows_the_clock_of_a_test(
     async with app.transitions.runner(), asyncio.timeout(20):
         clock.advance(days=30)
         assert (await events.get()).id == 1
+
+
+class LogLines(logging.Handler):
+    """The records of duetime's loggers: level and message, and whether there is a traceback."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.lines: list[str] = []
+        self.tracebacks = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(f"{record.levelname} {record.getMessage()}")
+        self.tracebacks += record.exc_info is not None or record.exc_text is not None
+
+    def beginning(self, start: str) -> list[str]:
+        return [line for line in self.lines if line.startswith(start)]
+
+
+@pytest.fixture
+def log() -> Iterator[LogLines]:
+    handler, logger = LogLines(), logging.getLogger("duetime")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield handler
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
+class CountedConnects:
+    """How often an engine tried to connect."""
+
+    def __init__(self, engine: Engine | AsyncEngine) -> None:
+        self.tries = 0
+        self._engine = engine.sync_engine if isinstance(engine, AsyncEngine) else engine
+        event.listen(self._engine, "do_connect", self._count)
+
+    def _count(self, *_: Any) -> None:
+        self.tries += 1
+
+
+@pytest.mark.parametrize("kind", ["psycopg", "asyncpg"])
+async def test_an_outage_is_logged_at_its_begin_and_end_only(
+    private_postgres: Any, kind: str, log: LogLines
+) -> None:
+    """Seven transitions; commits during the outage do not cut the pauses between passes short."""
+    server = private_postgres()
+    database = ModelDatabase(kind, server.database_url("postgres"))
+    database.make_tables()
+    async with Duetime("memory://") as app:
+        app.transitions.register(Base, database.engine, interval=0.2)
+        connects = CountedConnects(database.engine)
+        received = ReceivedEvents(app)
+        database.add(Post(id=1, publish_at=soon(-1)))
+        async with app.transitions.runner() as runner:
+            await received.next()
+            log.lines.clear()
+            before = connects.tries
+            server.stop("immediate")
+            await until(lambda: connects.tries >= before + 5)
+            (loop,) = runner._loops
+            for _ in range(100):
+                loop._service.wake()
+                await asyncio.sleep(0)
+            assert connects.tries <= before + 6
+            server.start()
+            database.sync_engine.dispose()
+            await until(lambda: log.beginning("INFO transitions works again, after"))
+            database.add(Post(id=2, publish_at=soon(-1)))
+            assert (await received.next())[0] == 2
+    await database.close()
+    failed = log.beginning("WARNING transitions: the database of transitions")
+    assert len(failed) == 1
+    assert len(log.lines) <= 3
+    assert log.tracebacks == 0
+
+
+async def test_a_missing_table_is_logged_once(
+    real: Duetime, database: ModelDatabase, log: LogLines
+) -> None:
+    received = ReceivedEvents(real)
+    database.do('ALTER TABLE "order" RENAME TO hidden')
+    database.add(Post(id=1, publish_at=soon(-1)))
+    async with real.transitions.runner() as runner:
+        await received.next()
+        (loop,) = runner._loops
+        await until(lambda: loop._backoff._next_pause > 0.3)
+        database.do('ALTER TABLE hidden RENAME TO "order"')
+        await until(lambda: len(log.beginning("INFO transition Order.")) == 2)
+    failed = log.beginning("ERROR transition Order.")
+    assert [line.partition(":")[0] for line in failed] == [
+        "ERROR transition Order.when failed",
+        "ERROR transition Order.end failed",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["pysqlite", "asyncpg"])

@@ -81,7 +81,7 @@ async def test_a_row_that_cannot_be_loaded_is_reported_alone(
 
 
 @postgres
-async def test_a_time_without_end_beside_the_due_one(
+async def test_a_time_without_end_beside_the_due_time(
     notes: Duetime, database: ModelDatabase
 ) -> None:
     """Some drivers cannot read it."""
@@ -144,7 +144,7 @@ async def test_a_trigger_that_refuses_one_row(
 
 
 @contextmanager
-def held(database: ModelDatabase, sql: str) -> Iterator[Any]:
+def locked_by_another(database: ModelDatabase, sql: str) -> Iterator[Any]:
     with database.sync_engine.begin() as other:
         other.execute(text(sql))
         yield other
@@ -160,7 +160,7 @@ async def test_a_lock_on_something_else_that_a_row_needs(
     database.add(*(Note(id=n, purge_at=clock.now()) for n in range(5)), Note(id=9, at=clock.now()))
     database.add(Reply(id=1, note=3))
     app.transitions.register(Base, database.engine, bulk=bulk)
-    with held(database, "SELECT 1 FROM replies WHERE id = 1 FOR UPDATE"):
+    with locked_by_another(database, "SELECT 1 FROM replies WHERE id = 1 FOR UPDATE"):
         report = await app.transitions.sweep()
     assert (report.deleted, report.updated, report.skipped) == (4, 1, 1)
     assert report.errors == []
@@ -175,7 +175,7 @@ async def test_a_lock_on_something_else_in_the_midst_of_a_backlog(
     database.add(*(Note(id=n, purge_at=clock.now()) for n in range(7)))
     database.add(Reply(id=1, note=3))
     app.transitions.register(Base, database.engine, bulk=True, batch=2)
-    with held(database, "SELECT 1 FROM replies WHERE id = 1 FOR UPDATE"):
+    with locked_by_another(database, "SELECT 1 FROM replies WHERE id = 1 FOR UPDATE"):
         async with asyncio.timeout(20):
             report = await app.transitions.drain()
     assert (report.deleted, report.errors) == (6, [])
@@ -201,7 +201,7 @@ async def test_a_lock_on_the_whole_table_holds_up_no_other(
     database.add(Note(id=1, at=clock.now()), Song(id=1, at=clock.now()))
     app.transitions.register([Note, Song], database.engine)
     await app.transitions.pending()
-    with held(database, "LOCK TABLE notes IN ACCESS EXCLUSIVE MODE"):
+    with locked_by_another(database, "LOCK TABLE notes IN ACCESS EXCLUSIVE MODE"):
         report = await app.transitions.sweep()
     assert report.updated == 1
     assert {(error.model, error.id) for error in report.errors} == {("Note", None)}

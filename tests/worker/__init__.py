@@ -5,9 +5,11 @@
 Claiming and starting:
     test_claimer, test_slots, test_fairness, test_look_ahead, test_suspects
     test_precise_timer, test_store_clock   times of starts
+    test_expiry                            actions that expire before they start
 
 Running handlers:
     test_handlers, test_injection, test_fastapi   handlers and their dependencies
+    test_middleware                        middleware around them
     test_timeouts, test_retries, test_loop_monitor   timeouts, retries, blocked event loops
 
 Storing and settling:

@@ -18,6 +18,7 @@ from duetime.model.lane import lane_of
 from duetime.store.flow import Flow
 from duetime.store.memory.store import MemoryStore
 from duetime.worker.claiming.claimer import Claimer
+from duetime.worker.claiming.pauses import KnownPauses
 from duetime.worker.claiming.slots import Pool
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
 from duetime.worker.leases.store_clock import StoreClock
@@ -68,6 +69,7 @@ class ObservedClaimer:
             self._clock,
             [Pool(100, lambda queue: True)],
             RunsInFlight(),
+            KnownPauses(),
             settings,
             start=self._start,
             release_early=lambda pool, count: None,

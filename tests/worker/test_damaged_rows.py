@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import random
-import string
 from contextlib import redirect_stdout
 from time import monotonic
 from typing import Any
@@ -31,12 +29,13 @@ from damaged_rows import (
 )
 from duetime import ANY, Context, Duetime, Every, Retry, State
 from duetime.cli.commands import cli
-from duetime.errors import InvalidArgument, UnreadableJob, UnreadableRow
+from duetime.errors import InvalidArgument, UnreadableJob
 from duetime.model.actions.claim import Claimed, ClaimOrder, LaneSpan
 from duetime.store.memory.store import MemoryStore
 from duetime.testing import FakeClock
-from duetime.worker.claiming import damaged_rows
-from duetime.worker.claiming.damaged_rows import Evidence, RefusedClaim
+from duetime.worker.claiming import evidence
+from duetime.worker.claiming.evidence import Evidence
+from duetime.worker.claiming.refused_claim import RefusedClaim
 from duetime.worker.leases.store_clock import StoreClock
 from polling import until
 
@@ -213,37 +212,6 @@ async def test_many_neighbours_in_the_lane_of_a_damaged_row_run_once(postgres_ur
         assert (stats.succeeded, stats.failed) == (300, 3)
 
 
-# Deletes the parts of all long texts, as a disk may lose them.
-LOSE_LONG_TEXTS = """
-    SET allow_system_table_mods = on;
-    DO $$
-    DECLARE parts regclass;
-    BEGIN
-        SELECT reltoastrelid INTO parts FROM pg_class WHERE oid = 'duetime_actions'::regclass;
-        UPDATE pg_class SET relkind = 'r' WHERE oid = parts;
-        EXECUTE 'DELETE FROM ' || parts;
-        UPDATE pg_class SET relkind = 't' WHERE oid = parts;
-    END $$
-"""
-
-
-async def test_a_payload_that_postgres_has_lost_fails_its_action_alone(postgres_url: str) -> None:
-    long = "".join(random.Random(1).choices(string.ascii_letters, k=50_000))
-    async with new_app(postgres_url) as app:
-        bad = await app.schedule(Note(long), tenant="acme")
-        execute(postgres_url, LOSE_LONG_TEXTS)
-        # Until then the deleted parts could still be read.
-        execute(postgres_url, "VACUUM duetime_actions")
-        with pytest.raises(UnreadableRow, match="missing chunk"):
-            await app.get(bad.id, tenant=ANY)
-        async with app.worker():
-            await run_neighbours(app)
-            await until(lambda: has_ended(app, "failed"))
-        action = await found(app, bad.id)
-        assert (action.state, action.tenant, action.payload) == (State.failed, "acme", None)
-        assert "missing chunk" in action.error
-
-
 async def test_damaged_jobs_stop_no_other_and_are_listed(durable_url: str) -> None:
     """Each is due; the tick of another job must still come, and no verb may stumble over one."""
     async with new_app(durable_url) as app:
@@ -306,6 +274,24 @@ def damaged_records(text: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "assignments",
+    ["tick=-9223372036854775808", "started_at=9223372036854775807, token='{token}'"],
+)
+async def test_an_occurrence_with_an_instant_out_of_range_hides_no_job(
+    durable_url: str, assignments: str
+) -> None:
+    async with new_app(durable_url) as app:
+        await app.jobs.put("shop-mail", Every(hours=1), payload=Note())
+        action = await app.jobs.trigger("shop-mail")
+        token = "11111111-2222-4333-8444-555555555555"
+        damage(durable_url, assignments.replace("{token}", token))
+        [occurrence] = await app.jobs.runs("shop-mail")
+        assert occurrence.action_id == action.id
+        assert [job.name for job in await app.jobs.list()] == ["shop-mail"]
+        assert (await app.jobs.get("shop-mail")).name == "shop-mail"
+
+
+@pytest.mark.parametrize(
+    "assignments",
     [
         "kinds='{bad'",
         "queues='{deep}'",
@@ -340,13 +326,15 @@ async def has_workers(app: Duetime, count: int) -> bool:
 @pytest.fixture
 def refusals(monkeypatch: pytest.MonkeyPatch) -> list[ClaimOrder]:
     """Let a second refusal count as proof at once, and return the claims that were refused."""
-    monkeypatch.setattr(damaged_rows, "PROOF_SECONDS", 0.0)
+    monkeypatch.setattr(evidence, "PROOF_SECONDS", 0.0)
     refused: list[ClaimOrder] = []
     resolve = RefusedClaim.resolve
 
-    async def counted(self: RefusedClaim, order: ClaimOrder, error: Exception) -> int:
+    async def counted(
+        self: RefusedClaim, order: ClaimOrder, error: Exception, claimed_before: int
+    ) -> int:
         refused.append(order)
-        return await resolve(self, order, error)
+        return await resolve(self, order, error, claimed_before)
 
     monkeypatch.setattr(RefusedClaim, "resolve", counted)
     return refused
@@ -376,14 +364,41 @@ async def test_an_action_is_blamed_only_if_it_was_refused_alone() -> None:
     app.payload(Note, kind="note")
     await app.schedule(Note())
     [head] = (await store.perform(store.look_ahead())).lanes
-    evidence, claimed = Evidence(), list[Claimed]()
+    found_out, claimed = Evidence(), list[Claimed]()
     search = RefusedClaim(
-        store, StoreClock(clock, monotonic), evidence, lambda found, sent: claimed.append(found)
+        store, StoreClock(clock, monotonic), found_out, lambda found, sent: claimed.append(found)
     )
     order = ClaimOrder("w", [LaneSpan(head.lane, 0, 0)], 5, 15_000_000)
-    assert await search.resolve(order, InvalidArgument("value", 1, "refused")) == 1
+    assert await search.resolve(order, InvalidArgument("value", 1, "refused"), 0) == 1
     assert len(claimed) == 1
     assert search._refused_actions == {}
+
+
+async def test_an_outcome_that_is_refused_in_new_words_each_time_is_given_up(
+    postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """First the outcome, then the failure that is stored in its place; not the next one, too."""
+    execute(
+        postgres_url,
+        """
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF NEW.correlation_id = 'bad' THEN
+                RAISE EXCEPTION '%', clock_timestamp() USING ERRCODE = '22003';
+            END IF;
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON duetime_history
+        FOR EACH ROW EXECUTE FUNCTION refuse()
+        """,
+    )
+    async with new_app(postgres_url) as app, app.worker():
+        bad = await app.schedule(Note(), correlation_id="bad")
+        await until(lambda: f"the outcome of action {bad.id} cannot be stored" in caplog.text)
+        await run_neighbours(app)
+        assert "RecursionError" not in caplog.text
+        execute(postgres_url, "DROP TRIGGER refuse ON duetime_history")
+        assert (await app.wait(bad.id, timeout=15)).state is State.succeeded
 
 
 async def test_where_postgres_refuses_every_claim_nothing_fails(

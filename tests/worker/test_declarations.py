@@ -79,8 +79,8 @@ async def test_a_forgotten_worker_registers_again_though_the_answer_is_lost(
             with pytest.raises(StoreUnavailable):
                 await worker._sweeper.sweep()
         await worker._sweeper.sweep()
-        [living] = await store.perform(store.workers(10**9))
-        assert living[0].jobs == ["shop-close"]
+        [seen] = await store.perform(store.workers(10**9))
+        assert seen.worker.jobs == ["shop-close"]
 
 
 def unanswered(perform: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:

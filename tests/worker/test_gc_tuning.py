@@ -4,9 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from duetime import Duetime
 
 APP = """
 import gc, json, os, signal, sys
@@ -27,7 +30,11 @@ async def look(payload: Look) -> None:
     child = sys.argv[0].endswith("child.py")
     os.kill(os.getppid() if child else os.getpid(), signal.SIGTERM)
 """
-SCHEDULE = "import app; app.app.sync.schedule(app.Look())"
+
+
+@dataclass
+class Look:
+    """As the app declares it."""
 
 
 RUN = "import app, asyncio; asyncio.run(app.app.run())"
@@ -47,11 +54,11 @@ def test_loaded_objects_are_frozen_and_collections_are_rarer(
     tmp_path: Path, worker: str, given: tuple[int, int, int], expected: list[int]
 ) -> None:
     (tmp_path / "app.py").write_text(APP)
-
-    def run(*args: str) -> None:
-        env = {**os.environ, "THRESHOLD": json.dumps(given), "PYTHONPATH": str(tmp_path)}
-        subprocess.run([sys.executable, *args], cwd=tmp_path, env=env, timeout=60, check=True)
-
-    run("-c", SCHEDULE)
-    run(*WORKERS[worker])
+    client = Duetime(f"sqlite:///{tmp_path / 'app.db'}")
+    client.payload(Look, kind="look")
+    client.sync.schedule(Look())
+    client.sync.close()
+    command = [sys.executable, *WORKERS[worker]]
+    env = {**os.environ, "THRESHOLD": json.dumps(given), "PYTHONPATH": str(tmp_path)}
+    subprocess.run(command, cwd=tmp_path, env=env, timeout=60, check=True)
     assert json.loads((tmp_path / "found.json").read_text()) == [True, expected]

@@ -35,7 +35,7 @@ class Nested:
 )
 @pytest.mark.parametrize("style", ["sync", "async"])
 async def test_handlers_of_both_styles_get_payloads_of_both_sorts(
-    url: str, clock: FakeClock, payload: object, style: str
+    url: str, clock: FakeClock, payload: Any, style: str
 ) -> None:
     got: list[object] = []
 

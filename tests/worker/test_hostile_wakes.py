@@ -82,7 +82,7 @@ class Attack:
         assert self.listener.alive
 
     async def health(self) -> WorkerHealth:
-        """Return what the worker's next sweep tells operators."""
+        """Return what the worker's next sweep reports to operators."""
         await self.worker._sweeper.sweep()
         [worker] = (await self.client.stats()).workers
         return worker.health

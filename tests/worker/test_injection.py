@@ -208,7 +208,7 @@ async def test_a_dependency_cannot_swallow_the_failure_of_its_handler(
     assert (failed.state, failed.error) == (State.failed, "ValueError: broken")
 
 
-async def test_one_that_fails_while_closing_fails_the_attempt(app: Duetime) -> None:
+async def test_a_dependency_that_fails_while_closing_fails_the_attempt(app: Duetime) -> None:
     def commits() -> Iterator[int]:
         yield 1
         raise ConnectionError("commit failed")

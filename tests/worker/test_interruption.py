@@ -46,6 +46,8 @@ async def in_a_task(error: BaseException) -> None:
     await asyncio.Event().wait()
 
 
+# What is due later than a test can last is claimed all the same.
+PRECLAIM_SECONDS = 120
 STRIKES: dict[str, Callable[[], Awaitable[None] | None]] = {
     "cancel all": cancel_all,
     "cancel everything": cancel_everything,
@@ -75,7 +77,7 @@ def raise_(error: BaseException) -> None:
 
 
 def make_app(url: str) -> Duetime:
-    app = Duetime(url, lease=600, sweep=600, poll=600, grace=5)
+    app = Duetime(url, lease=600, sweep=600, poll=600, grace=5, preclaim=PRECLAIM_SECONDS)
 
     @app.handler(kind="strike", retry=Retry.none())
     async def strike(payload: Strike) -> str:
@@ -116,7 +118,7 @@ def test_a_strike_stops_the_worker_in_order(
     caplog.set_level("INFO", "duetime")
     app = make_app(url)
     other, strike = app.sync.schedule(Note()), app.sync.schedule(Strike(how))
-    later = app.sync.schedule(Note("later"), delay=0.4)
+    later = app.sync.schedule(Note("later"), delay=PRECLAIM_SECONDS / 2)
     with pytest.raises(ENDS[how]):
         asyncio.run(play(app))
     found = [app.sync.get(action.id) for action in (other, later)]

@@ -43,7 +43,7 @@ def test_wakes_name_a_limited_number_of_lanes_that_no_look_ahead_listed() -> Non
     heads = LaneHeads()
     look(heads, LaneHead(LANE, None))
     hints = [wake(lane_of(f"made-up-{n}", 1, None)) for n in range(3 * MAX_HINTED_LANES)]
-    assert not heads.note_wakes(hints), "a look-ahead must tell the rest"
+    assert not heads.note_wakes(hints), "a look-ahead must list the rest"
     heads.take_wakes()
     assert len(heads.items()) == MAX_HINTED_LANES
     assert heads.note_wakes([wake(LANE)]), "a listed lane needs no hint"

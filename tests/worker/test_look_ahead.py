@@ -12,6 +12,7 @@ from duetime.model.actions.claim import SweepResult, WorkerInfo
 from duetime.model.clock import SystemClock
 from duetime.store.flow import Flow
 from duetime.store.memory.store import MemoryStore
+from duetime.worker.claiming.pauses import KnownPauses
 from duetime.worker.leases.in_flight import RunsInFlight
 from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.sweeper import Sweeper
@@ -53,7 +54,7 @@ def sweeper_of(store: SlowStore) -> Sweeper:
         app="shop", lease=15.0, sweep=60.0, poll=60.0, poll_unheard=60.0, preclaim=0.5, batch=500
     )
 
-    async def lost(ending: object) -> None: ...
+    async def lost(expired: object, ending: object, now: int) -> None: ...
 
     return Sweeper(
         store,
@@ -61,11 +62,13 @@ def sweeper_of(store: SlowStore) -> Sweeper:
         StoreClock(SystemClock(), lambda: store.passed),
         lambda: WORKER_INFO,
         RunsInFlight(),
+        KnownPauses(),
         lambda: claimer,
         settings,
         lost,
         lambda done: None,
         lambda swept, sweeping: None,
+        lambda: None,
     )
 
 
@@ -96,7 +99,7 @@ async def test_an_unspecified_change_causes_a_full_look(seconds: float) -> None:
     store = SlowStore(seconds)
     sweeper = sweeper_of(store)
     await look_after(sweeper, store)
-    sweeper.request_ticks()
+    sweeper.anything_changed()
     store.passed += 0.5
     sweeper.request_look(True)
     await sweeper._step()

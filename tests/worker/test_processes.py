@@ -202,12 +202,12 @@ def test_an_app_serves_two_event_loops_at_once(url: str) -> None:
 RUN = """
 async def main():
     loop = asyncio.get_running_loop()
-    ready = asyncio.create_task(tell())
+    ready = asyncio.create_task(schedule_and_wait())
     await app.run()
     await app.aclose()
     print("stopped in order", flush=True)
 
-async def tell():
+async def schedule_and_wait():
     action = await app.schedule(Note("hello"))
     print((await app.wait(action.id, timeout=30)).result, flush=True)
 asyncio.run(main())

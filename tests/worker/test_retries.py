@@ -1,11 +1,13 @@
 """Retries as the store shows them: when each attempt ran, and its outcome."""
 
+import asyncio
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 
 from api.apps import Note
-from duetime import Context, Duetime, Retry, Snooze, State
+from duetime import Context, Duetime, Retry, RetryAfter, Run, Snooze, State
 from duetime.testing import FakeClock
 
 
@@ -23,10 +25,19 @@ async def attempts(app: Duetime, clock: FakeClock, retry: Retry | None, days: in
     failed = await app.get(action.id)
     assert (failed.state, failed.attempt) == (State.failed, len(tried))
     assert failed.error == f"RuntimeError: attempt {len(tried)}"
-    outcomes = [r.outcome for r in await app.runs(action.id)]
+    outcomes = [run.outcome for run in await all_runs(app, action.id)]
     assert outcomes == ["retried"] * (len(tried) - 1) + ["failed"]
     assert await app.testing.advance(days=1000) == 0
     return tried
+
+
+async def all_runs(app: Duetime, action_id: UUID) -> list[Run]:
+    """Return the runs of an action, oldest first, read a page at a time."""
+    found = page = await app.runs(action_id)
+    while page:
+        page = await app.runs(action_id, before=page[0].id)
+        found = page + found
+    return found
 
 
 async def test_explicit_delays_are_kept(app: Duetime, clock: FakeClock) -> None:
@@ -71,6 +82,72 @@ async def test_retries_survive_a_restart(durable_url: str, clock: FakeClock) -> 
         clock.advance(60)
     assert seen == [1, 2, 3]
     assert last.state is State.failed
+
+
+async def test_retry_after_uses_up_attempts(app: Duetime, clock: FakeClock) -> None:
+    start, tried = clock.now(), list[float]()
+
+    @app.handler(retry=Retry(delays=[5, 5]))
+    async def note(payload: Note, ctx: Context) -> RetryAfter:
+        tried.append((clock.now() - start).total_seconds())
+        if ctx.attempt == 1:
+            return RetryAfter(60, "the bank said 60 s")
+        raise RetryAfter(timedelta(minutes=2), "the bank said 2 minutes")
+
+    action = await app.schedule(Note())
+    await app.testing.drain()
+    waiting = await app.get(action.id)
+    assert (waiting.state, waiting.error) == (State.scheduled, "the bank said 60 s")
+    await app.testing.advance(300)
+    failed = await app.get(action.id)
+    assert (failed.state, failed.error) == (State.failed, "the bank said 2 minutes")
+    assert [r.outcome for r in await app.runs(action.id)] == ["retried", "retried", "failed"]
+    assert tried == [0, 60, 180]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcomes"),
+    [
+        (ConnectionRefusedError, ["retried", "failed"]),
+        (ConnectionResetError, ["failed"]),
+        (ValueError, ["failed"]),
+    ],
+)
+async def test_only_some_exceptions_are_retried(
+    app: Duetime, error: type[Exception], outcomes: list[str]
+) -> None:
+    @app.handler(retry=Retry(delays=[5], on=ConnectionError, never=(ConnectionResetError,)))
+    async def note(payload: Note) -> None:
+        raise error
+
+    action = await app.schedule(Note())
+    await app.testing.advance(60)
+    assert [r.outcome for r in await app.runs(action.id)] == outcomes
+
+
+async def test_a_timeout_counts_as_a_timeout_error(app: Duetime) -> None:
+    @app.handler(timeout=0.02, retry=Retry(delays=[5], never=TimeoutError))
+    async def note(payload: Note) -> None:
+        await asyncio.Event().wait()
+
+    action = await app.schedule(Note())
+    await app.testing.advance(60)
+    assert [r.outcome for r in await app.runs(action.id)] == ["failed"]
+
+
+async def test_a_job_names_its_exceptions_and_is_stored_once(app: Duetime) -> None:
+    @app.job("0 2 * * *", name="shop-close", retry=Retry(delays=[1], on=ConnectionError))
+    async def close() -> None:
+        raise ValueError
+
+    await app.testing.drain()
+    job = await app.jobs.get("shop-close")
+    assert str(job.retry).endswith("on=(ConnectionError,))")
+    await app.testing.drain()
+    assert (await app.jobs.get("shop-close")).version == job.version
+    await app.jobs.trigger("shop-close")
+    await app.testing.drain()
+    assert [run.outcome for run in await app.jobs.runs("shop-close")] == ["failed"]
 
 
 async def test_a_snooze_uses_up_no_attempt(app: Duetime) -> None:

@@ -33,6 +33,11 @@ class ClockReader:
         self._gone = at
         return round(at + self._set - (self._clock.now() - NOON) / SECOND, 5)
 
+    def ahead_at_most(self, at: float) -> float:
+        """By how many seconds its latest possible time is ahead of the store's clock."""
+        self._gone = at
+        return round((self._clock.latest() - NOON) / SECOND - at - self._set, 5)
+
 
 def test_it_counts_on_from_a_reply() -> None:
     reader = ClockReader()
@@ -87,3 +92,12 @@ def test_a_clock_that_was_set_forward_is_followed_at_once() -> None:
     reader.store_is_set(3600)
     reader.reads(0.5, back=0.002)
     assert reader.behind(0.5) == 0.002
+
+
+@pytest.mark.parametrize(("there", "back"), [(0.0, 0.0), (0.3, 0.0), (0.0, 0.3), (0.2, 0.5)])
+def test_the_latest_time_is_never_behind_the_store(there: float, back: float) -> None:
+    """An action that may have expired must not start: the store may have answered at once, and the
+    reply have taken all of the time."""
+    reader = ClockReader()
+    reader.reads(2, there=there, back=back)
+    assert reader.ahead_at_most(2) == reader.ahead_at_most(2.7) == there

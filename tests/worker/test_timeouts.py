@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import pytest
 
 from api.apps import Note
-from duetime import Cancel, Context, Depends, Duetime, Retry, State
+from duetime import ANY, Cancel, Context, Depends, Duetime, Retry, State
 from duetime.errors import IllegalState
 from polling import until
 
@@ -96,7 +96,7 @@ async def test_each_handler_has_a_time_of_its_own(app: Duetime) -> None:
         await until(lambda: len(interrupted) == 3)
         return "in time"
 
-    payloads = [Third(), Note("1"), Note("2"), Other()]
+    payloads: list[Any] = [Third(), Note("1"), Note("2"), Other()]
     async with app.worker(), asyncio.timeout(20):
         made = await app.schedule_many([app.request(payload) for payload in payloads])
         first, *others = [await app.wait(action.id) for action in made]
@@ -234,7 +234,7 @@ async def test_cancelling_a_running_action_asks_its_handler_and_its_outcome_stan
         assert running.state is State.running
         done = await quick_app.wait(action.id, timeout=20)
     assert (done.state, done.result) == (State.succeeded, "stopped in order")
-    (entry,) = await quick_app.store.perform(quick_app.store.audit(str(action.id), 5))
+    (entry,) = (await quick_app.audit.find(subject=action.id, limit=5, tenant=ANY)).items
     assert (entry.verb, entry.by) == ("cancel", "ann")
 
 

@@ -1,30 +1,62 @@
-"""Checks the arguments of the verbs and converts them into the values that stores take."""
+"""The types of the verbs' arguments, their checks, and their conversion into the values that stores
+take.
+
+Each name that an argument accepts is a literal here, so that editors complete it and type checkers
+refuse a misspelt one.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, get_args
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, did_you_mean
+from duetime.model.act import Act, current_address, current_source
 from duetime.model.actions.action import Action
+from duetime.model.actions.action_key import ActionKey, KeyStates
 from duetime.model.actions.chain import On
 from duetime.model.actions.new_actions import IfExists
+from duetime.model.bulk import BulkVerb
 from duetime.model.clock import to_micros
 from duetime.model.filter import Filter
+from duetime.model.jobs.job import Overlap
+from duetime.model.jobs.misfire import Misfire
 from duetime.model.lane import Priority
 from duetime.model.state import State
 from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope, current_by, current_tenant
 from duetime.model.validation import check_name, check_optional, instant, micros
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 Delay = float | timedelta
 TenantArgument = Scope | Ambient
 # The argument `after=`: an action or its id.
 Parent = Action | UUID | str
 
+PriorityArgument = Priority | Literal["low", "normal", "high", "critical"]
+StateArgument = State | Literal["scheduled", "running", "succeeded", "failed", "cancelled"]
+OverlapArgument = Overlap | Literal["skip", "queue", "allow"]
+MisfireArgument = Misfire | Literal["skip", "once"]
+
+
+class DataclassInstance(Protocol):
+    """An instance of some dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+# Strings, because pydantic is imported only when a payload type is registered.
+AnyPayload: TypeAlias = "DataclassInstance | BaseModel"
+PayloadT = TypeVar("PayloadT", bound="DataclassInstance | BaseModel")
+
 MAX_NAME_LENGTH = 450
 MAX_LABEL_LENGTH = 500
 MAX_QUEUE_LENGTH = 200
+MAX_NOTE_LENGTH = 500
+# How many runs or occurrences are read at once.
+MAX_RUNS = 200
 
 
 def to_when(at: datetime | None, delay: Delay | None) -> tuple[int | None, int | None]:
@@ -39,6 +71,10 @@ def to_when(at: datetime | None, delay: Delay | None) -> tuple[int | None, int |
     return None, 0 if delay is None else micros("delay", delay)
 
 
+def to_expiry(expires: datetime | None) -> int | None:
+    return None if expires is None else to_micros(instant("expires", expires))
+
+
 def to_scope(tenant: TenantArgument) -> Scope:
     scope = current_tenant() if tenant is AMBIENT else tenant
     return scope if scope is ANY else check_optional("tenant", scope, MAX_NAME_LENGTH)
@@ -48,11 +84,45 @@ def to_actor(by: str | None) -> str:
     return check_name("by", current_by() if by is None else by, MAX_NAME_LENGTH)
 
 
-def to_id(action_id: UUID | str) -> UUID:
+def to_act(by: str | None, note: str | None) -> Act:
+    """Return who acts, why, and through which surface."""
+    checked = check_optional("note", note, MAX_NOTE_LENGTH)
+    return Act(to_actor(by), checked, current_source(), current_address())
+
+
+def to_id(given: UUID | str, argument: str = "id", subject: str = "action") -> UUID:
+    if isinstance(given, Action):
+        raise InvalidArgument(argument, Action, f"you passed an action: pass its id: {given.id}")
     try:
-        return action_id if isinstance(action_id, UUID) else UUID(action_id)
+        return given if isinstance(given, UUID) else UUID(given)
     except (ValueError, AttributeError, TypeError):
-        raise InvalidArgument("id", action_id, "give the action's id, a UUID") from None
+        raise InvalidArgument(argument, given, f"give the {subject}'s id, a UUID") from None
+
+
+def to_target(
+    action_id: UUID | str | None, kind: str | None, key: str | None, among: KeyStates
+) -> UUID | ActionKey:
+    """Return the action that a verb is about: its id, or the kind and key that name it."""
+    if kind is None and key is None:
+        if action_id is None:
+            raise InvalidArgument("id", None, "give the action's id, a UUID, or kind= and key=")
+        return to_id(action_id)
+    name, value = ("key", key) if key is not None else ("kind", kind)
+    if action_id is not None:
+        raise InvalidArgument(name, value, "give either the action's id, or kind= and key=")
+    if kind is None or key is None:
+        lacking = "kind" if kind is None else "key"
+        raise InvalidArgument(name, value, f"kind and key name an action together: give {lacking}=")
+    return ActionKey(
+        check_name("kind", kind, MAX_QUEUE_LENGTH), check_name("key", key, MAX_LABEL_LENGTH), among
+    )
+
+
+def to_action_id(action: Parent, argument: str = "action") -> UUID:
+    try:
+        return to_id(action.id if isinstance(action, Action) else action)
+    except InvalidArgument:
+        raise InvalidArgument(argument, action, "give an action or its id, a UUID") from None
 
 
 def to_if_exists(mode: IfExists) -> IfExists:
@@ -70,13 +140,10 @@ def to_parent(after: Parent | None, on: On | None) -> tuple[UUID | None, On | No
         raise InvalidArgument("on", on, "name the action to wait for: after=")
     if after is None:
         return None, None
-    try:
-        return to_id(after.id if isinstance(after, Action) else after), on or "succeeded"
-    except InvalidArgument:
-        raise InvalidArgument("after", after, "give an action or its id") from None
+    return to_action_id(after, "after"), on or "succeeded"
 
 
-def to_priority(priority: Priority | str) -> Priority:
+def to_priority(priority: PriorityArgument) -> Priority:
     try:
         return Priority(priority)
     except ValueError:
@@ -86,7 +153,7 @@ def to_priority(priority: Priority | str) -> Priority:
         ) from None
 
 
-def to_state(state: State | str) -> State:
+def to_state(state: StateArgument) -> State:
     try:
         return State(state)
     except ValueError:
@@ -94,10 +161,29 @@ def to_state(state: State | str) -> State:
         raise InvalidArgument("state", state, f"give one of {', '.join(State)}{hint}") from None
 
 
+def to_bulk_verb(verb: BulkVerb) -> BulkVerb:
+    if verb not in get_args(BulkVerb):
+        hint = did_you_mean(str(verb), get_args(BulkVerb))
+        named = ", ".join(map(repr, get_args(BulkVerb)))
+        raise InvalidArgument("verb", verb, f"give one of {named}{hint}")
+    return verb
+
+
+def to_shift(seconds: Delay) -> int:
+    """Return how far to move actions, in microseconds: later, or earlier if it is negative."""
+    number = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise InvalidArgument("seconds", seconds, "give seconds or a timedelta")
+    shift = micros("seconds", abs(number))
+    if shift == 0:
+        raise InvalidArgument("seconds", seconds, "give how far to move: a microsecond at least")
+    return shift if number > 0 else -shift
+
+
 def to_filter(
     correlation_id: str | None,
     kind: str | None,
-    state: State | str | None,
+    state: StateArgument | None,
     tenant: TenantArgument,
     needed: State,
 ) -> Filter:
@@ -112,8 +198,8 @@ def to_filter(
     if state is not None and to_state(state) is not needed:
         raise InvalidArgument("state", state, f"this verb applies to {needed} actions only")
     return Filter(
-        state=needed,
-        kind=check_optional("kind", kind, MAX_QUEUE_LENGTH),
+        states=(needed,),
+        kinds=() if kind is None else (check_name("kind", kind, MAX_QUEUE_LENGTH),),
         correlation_id=check_optional("correlation_id", correlation_id, MAX_LABEL_LENGTH),
         tenant=to_scope(tenant),
     )

@@ -1,51 +1,57 @@
-"""Declarations of an app: handlers, payloads, jobs, subscribers and injected types."""
+"""The declaring methods that apps and routers share: handlers, payloads, jobs, subscribers,
+injected types and middleware."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from types import NoneType
+from datetime import datetime
 from typing import Any, Literal, TypeVar, overload
 
-from duetime.api.arguments import Delay
-from duetime.api.job_arguments import (
-    DEFAULT_ALERT_AFTER,
-    JobArguments,
-    RecurrenceArgument,
-    to_definition,
+from duetime.api.arguments import (
+    AnyPayload,
+    Delay,
+    MisfireArgument,
+    OverlapArgument,
+    PriorityArgument,
 )
-from duetime.config import Settings
+from duetime.api.event_arguments import Names, Tenants, check_event, check_subscriber
+from duetime.api.job_arguments import DEFAULT_ALERT_AFTER, JobArguments, RecurrenceArgument
+from duetime.api.registrar import (
+    Declare,
+    FilterArguments,
+    HandlerArguments,
+    KindArguments,
+    Registrar,
+    Site,
+)
 from duetime.errors import ConfigError, shown
 from duetime.events.bus import Subscriber
-from duetime.events.outbox import subscriber_kind
 from duetime.events.types import Event
 from duetime.model.actions.retry import Retry
 from duetime.model.jobs.job import Overlap
-from duetime.model.jobs.misfire import Misfire
 from duetime.model.jobs.name import check_job_name
 from duetime.model.lane import Priority
-from duetime.model.payloads.codec import written_alone
-from duetime.model.payloads.registry import PayloadType, Upgrade
-from duetime.model.validation import positive_seconds
-from duetime.registry.handlers import job_payload_type, payload_type
-from duetime.registry.runtime import AppRuntime
-from duetime.store.base import Store
-from duetime.store.transaction import TransactionFactory
+from duetime.model.payloads.registry import Upgrade
+from duetime.model.tenant import ANY
+from duetime.registry.middleware import Middleware, check_middleware
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
+M = TypeVar("M", bound=Middleware)
 
 
-class Declarations:
-    """The declaring methods of an app; each checks its arguments where it is called."""
+class Declarations(ABC):
+    """The declaring methods of apps and routers; each checks its arguments where it is called."""
 
-    runtime: AppRuntime
-    settings: Settings
-    store: Store
-    _sessions: Callable[[], Any] | None
-    _providers: dict[type[Any], Callable[..., Any]]
+    _registrar: Registrar
+
+    @abstractmethod
+    def _declare(self, site: Site, declare: Declare) -> None:
+        """Add a declaration, which was made at `site`."""
+
+    @abstractmethod
+    def _add_middleware(self, site: Site, function: Middleware) -> None: ...
 
     def handler(
         self,
@@ -73,43 +79,11 @@ class Declarations:
         commit is also the completion. Verbs called inside are part of it.
         """
         _refuse_misplaced(misplaced)
-        # Annotations may name local variables of the function that declares the handler.
-        scope = sys._getframe(1).f_locals
-
-        def declare(function: F) -> F:
-            entry = self.runtime.payloads.check(
-                payload_type(function, scope),
-                kind=kind,
-                aliases=aliases,
-                version=version,
-                upgrades=upgrades,
-                queue=queue,
-            )
-            self._add_handler(entry, function, retry, timeout, scope, transactional)
-            self.runtime.payloads.keep(entry)
-            self.runtime.declarations.notify()
-            return function
-
-        return declare
-
-    def _add_handler(
-        self,
-        entry: PayloadType,
-        function: Callable[..., Any],
-        retry: Retry | None,
-        timeout: Delay | None,
-        scope: Mapping[str, Any],
-        transactional: bool,
-    ) -> None:
-        self.runtime.handlers.add(
-            entry,
-            function,
-            retry=Retry() if retry is None else retry,
-            timeout=None if timeout is None else positive_seconds("timeout", timeout),
-            providers=self._providers,
-            scope=scope,
-            factory_for=self._transaction_factory if transactional else None,
-            takes_payload=entry.type is not NoneType,
+        site = Site.of_caller()
+        named = _kind_arguments(kind, aliases, version, upgrades, queue)
+        arguments = HandlerArguments(site.scope, queue, retry, timeout, transactional)
+        return self._declaring(
+            site, lambda to, function: to.add_handler(function, named, arguments)
         )
 
     def job(
@@ -118,12 +92,15 @@ class Declarations:
         *,
         name: str,
         tz: str | None = None,
-        misfire: str | Misfire = "once",
-        overlap: Overlap | str = Overlap.skip,
+        starts_at: datetime | None = None,
+        ends_at: datetime | None = None,
+        misfire: MisfireArgument = "once",
+        misfire_after: Delay | None = None,
+        overlap: OverlapArgument = Overlap.skip,
         jitter: Delay = 0,
         alert_after: int = DEFAULT_ALERT_AFTER,
-        payload: object = None,
-        priority: Priority | str = Priority.normal,
+        payload: AnyPayload | None = None,
+        priority: PriorityArgument = Priority.normal,
         queue: str | None = None,
         retry: Retry | None = None,
         timeout: Delay | None = None,
@@ -133,49 +110,48 @@ class Declarations:
         """Declare a job: the function, returned unchanged, runs at every tick of a cron string, a
         rule such as Every(minutes=5), or a list. `name` is `{module}-{action}` in kebab-case. A
         first parameter that is data receives `payload`. Workers, even running ones, seed it."""
-        arguments = JobArguments(
+        job = JobArguments(
             name=name,
             recurrence=recurrence,
             tz=tz,
+            starts_at=starts_at,
+            ends_at=ends_at,
             misfire=misfire,
+            misfire_after=misfire_after,
             overlap=overlap,
             jitter=jitter,
             alert_after=alert_after,
             priority=priority,
+            retry=retry or Retry(),
+            timeout=timeout,
             tenant=tenant,
         )
-        self.runtime.jobs.refuse_taken(check_job_name(name))
-        scope = sys._getframe(1).f_locals
+        self._registrar.jobs.refuse_taken(check_job_name(name))
+        site = Site.of_caller()
+        own = HandlerArguments(site.scope, queue, retry, timeout, transactional)
+        return self._declaring(site, lambda to, function: to.add_job(function, job, payload, own))
+
+    def _declaring(
+        self, site: Site, add: Callable[[Registrar, Callable[..., Any]], None]
+    ) -> Callable[[F], F]:
+        """Return a decorator that adds its function, and returns it unchanged."""
 
         def declare(function: F) -> F:
-            entry, text = self._job_payload(name, function, scope, payload, queue)
-            definition = to_definition(arguments, entry, text, entry.queue, retry or Retry())
-            self._add_handler(entry, function, retry, timeout, scope, transactional)
-            self.runtime.payloads.keep_job(entry)
-            self.runtime.jobs.add(definition)
-            self.runtime.declarations.notify()
+            self._declare(site, lambda to: add(to, function))
             return function
 
         return declare
 
-    def _job_payload(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        scope: Mapping[str, Any],
-        payload: object,
-        queue: str | None,
-    ) -> tuple[PayloadType, str]:
-        """The payload type of the job's function, and the encoded payload of each tick."""
-        type_ = job_payload_type(function, scope, self._providers, payload)
-        entry = self.runtime.payloads.check_job(name, type_, queue)
-        return entry, written_alone(entry, payload, self.settings.max_payload)
-
-    def _transaction_factory(self, annotation: Any) -> TransactionFactory | None:
-        return self.store.transaction_factory(annotation, self._sessions)
-
     @overload
-    def on(self, event: type[E], subscriber: Subscriber[E]) -> None: ...
+    def on(
+        self,
+        event: type[E],
+        subscriber: Subscriber[E],
+        *,
+        kind: Names | None = None,
+        job: Names | None = None,
+        tenant: Tenants = ANY,
+    ) -> None: ...
 
     @overload
     def on(
@@ -183,11 +159,15 @@ class Declarations:
         event: type[E],
         subscriber: Callable[..., Any],
         *,
+        kind: Names | None = None,
+        job: Names | None = None,
+        tenant: Tenants = ANY,
         durable: Literal[True],
         name: str | None = None,
         queue: str | None = None,
         retry: Retry | None = None,
         timeout: Delay | None = None,
+        transactional: bool = False,
     ) -> None: ...
 
     def on(
@@ -195,52 +175,37 @@ class Declarations:
         event: type[E],
         subscriber: Callable[..., Any],
         *,
+        kind: Names | None = None,
+        job: Names | None = None,
+        tenant: Tenants = ANY,
         durable: bool = False,
         name: str | None = None,
         queue: str | None = None,
         retry: Retry | None = None,
         timeout: Delay | None = None,
+        transactional: bool = False,
     ) -> None:
-        """Call `subscriber` in this process after the commit of each such event.
+        """Call `subscriber` in this process after the commit of each such event; only of those
+        about the given `kind`, `job` and `tenant`, each one value or several.
 
         `durable=True` makes it a handler: each event becomes an action, inserted in the
         transaction that the event reports. Any worker that declares the same subscriber runs the
         action, with retries and history, at least once. The first parameter is the event, the
         others are injected. `name`, by default the function's, is part of the actions' kind.
+        `transactional=True` is as for handlers.
         """
-        if durable:
-            scope = sys._getframe(1).f_locals
-            self._subscribe(event, subscriber, name, queue, retry, timeout, scope)
+        check_event(event)
+        check_subscriber(event, subscriber)
+        wanted = FilterArguments(kind=kind, job=job, tenant=tenant)
+        site = Site.of_caller()
+        if not durable:
+            _refuse_durable_only(event, name, queue, retry, timeout, transactional)
+            self._declare(site, lambda to: to.add_subscriber(event, subscriber, wanted))
             return
-        durable_only = {"name": name, "queue": queue, "retry": retry, "timeout": timeout}
-        for option, value in durable_only.items():
-            if value is not None:
-                raise ConfigError(
-                    f"{option}={shown(value)} is for durable subscribers only: "
-                    f"app.on({event.__name__}, ..., durable=True)"
-                )
-        self.runtime.events.on(event, subscriber)
-
-    def _subscribe(
-        self,
-        event: type[Event],
-        function: Callable[..., Any],
-        name: str | None,
-        queue: str | None,
-        retry: Retry | None,
-        timeout: Delay | None,
-        scope: Mapping[str, Any],
-    ) -> None:
-        self._check_subscriber(event)
-        kind = subscriber_kind(event, function, name)
-        entry = self.runtime.payloads.check_job(kind, event, queue)
-        self._add_handler(entry, function, retry, timeout, scope, transactional=False)
-        self.runtime.payloads.keep_job(entry)
-        self.runtime.outbox.add(event, entry)
-        self.runtime.declarations.notify()
-
-    def _check_subscriber(self, event: type[Event]) -> None:
-        """Raise ConfigError if actions for this event cannot be inserted with its change."""
+        arguments = HandlerArguments(site.scope, queue, retry, timeout, transactional)
+        self._declare(
+            site, lambda to: to.add_durable_subscriber(event, subscriber, wanted, name, arguments)
+        )
 
     def payload(
         self,
@@ -253,21 +218,37 @@ class Declarations:
         queue: str | None = None,
     ) -> None:
         """Register a payload type for scheduling; its handler is declared in another process."""
-        self.runtime.payloads.add(
-            type_, kind=kind, aliases=aliases, version=version, upgrades=upgrades, queue=queue
-        )
+        named = _kind_arguments(kind, aliases, version, upgrades, queue)
+        self._declare(Site.of_caller(), lambda to: to.add_payload(type_, named))
 
     def provide(self, type_: type[Any], make: Callable[..., Any]) -> None:
         """Inject `make()` for this type into handlers that are declared later."""
-        self._providers[type_] = make
+        self._declare(Site.of_caller(), lambda to: to.add_provider(type_, make))
 
-    def discover(self, package: str) -> None:
-        """Import a package and its submodules, so that their declarations take effect."""
-        root = importlib.import_module(package)
-        for found in pkgutil.walk_packages(getattr(root, "__path__", []), f"{package}."):
-            # A __main__ module is a program: importing it would run it.
-            if found.name.rpartition(".")[2] != "__main__":
-                importlib.import_module(found.name)
+    def middleware(self, function: M) -> M:
+        """Run a coroutine function around every handler: `async def m(ctx, call_next)` awaits
+        `call_next()`, which runs the handler. The first declared is the outermost. A router's
+        middleware runs around the handlers of that router, inside of the app's."""
+        check_middleware(function)
+        self._add_middleware(Site.of_caller(), function)
+        return function
+
+
+def _kind_arguments(
+    kind: str | None,
+    aliases: Iterable[str],
+    version: int | None,
+    upgrades: Mapping[int, Upgrade] | None,
+    queue: str | None,
+) -> KindArguments:
+    return KindArguments(
+        kind=kind,
+        # Read more than once if a router is included; a string is refused by name.
+        aliases=aliases if isinstance(aliases, str) else tuple(aliases),
+        version=version,
+        upgrades=upgrades,
+        queue=queue,
+    )
 
 
 def _refuse_misplaced(misplaced: object) -> None:
@@ -276,3 +257,20 @@ def _refuse_misplaced(misplaced: object) -> None:
             f"@app.handler got {shown(misplaced)}: write @app.handler(kind='...') with "
             "parentheses and names"
         )
+
+
+def _refuse_durable_only(
+    event: type[Event],
+    name: str | None,
+    queue: str | None,
+    retry: Retry | None,
+    timeout: Delay | None,
+    transactional: bool,
+) -> None:
+    durable_only = {"name": name, "queue": queue, "retry": retry, "timeout": timeout}
+    for option, value in {**durable_only, "transactional": transactional or None}.items():
+        if value is not None:
+            raise ConfigError(
+                f"{option}={shown(value)} is for durable subscribers only: "
+                f"app.on({event.__name__}, ..., durable=True)"
+            )

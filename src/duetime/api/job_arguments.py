@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, get_args
 
-from duetime.api.arguments import MAX_NAME_LENGTH, to_priority
+from duetime.api.arguments import (
+    MAX_NAME_LENGTH,
+    MisfireArgument,
+    OverlapArgument,
+    PriorityArgument,
+    to_priority,
+)
 from duetime.errors import InvalidArgument, InvalidRecurrence, did_you_mean
 from duetime.model.actions.retry import Retry
-from duetime.model.jobs.job import JobDefinition, Overlap
+from duetime.model.clock import micros_of, to_micros
+from duetime.model.jobs.bulk import BulkVerb
+from duetime.model.jobs.job import JobDefinition, Overlap, rule_of_definition
 from duetime.model.jobs.misfire import Misfire
 from duetime.model.jobs.name import MAX_JOB_NAME_LENGTH, check_job_name
 from duetime.model.lane import Priority
@@ -17,13 +26,21 @@ from duetime.model.payloads.registry import PayloadType
 from duetime.model.recurrence.base import BEGINNING, Recurrence
 from duetime.model.recurrence.parse import to_recurrence as rule_given
 from duetime.model.recurrence.serialize import to_text
-from duetime.model.validation import check_count, check_name, check_optional, instant, micros
+from duetime.model.validation import (
+    check_count,
+    check_name,
+    check_optional,
+    instant,
+    micros,
+    positive_seconds,
+)
 
 # A cron string, a rule, or a list of rules and instants.
 RecurrenceArgument = str | Recurrence | list[Any] | tuple[Any, ...]
 MAX_JITTER_MICROS = 86_400_000_000
 DEFAULT_ALERT_AFTER = 3
 MAX_ALERT_AFTER = 1_000_000
+MAX_BULK_NAMES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,22 +50,29 @@ class JobArguments:
     name: str
     recurrence: RecurrenceArgument
     tz: str | None = None
-    misfire: str | Misfire = "once"
-    overlap: Overlap | str = Overlap.skip
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    misfire: MisfireArgument = "once"
+    misfire_after: float | timedelta | None = None
+    overlap: OverlapArgument = Overlap.skip
     jitter: float | timedelta = 0
     alert_after: int = DEFAULT_ALERT_AFTER
-    priority: Priority | str = Priority.normal
+    priority: PriorityArgument = Priority.normal
+    retry: Retry | None = None
+    timeout: float | timedelta | None = None
     tenant: str | None = None
 
 
 def to_definition(
-    arguments: JobArguments, entry: PayloadType, payload: str, queue: str, retry: Retry | None
+    arguments: JobArguments, entry: PayloadType, payload: str, queue: str
 ) -> JobDefinition:
     name = check_job_name(arguments.name)
     rule = rule_given(arguments.recurrence, arguments.tz)
     if rule.next(BEGINNING) is None:
         raise InvalidRecurrence("recurrence", arguments.recurrence, "it would never fire")
-    return JobDefinition(
+    starts_at, ends_at = _to_span(arguments.starts_at, arguments.ends_at)
+    late, retry, timeout = arguments.misfire_after, arguments.retry, arguments.timeout
+    definition = JobDefinition(
         name=name,
         kind=entry.kind,
         payload_version=entry.version,
@@ -63,7 +87,38 @@ def to_definition(
         alert_after=check_count("alert_after", arguments.alert_after, MAX_ALERT_AFTER),
         retry=None if retry is None else repr(retry),
         tenant=check_optional("tenant", arguments.tenant, MAX_NAME_LENGTH),
+        misfire_after=None if late is None else micros("misfire_after", late),
+        starts_at=starts_at,
+        ends_at=ends_at,
+        timeout=None if timeout is None else micros_of(positive_seconds("timeout", timeout)),
     )
+    _refuse_empty_span(definition, arguments)
+    return definition
+
+
+def _refuse_empty_span(definition: JobDefinition, arguments: JobArguments) -> None:
+    if rule_of_definition(definition).next(BEGINNING) is not None:
+        return
+    if arguments.ends_at is None:
+        remedy = "the rule has no tick from then on; give an earlier instant"
+        raise InvalidArgument("starts_at", arguments.starts_at, remedy)
+    remedy = "the rule has no tick that early; give a later instant"
+    if arguments.starts_at is not None:
+        remedy = f"the rule has no tick between it and starts_at={arguments.starts_at.isoformat()}"
+    raise InvalidArgument("ends_at", arguments.ends_at, remedy)
+
+
+def to_stored_retry(retry: Retry | None) -> Retry | None:
+    """Return a policy that a store can keep whole: one that names no exceptions."""
+    if retry is None:
+        return None
+    if not isinstance(retry, Retry):
+        remedy = "write Retry(attempts=3), Retry(delays=[10, 60]) or Retry.none()"
+        raise InvalidArgument("retry", retry, remedy)
+    if retry.on is not None or retry.never:
+        remedy = "a store cannot keep exceptions: give on= and never= to the handler of the kind"
+        raise InvalidArgument("retry", retry, remedy)
+    return retry
 
 
 def to_job_name(name: str) -> str:
@@ -72,7 +127,27 @@ def to_job_name(name: str) -> str:
     return check_name("name", name, MAX_JOB_NAME_LENGTH)
 
 
-def to_overlap(overlap: Overlap | str) -> Overlap:
+def to_job_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of a bulk, each once, in the order given."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise InvalidArgument("names", names, "give a list of names of jobs")
+    if not 0 < len(names) <= MAX_BULK_NAMES:
+        given = f"it has {len(names)} names" if names else "it is empty"
+        raise InvalidArgument("names", names, f"{given}; give 1 to {MAX_BULK_NAMES:,}")
+    checked = (check_name("names", name, MAX_JOB_NAME_LENGTH) for name in names)
+    return tuple(dict.fromkeys(checked))
+
+
+def to_bulk_verb(verb: BulkVerb, until: datetime | None) -> BulkVerb:
+    if verb not in get_args(BulkVerb):
+        hint = did_you_mean(str(verb), get_args(BulkVerb))
+        raise InvalidArgument("verb", verb, f'give "pause" or "resume"{hint}')
+    if verb == "resume" and until is not None:
+        raise InvalidArgument("until", until, "a resumed job has no end of a pause: leave it out")
+    return verb
+
+
+def to_overlap(overlap: OverlapArgument) -> Overlap:
     try:
         return Overlap(overlap)
     except ValueError:
@@ -87,6 +162,15 @@ def to_range(start: datetime, end: datetime) -> tuple[datetime, datetime]:
     if last <= first:
         raise InvalidArgument("end", end, f"give an instant after start={start.isoformat()}")
     return first, last
+
+
+def _to_span(starts_at: datetime | None, ends_at: datetime | None) -> tuple[int | None, int | None]:
+    start = None if starts_at is None else to_micros(instant("starts_at", starts_at))
+    end = None if ends_at is None else to_micros(instant("ends_at", ends_at))
+    if starts_at is not None and start is not None and end is not None and end <= start:
+        remedy = f"give an instant after starts_at={starts_at.isoformat()}"
+        raise InvalidArgument("ends_at", ends_at, remedy)
+    return start, end
 
 
 def _jitter(jitter: float | timedelta) -> int:

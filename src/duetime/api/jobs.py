@@ -6,27 +6,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-from duetime.api.arguments import MAX_QUEUE_LENGTH, TenantArgument, to_actor, to_scope
+from duetime.api.arguments import (
+    MAX_QUEUE_LENGTH,
+    AnyPayload,
+    MisfireArgument,
+    OverlapArgument,
+    PriorityArgument,
+    TenantArgument,
+    to_act,
+    to_scope,
+)
 from duetime.api.job_arguments import (
     DEFAULT_ALERT_AFTER,
     JobArguments,
     RecurrenceArgument,
+    to_bulk_verb,
     to_definition,
     to_job_name,
+    to_job_names,
     to_range,
+    to_stored_retry,
 )
+from duetime.api.job_reads import JobReads, TickTimes
 from duetime.api.operation import Operation
 from duetime.config import Settings
-from duetime.errors import ConfigError, InvalidArgument, JobNotFound, UnreadableJob
+from duetime.errors import InvalidArgument, JobNameTaken, UnreadableJob
 from duetime.events.types import Event, cancelled_events, job_events
-from duetime.model.actions.action import Action, Page, Record
+from duetime.model.act import Act
+from duetime.model.actions.action import Action
+from duetime.model.actions.retry import Retry
 from duetime.model.clock import from_micros, to_micros
-from duetime.model.filter import page_limit
 from duetime.model.ids import NewId
+from duetime.model.jobs.bulk import BulkEdit, BulkVerb, JobBulk
 from duetime.model.jobs.change import FoundJob, JobChange, JobEdit, JobEditResult
 from duetime.model.jobs.edit import (
     backfill_job,
@@ -37,115 +52,35 @@ from duetime.model.jobs.edit import (
     resume_job,
     trigger_job,
 )
-from duetime.model.jobs.job import Overlap, rule_of
-from duetime.model.jobs.misfire import Misfire
-from duetime.model.jobs.name import MAX_JOB_NAME_LENGTH
-from duetime.model.jobs.occurrence import Occurrence, as_occurrence, to_record
-from duetime.model.jobs.selectors import ByName, JobFilter
+from duetime.model.jobs.job import JobDefinition, Overlap
+from duetime.model.jobs.job_filter import JobFilter
+from duetime.model.jobs.occurrence import to_record
+from duetime.model.jobs.selectors import ByName
 from duetime.model.jobs.ticks import apply_ticks, backfill_ticks
-from duetime.model.jobs.view import Job, JobView, as_job
+from duetime.model.jobs.view import Job, JobView
 from duetime.model.lane import Priority
 from duetime.model.tenant import AMBIENT, ANY, SYSTEM, Ambient, Scope, current_tenant
-from duetime.model.validation import check_count, check_name, check_optional, instant
+from duetime.model.validation import check_name, instant
 from duetime.registry.runtime import AppRuntime
 from duetime.store.flow import Flow, Mode, Steps
 from duetime.store.settlement import Settlement, settle_descendants
 
 Ticks = list[int]
-TickTimes = list[datetime]
-Records = list[Record]
-Occurrences = list[Occurrence]
 # The edit of a job, and the settlement of children that followed.
 EditAndSettlement = tuple[JobEditResult, Settlement]
 
-MAX_NOTE_LENGTH = 500
-MAX_RUNS = 200
-MAX_PREVIEW_TICKS = 1000
 NO_CHANGE: EditAndSettlement = JobEditResult([], None, 0), Settlement([], [])
-END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 
 
-class JobVerbs:
+class JobVerbs(JobReads):
     """Builds the operations of one app's jobs."""
 
     def __init__(self, runtime: AppRuntime, new_id: NewId, settings: Settings) -> None:
-        self._store = runtime.store
-        self._payloads = runtime.payloads
-        self._declared = runtime.jobs
+        super().__init__(runtime)
         self._new_id = new_id
         self._app = settings.name
         self._max_payload = settings.max_payload
         self._tick = partial(apply_ticks, new_id=new_id, misfire_after=settings.misfire_after)
-
-    # -- reading ---------------------------------------------------------------------
-
-    def list(
-        self,
-        *,
-        removed: bool = False,
-        limit: int = 50,
-        cursor: str | None = None,
-        tenant: TenantArgument = AMBIENT,
-        connection: object = None,
-    ) -> Operation[Page[Job]]:
-        """Jobs in the order of their names; `removed=True` includes removed jobs."""
-        size = page_limit(limit)
-        after = "" if cursor is None else check_name("cursor", cursor, MAX_JOB_NAME_LENGTH)
-        wanted = JobFilter(tenant=to_scope(tenant), after=after, limit=size + 1, removed=removed)
-
-        def page(views: list[JobView]) -> Page[Job]:
-            jobs = [self._to_job(view) for view in views[:size]]
-            return Page(jobs, jobs[-1].name if len(views) > size else None)
-
-        return Operation(self._store.jobs(wanted), page, connection=connection)
-
-    def get(
-        self, name: str, *, tenant: TenantArgument = AMBIENT, connection: object = None
-    ) -> Operation[Job]:
-        """The job; JobNotFound if there is none or it was removed."""
-        job, scope = to_job_name(name), to_scope(tenant)
-        flow = Flow(lambda: self._find(job, scope), Mode.read)
-        return Operation(flow, self._to_job, connection=connection)
-
-    def runs(
-        self,
-        name: str,
-        *,
-        limit: int = 20,
-        tenant: TenantArgument = AMBIENT,
-        connection: object = None,
-    ) -> Operation[Occurrences]:
-        """The occurrences of the job: ticks, skipped ticks and triggers, newest first."""
-        job, scope = to_job_name(name), to_scope(tenant)
-        size = check_count("limit", limit, MAX_RUNS)
-
-        def steps() -> Steps[Records]:
-            yield from self._find(job, scope, removed=True)
-            return (yield from self._store.occurrences(job, size).start())
-
-        return Operation(
-            Flow(steps, Mode.read),
-            lambda records: [as_occurrence(record) for record in records],
-            connection=connection,
-        )
-
-    def preview(
-        self,
-        name: str,
-        count: int = 5,
-        *,
-        tenant: TenantArgument = AMBIENT,
-        connection: object = None,
-    ) -> Operation[TickTimes]:
-        """The next ticks of the recurrence, as if the job were neither paused nor retired."""
-        job, scope = to_job_name(name), to_scope(tenant)
-        wanted = check_count("count", count, MAX_PREVIEW_TICKS)
-
-        def ticks(view: JobView) -> TickTimes:
-            return rule_of(view.job).between(from_micros(view.now), END_OF_TIME, wanted)
-
-        flow = Flow(lambda: self._find(job, scope), Mode.read)
-        return Operation(flow, ticks, connection=connection)
 
     # -- changing --------------------------------------------------------------------
 
@@ -154,43 +89,65 @@ class JobVerbs:
         name: str,
         recurrence: RecurrenceArgument,
         *,
-        payload: object,
+        payload: AnyPayload,
         tz: str | None = None,
-        misfire: str | Misfire = "once",
-        overlap: Overlap | str = Overlap.skip,
+        starts_at: datetime | None = None,
+        ends_at: datetime | None = None,
+        misfire: MisfireArgument = "once",
+        misfire_after: float | timedelta | None = None,
+        overlap: OverlapArgument = Overlap.skip,
         jitter: float | timedelta = 0,
         alert_after: int = DEFAULT_ALERT_AFTER,
-        priority: Priority | str = Priority.normal,
+        priority: PriorityArgument = Priority.normal,
         queue: str | None = None,
+        retry: Retry | None = None,
+        timeout: float | timedelta | None = None,
         tenant: str | Ambient | None = AMBIENT,
         by: str | None = None,
+        note: str | None = None,
         version: int | None = None,
         connection: object = None,
     ) -> Operation[Job]:
         """Create a job at run time, or change one that was created so. Each tick schedules
-        `payload`, whose kind must have a handler. With `version`, the edit raises StaleVersion
-        unless the job still has that version; 0 means that the job must not exist yet."""
-        entry, text = self._payloads.encode(payload, self._max_payload)
+        `payload`, whose handler may have another `retry` and `timeout`. With `version`, raises
+        StaleVersion unless the job still has that version; 0: unless there is no such job."""
         arguments = JobArguments(
             name=name,
             recurrence=recurrence,
             tz=tz,
+            starts_at=starts_at,
+            ends_at=ends_at,
             misfire=misfire,
+            misfire_after=misfire_after,
             overlap=overlap,
             jitter=jitter,
             alert_after=alert_after,
             priority=priority,
+            retry=to_stored_retry(retry),
+            timeout=timeout,
             tenant=current_tenant() if tenant is AMBIENT else tenant,
         )
-        to_queue = entry.queue if queue is None else check_name("queue", queue, MAX_QUEUE_LENGTH)
-        wanted, actor = to_definition(arguments, entry, text, to_queue, None), to_actor(by)
-        self._refuse_declared(wanted.name)
+        wanted = self._definition(arguments, payload, queue)
+        return self._put(wanted, to_act(by, note), version, connection)
+
+    def _put(
+        self, wanted: JobDefinition, act: Act, version: int | None, connection: object
+    ) -> Operation[Job]:
         return self._edit(
             wanted.name,
-            lambda found: put_job(found, wanted, self._app, actor, version, self._tick),
+            lambda found: put_job(found, wanted, self._app, act, version, self._tick),
             connection,
             resend=version is None,
         )
+
+    def _definition(
+        self, arguments: JobArguments, payload: object, queue: str | None
+    ) -> JobDefinition:
+        entry, text = self._payloads.encode(payload, self._max_payload)
+        to_queue = entry.queue if queue is None else check_name("queue", queue, MAX_QUEUE_LENGTH)
+        wanted = to_definition(arguments, entry, text, to_queue)
+        self._refuse_declared(wanted.name, wanted.tenant)
+        return wanted
 
     def pause(
         self,
@@ -205,43 +162,81 @@ class JobVerbs:
         """Stop the job's ticks until it is resumed or until the instant `until`. Occurrences that
         wait are cancelled; those that run or were triggered continue. Ticks that fall into the
         pause are not made up for."""
-        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
-        end = None if until is None else to_micros(instant("until", until))
-        checked_note = check_optional("note", note, MAX_NOTE_LENGTH)
-
-        def decide(found: FoundJob) -> JobChange | None:
-            if end is not None and end <= found.now:
-                raise InvalidArgument("until", until, "give an instant in the future")
-            return pause_job(found, scope, actor, checked_note, end, self._tick)
-
-        return self._edit(job, decide, connection)
+        job, act, scope = to_job_name(name), to_act(by, note), to_scope(tenant)
+        return self._edit(job, self._pausing(act, scope, until), connection, tenant=scope)
 
     def resume(
         self,
         name: str,
         *,
         by: str | None = None,
+        note: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[Job]:
         """Let the job tick again, from now on; a job that is not paused stays as it is."""
-        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
-        return self._edit(job, lambda found: resume_job(found, scope, actor), connection)
+        job, act, scope = to_job_name(name), to_act(by, note), to_scope(tenant)
+        return self._edit(job, self._resuming(act, scope), connection, tenant=scope)
+
+    def bulk(
+        self,
+        verb: BulkVerb,
+        names: Sequence[str],
+        *,
+        by: str | None = None,
+        note: str | None = None,
+        until: datetime | None = None,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> Operation[JobBulk]:
+        """Pause or resume many jobs in one transaction, each audited by itself. Tells what became
+        of each name; `until` is for "pause"."""
+        wanted, act, scope = to_job_names(names), to_act(by, note), to_scope(tenant)
+        edit = self._resuming(act, scope)
+        if to_bulk_verb(verb, until) == "pause":
+            edit = self._pausing(act, scope, until)
+
+        def steps() -> Steps[tuple[EditAndSettlement, JobBulk]]:
+            bulk = BulkEdit(edit)
+            done = yield from self._change_all(ByName(tuple(sorted(wanted)), scope), bulk.decide)
+            changed = [change.after.name for change in done[0].changes]
+            return done, bulk.result(wanted, changed, done[0].unreadable)
+
+        return Operation(
+            Flow(steps, Mode.write),
+            lambda done: done[1],
+            events=lambda done: _events_of(done[0]),
+            connection=connection,
+        )
+
+    def _pausing(self, act: Act, scope: Scope, until: datetime | None) -> JobEdit:
+        end = None if until is None else to_micros(instant("until", until))
+
+        def decide(found: FoundJob) -> JobChange | None:
+            if end is not None and end <= found.now:
+                raise InvalidArgument("until", until, "give an instant in the future")
+            return pause_job(found, scope, act, end, self._tick)
+
+        return decide
+
+    def _resuming(self, act: Act, scope: Scope) -> JobEdit:
+        return lambda found: resume_job(found, scope, act)
 
     def trigger(
         self,
         name: str,
         *,
         by: str | None = None,
+        note: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[Action]:
         """Run the job once now, even while it is paused. If its occurrences must not overlap and
         one is unfinished, the run starts after that one. Returns the action."""
-        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
+        job, act, scope = to_job_name(name), to_act(by, note), to_scope(tenant)
 
         def decide(found: FoundJob) -> JobChange | None:
-            return trigger_job(found, scope, actor, self._new_id)
+            return trigger_job(found, scope, act, self._new_id)
 
         def action(done: EditAndSettlement) -> Action:
             [occurrence] = done[0].changes[0].occurrences
@@ -250,7 +245,7 @@ class JobVerbs:
             return self._payloads.action(settled.get(record.id, record))
 
         return Operation(
-            Flow(lambda: self._change(job, decide), Mode.write),
+            Flow(lambda: self._change(job, decide, scope), Mode.write),
             action,
             events=_events_of,
             connection=connection,
@@ -261,18 +256,19 @@ class JobVerbs:
         name: str,
         *,
         by: str | None = None,
+        note: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[None]:
         """Remove the job: occurrences that wait are cancelled, those that run may finish, history
         stays. A job that code declares stays removed until it is restored."""
-        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
+        job, act, scope = to_job_name(name), to_act(by, note), to_scope(tenant)
 
         def decide(found: FoundJob) -> JobChange | None:
-            return remove_job(found, scope, actor, self._tick)
+            return remove_job(found, scope, act, self._tick)
 
         return Operation(
-            Flow(lambda: self._change(job, decide), Mode.write),
+            Flow(lambda: self._change(job, decide, scope), Mode.write),
             lambda _: None,
             events=_events_of,
             connection=connection,
@@ -283,12 +279,15 @@ class JobVerbs:
         name: str,
         *,
         by: str | None = None,
+        note: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[Job]:
         """Bring a removed job back as it was; a job that was not removed stays as it is."""
-        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
-        return self._edit(job, lambda found: restore_job(found, scope, actor), connection)
+        job, act, scope = to_job_name(name), to_act(by, note), to_scope(tenant)
+        return self._edit(
+            job, lambda found: restore_job(found, scope, act), connection, tenant=scope
+        )
 
     def backfill(
         self,
@@ -298,13 +297,14 @@ class JobVerbs:
         *,
         dry_run: bool = True,
         by: str | None = None,
+        note: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Operation[TickTimes]:
         """Return the past ticks with `start <= tick < end` that have no occurrence. Without
         `dry_run` their occurrences are inserted, and run one after another unless they may
         overlap."""
-        job, actor, scope = to_job_name(name), to_actor(by), to_scope(tenant)
+        job, act, scope = to_job_name(name), to_act(by, note), to_scope(tenant)
         first, last = to_range(start, end)
 
         def steps() -> Steps[tuple[Ticks, EditAndSettlement]]:
@@ -316,9 +316,9 @@ class JobVerbs:
                 return missing, NO_CHANGE
 
             def decide(found: FoundJob) -> JobChange | None:
-                return backfill_job(found, scope, missing, actor, self._new_id)
+                return backfill_job(found, scope, missing, act, self._new_id)
 
-            return missing, (yield from self._change(job, decide))
+            return missing, (yield from self._change(job, decide, scope))
 
         return Operation(
             Flow(steps, Mode.read if dry_run else Mode.write),
@@ -330,12 +330,18 @@ class JobVerbs:
     # -- shared steps ----------------------------------------------------------------
 
     def _edit(
-        self, name: str, decide: JobEdit, connection: object, *, resend: bool = True
+        self,
+        name: str,
+        decide: JobEdit,
+        connection: object,
+        *,
+        tenant: Scope = ANY,
+        resend: bool = True,
     ) -> Operation[Job]:
         """Change one job; the result is the job after the change."""
 
         def steps() -> Steps[tuple[EditAndSettlement, JobView]]:
-            done = yield from self._change(name, decide)
+            done = yield from self._change(name, decide, tenant)
             (view,) = yield from self._store.jobs(_in_any_tenant(name)).start()
             return done, view
 
@@ -346,33 +352,23 @@ class JobVerbs:
             connection=connection,
         )
 
-    def _change(self, name: str, decide: JobEdit) -> Steps[EditAndSettlement]:
-        """Edit the job and settle the children of what the edit finished. Raises UnreadableJob
-        rather than silently leaving an unreadable job unchanged."""
-        edited = yield from self._store.edit_jobs(ByName((name,)), decide).start()
-        if edited.unreadable:
+    def _change(self, name: str, decide: JobEdit, tenant: Scope) -> Steps[EditAndSettlement]:
+        """Edit the job. Raises UnreadableJob rather than silently leaving an unreadable job
+        unchanged."""
+        done = yield from self._change_all(ByName((name,), tenant), decide)
+        if done[0].unreadable:
             raise UnreadableJob(name)
+        return done
+
+    def _change_all(self, which: ByName, decide: JobEdit) -> Steps[EditAndSettlement]:
+        """Edit the jobs, and settle the children of what the edit finished."""
+        edited = yield from self._store.edit_jobs(which, decide).start()
         return edited, (yield from settle_descendants(self._store, _parents(edited)).start())
 
-    def _find(self, name: str, tenant: Scope, *, removed: bool = False) -> Steps[JobView]:
-        wanted = JobFilter(tenant=tenant, name=name, removed=removed)
-        views = yield from self._store.jobs(wanted).start()
-        if not views:
-            raise JobNotFound(name, self._declared.names())
-        return views[0]
-
-    def _to_job(self, view: JobView) -> Job:
-        definition = view.job.definition
-        payload = self._payloads.shown(
-            definition.kind, definition.payload_version, definition.payload
-        )
-        return as_job(view, payload)
-
-    def _refuse_declared(self, name: str) -> None:
-        if self._declared.get(name) is not None:
-            raise ConfigError(
-                f"job {name!r} is declared in code: change it there, or choose another name"
-            )
+    def _refuse_declared(self, name: str, tenant: str | None) -> None:
+        declared = self._declared.get(name)
+        if declared is not None:
+            raise JobNameTaken(name, "declared in code" if declared.tenant == tenant else None)
 
 
 def _in_any_tenant(name: str) -> JobFilter:

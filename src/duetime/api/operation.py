@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from duetime.events.outbox import Outbox
 from duetime.events.types import Event
+from duetime.registry.runtime import AppRuntime
 from duetime.store.base import Store
 from duetime.store.current_transaction import current_joined_store
 from duetime.store.flow import Flow
 from duetime.store.transaction import JoinedStore
 
-C = TypeVar("C")
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class BoundVerbs(Protocol):
+    """Verbs that build operations for one runtime, on which these are performed."""
+
+    runtime: AppRuntime
+
+
+C = TypeVar("C", bound=BoundVerbs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +86,26 @@ def async_verb(
 
     @wraps(verb)
     async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        operation, runtime = verb(self._verbs, *args, **kwargs), self.runtime
-        joined, flow = operation.joined_store(runtime.store), operation.with_outbox(runtime.outbox)
-        if joined is None:
-            stored = await runtime.store.perform(flow)
-            operation.count(stored)
-            if operation.events is not None:
-                await runtime.events.emit(operation.events(stored))
-        else:
-            stored = await joined.perform(flow)
-            operation.after_commit(joined, stored, runtime.events.emit_soon)
-        return operation.to_result(stored)
+        # Read once: the app may have been given another store before the next call.
+        verbs = self._verbs
+        return await perform(verb(verbs, *args, **kwargs), verbs.runtime)
 
     return call
+
+
+async def perform(operation: Operation[T], runtime: AppRuntime) -> T:
+    """Perform an operation; return after the commit, or on a connection of the caller after the
+    statements."""
+    joined, flow = operation.joined_store(runtime.store), operation.with_outbox(runtime.outbox)
+    if joined is None:
+        stored = await runtime.store.perform(flow)
+        operation.count(stored)
+        if operation.events is not None:
+            await runtime.events.emit(operation.events(stored))
+    else:
+        stored = await joined.perform(flow)
+        operation.after_commit(joined, stored, runtime.events.emit_soon)
+    return operation.to_result(stored)
 
 
 def blocking_verb(
@@ -103,16 +119,17 @@ def blocking_verb(
 
     @wraps(verb)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        operation = verb(self._verbs, *args, **kwargs)
-        joined, flow = operation.joined_store(self._store), operation.with_outbox(self._outbox)
+        verbs = self._verbs
+        operation, runtime = verb(verbs, *args, **kwargs), verbs.runtime
+        joined, flow = operation.joined_store(runtime.store), operation.with_outbox(runtime.outbox)
         if joined is None:
-            stored = self._store.perform_blocking(flow)
+            stored = runtime.store.perform_blocking(flow)
             operation.count(stored)
             if operation.events is not None:
-                self._events.emit_blocking(operation.events(stored))
+                runtime.events.emit_blocking(operation.events(stored))
         else:
             stored = joined.perform_blocking(flow)
-            operation.after_commit(joined, stored, self._events.emit_blocking)
+            operation.after_commit(joined, stored, runtime.events.emit_blocking)
         return operation.to_result(stored)
 
     return call

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
+from uuid import UUID
 
-from duetime.api.arguments import TenantArgument
+from duetime.api.arguments import (
+    AnyPayload,
+    MisfireArgument,
+    OverlapArgument,
+    PriorityArgument,
+    TenantArgument,
+)
 from duetime.api.job_arguments import DEFAULT_ALERT_AFTER, RecurrenceArgument
+from duetime.api.job_list_arguments import JobSortArgument, JobStateArgument, OutcomeArgument
 from duetime.model.actions.action import Action, Page
+from duetime.model.actions.retry import Retry
+from duetime.model.jobs.bulk import BulkVerb, JobBulk
 from duetime.model.jobs.job import Overlap
-from duetime.model.jobs.misfire import Misfire
 from duetime.model.jobs.occurrence import Occurrence
 from duetime.model.jobs.view import Job
 from duetime.model.lane import Priority
@@ -26,6 +36,15 @@ class JobReader(Protocol):
     async def list(
         self,
         *,
+        state: JobStateArgument | None = None,
+        enabled: bool | None = None,
+        failing: bool | None = None,
+        declared: bool | None = None,
+        kind: str | None = None,
+        queue: str | None = None,
+        due_before: datetime | None = None,
+        q: str | None = None,
+        sort: JobSortArgument = "name",
         removed: bool = False,
         limit: int = 50,
         cursor: str | None = None,
@@ -38,6 +57,8 @@ class JobReader(Protocol):
         name: str,
         *,
         limit: int = 20,
+        before: UUID | str | datetime | None = None,
+        outcome: OutcomeArgument | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Occurrences: ...
@@ -60,16 +81,22 @@ class JobWriter(Protocol):
         name: str,
         recurrence: RecurrenceArgument,
         *,
-        payload: object,
+        payload: AnyPayload,
         tz: str | None = None,
-        misfire: str | Misfire = "once",
-        overlap: Overlap | str = Overlap.skip,
+        starts_at: datetime | None = None,
+        ends_at: datetime | None = None,
+        misfire: MisfireArgument = "once",
+        misfire_after: float | timedelta | None = None,
+        overlap: OverlapArgument = Overlap.skip,
         jitter: float | timedelta = 0,
         alert_after: int = DEFAULT_ALERT_AFTER,
-        priority: Priority | str = Priority.normal,
+        priority: PriorityArgument = Priority.normal,
         queue: str | None = None,
+        retry: Retry | None = None,
+        timeout: float | timedelta | None = None,
         tenant: str | Ambient | None = AMBIENT,
         by: str | None = None,
+        note: str | None = None,
         version: int | None = None,
         connection: object = None,
     ) -> Job: ...
@@ -90,15 +117,29 @@ class JobWriter(Protocol):
         name: str,
         *,
         by: str | None = None,
+        note: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Job: ...
+
+    async def bulk(
+        self,
+        verb: BulkVerb,
+        names: Sequence[str],
+        *,
+        by: str | None = None,
+        note: str | None = None,
+        until: datetime | None = None,
+        tenant: TenantArgument = AMBIENT,
+        connection: object = None,
+    ) -> JobBulk: ...
 
     async def trigger(
         self,
         name: str,
         *,
         by: str | None = None,
+        note: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Action: ...
@@ -108,6 +149,7 @@ class JobWriter(Protocol):
         name: str,
         *,
         by: str | None = None,
+        note: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> None: ...
@@ -117,6 +159,7 @@ class JobWriter(Protocol):
         name: str,
         *,
         by: str | None = None,
+        note: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> Job: ...
@@ -129,6 +172,7 @@ class JobWriter(Protocol):
         *,
         dry_run: bool = True,
         by: str | None = None,
+        note: str | None = None,
         tenant: TenantArgument = AMBIENT,
         connection: object = None,
     ) -> TickTimes: ...

@@ -13,9 +13,12 @@ from duetime.api.arguments import (
     MAX_LABEL_LENGTH,
     MAX_NAME_LENGTH,
     MAX_QUEUE_LENGTH,
+    AnyPayload,
     Delay,
     Parent,
+    PriorityArgument,
     to_actor,
+    to_expiry,
     to_parent,
     to_priority,
     to_when,
@@ -35,20 +38,21 @@ from duetime.model.validation import check_name, check_optional
 class Request(NamedTuple):
     """An item of `schedule_many`: a payload, and when and how to run it."""
 
-    payload: object
+    payload: AnyPayload
     at: datetime | None = None
     delay: Delay | None = None
     correlation_id: str | None = None
     key: str | None = None
-    priority: Priority | str = Priority.normal
+    priority: PriorityArgument = Priority.normal
     queue: str | None = None
     tenant: str | Ambient | None = AMBIENT
     by: str | None = None
     after: Parent | None = None
     on: On | None = None
+    expires: datetime | None = None
 
 
-Pair = tuple[object, datetime]
+Pair = tuple[AnyPayload, datetime]
 
 # Takes one tuple with a value for each field; twice as fast as Request(...).
 make_request: Callable[[tuple[object, ...]], Request] = partial(tuple.__new__, Request)
@@ -56,7 +60,7 @@ make_request: Callable[[tuple[object, ...]], Request] = partial(tuple.__new__, R
 # How many requests are unpacked into columns at a time.
 REQUESTS_PER_CHUNK = 100
 # The fields that a pair of payload and time leaves at their defaults.
-PAIR_DEFAULTS = Request(None)[2:]
+PAIR_DEFAULTS = tuple(Request._field_defaults.values())[1:]
 
 PLACE_COLUMNS = ("queue", "priority", "tenant", "lane", "by")
 TIME_COLUMNS = ("due_at", "delay")
@@ -79,7 +83,9 @@ class RequestBuilder:
         Requests of one call mostly differ in their payloads alone, so a value that repeats is
         checked once.
         """
-        payloads, at, delay, label, key, priority, queue, tenant, by, after, on = _columns(requests)
+        payloads, at, delay, label, key, priority, queue, tenant, by, after, on, expires = _columns(
+            requests
+        )
         entries, texts = self._payloads.encode_many(payloads, self._max_payload)
         default_queues = map_columns(_DEFAULT_QUEUE, entries)
         columns: dict[str, Sequence[Any]] = {
@@ -94,12 +100,13 @@ class RequestBuilder:
             ),
             **to_columns(TIME_COLUMNS, map_columns(to_when, at, delay)),
             **to_columns(PARENT_COLUMNS, map_columns(to_parent, after, on)),
+            "expires_at": map_columns(to_expiry, expires),
         }
         return NewActions({name: columns[name] for name in FIELDS}, payloads, fresh=True)
 
     def build(self, request: Request) -> NewActions:
         """Build the new action of a single request: half the time of `build_many`."""
-        payload, at, delay, label, key, priority, queue, tenant, by, after, on = request
+        payload, at, delay, label, key, priority, queue, tenant, by, after, on, expires = request
         entry, text = self._payloads.encode(payload, self._max_payload)
         queue, rank, tenant, lane, by = _place(entry.queue, queue, priority, tenant, by)
         new = NewAction(
@@ -116,6 +123,7 @@ class RequestBuilder:
             *to_when(at, delay),
             by,
             *to_parent(after, on),
+            to_expiry(expires),
         )
         return NewActions(to_columns(FIELDS, [new]), [payload], fresh=True)
 
@@ -157,7 +165,7 @@ def _label(name: str, text: str | None) -> str | None:
 def _place(
     default_queue: str,
     queue: str | None,
-    priority: Priority | str,
+    priority: PriorityArgument,
     tenant: str | Ambient | None,
     by: str | None,
 ) -> tuple[str, int, str | None, str, str]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from itertools import islice
 
+from duetime.api.arguments import AnyPayload
 from duetime.app import Duetime
 from duetime.bench.processes import worker_processes
 from duetime.bench.scratch_store import StoreArguments
@@ -17,7 +18,7 @@ from duetime.bench.work import Noop, make_app
 BATCH_SIZE = 1_000
 CLIENTS = 32
 
-MakePayload = Callable[[int], object]
+MakePayload = Callable[[int], AnyPayload]
 
 
 async def drain(
@@ -31,7 +32,7 @@ async def drain(
 
 
 async def schedule_in_bulk(
-    app: Duetime, payloads: Iterable[object], at: datetime | None = None
+    app: Duetime, payloads: Iterable[AnyPayload], at: datetime | None = None
 ) -> float:
     """Schedule the payloads in batches; return the seconds taken."""
     await app.find(limit=1)  # creates the tables, which is not measured

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from duetime.app import Duetime
-from duetime.cli import tables
-from duetime.cli.documents import action_document, page_document, payload_data
-from duetime.cli.failures import CommandError
+from duetime.cli import finding, tables
+from duetime.cli.action_ids import find_id, find_target
+from duetime.cli.documents import action_document, payload_data, plain_document
+from duetime.cli.hints import kind_hinted
+from duetime.cli.loading import KIND_NEEDS_APP, required_app
 from duetime.cli.open_store import open_app
 from duetime.cli.options import (
     After,
@@ -18,10 +20,15 @@ from duetime.cli.options import (
     At,
     By,
     Delay,
-    Id,
+    Expires,
     IfExistsChoice,
     Json,
+    Key,
+    KeyKind,
+    Note,
     On,
+    OptionalId,
+    RequiredId,
     Tenant,
     Url,
     os_user,
@@ -31,63 +38,33 @@ from duetime.cli.options import (
 from duetime.cli.output import make_console, print_json, print_lines
 from duetime.cli.times import now
 from duetime.model.actions.action import Action
-from duetime.model.filter import MAX_PAGE_SIZE
 from duetime.model.lane import Priority
 from duetime.model.state import State
 
 cli = typer.Typer(no_args_is_help=True, help="Look at actions and change them.")
 
 
-@cli.command("list")
-def list_(
-    state: Annotated[State | None, typer.Option(help="Only this state.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Only this kind.")] = None,
-    queue: Annotated[str | None, typer.Option(help="Only this queue.")] = None,
-    correlation: Annotated[str | None, typer.Option(help="Only this correlation id.")] = None,
-    key: Annotated[str | None, typer.Option(help="Only this key.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=MAX_PAGE_SIZE, help="How many.")] = 50,
-    cursor: Annotated[str | None, typer.Option(help="The cursor of the previous page.")] = None,
-    tenant: Tenant = None,
-    any_tenant: AnyTenant = False,
-    app: App = None,
-    url: Url = None,
-    json: Json = False,
-) -> None:
-    """List actions, newest first."""
-    with open_app(app, url) as target:
-        page = target.sync.find(
-            state=state,
-            kind=kind,
-            queue=queue,
-            correlation_id=correlation,
-            key=key,
-            limit=limit,
-            cursor=cursor,
-            tenant=scope(tenant, any_tenant),
-        )
-    if json:
-        print_json(page_document(target, page))
-        return
-    tables.print_page(
-        page,
-        lambda items, width: tables.action_table(items, now(), tenants=any_tenant, width=width),
-        "no actions match",
-    )
+cli.command("find")(finding.find)
+cli.command("list", help="Another name of `find`.", hidden=True)(finding.find)
+cli.command("groups")(finding.groups)
 
 
 @cli.command("show")
 def show(
-    action_id: Id,
+    action_id: OptionalId = None,
+    kind: KeyKind = None,
+    key: Key = None,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     app: App = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Show an action: its fields and its runs."""
-    with open_app(app, url) as target:
+    """Show an action: its fields and its runs. By key: the unfinished, or newest finished one."""
+    with open_app(app, url) as target, kind_hinted(target, kind):
         among = scope(tenant, any_tenant)
-        action = target.sync.get(action_id, tenant=among)
+        which = find_target(target, action_id, kind, key, among)
+        action = target.sync.get(**which, tenant=among)
         runs = target.sync.runs(action.id, tenant=among)
     if json:
         print_json(action_document(target, action, runs=runs))
@@ -99,12 +76,38 @@ def show(
     console.print(tables.run_lines(runs, now()))
 
 
+@cli.command("why")
+def why(
+    action_id: OptionalId = None,
+    kind: KeyKind = None,
+    key: Key = None,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Say why an action does not run, and what to do about it."""
+    with open_app(app, url) as target, kind_hinted(target, kind):
+        among = scope(tenant, any_tenant)
+        which = find_target(target, action_id, kind, key, among)
+        reasons = target.sync.why(**which, tenant=among)
+    if json:
+        print_json({"reasons": [plain_document(reason) for reason in reasons]})
+        return
+    for reason in reasons:
+        print_lines(f"{reason.code}: {reason.text}", f"    {reason.remedy}")
+    if not reasons:
+        print_lines("nothing is in its way: a worker starts it in a moment")
+
+
 @cli.command("schedule")
 def schedule(
     kind: Annotated[str, typer.Argument(help="The kind, as the app declares it.")],
     payload: Annotated[str, typer.Argument(metavar="JSON", help="The payload.")] = "{}",
     at: At = None,
     delay: Delay = None,
+    expires: Expires = None,
     after: After = None,
     on: On = None,
     key: Annotated[str | None, typer.Option(help="Unique among unfinished actions.")] = None,
@@ -116,22 +119,20 @@ def schedule(
     queue: Annotated[str | None, typer.Option(help="The queue; default: the kind's.")] = None,
     tenant: Tenant = None,
     by: By = None,
+    note: Note = None,
     app: App = None,
     json: Json = False,
 ) -> None:
     """Schedule an action for an instant, after a delay, or now."""
-    if app is None:
-        raise CommandError(
-            f"only a declared kind can be scheduled: name the app that declares {kind!r} "
-            "with --app module:app"
-        )
+    app = required_app(app, KIND_NEEDS_APP, f"the app that declares {kind!r}")
     refuse_both(at, delay)
     with open_app(app, None) as target:
         action = target.sync.schedule(
             build_payload(target, kind, payload),
             at=at,
             delay=delay,
-            after=after,
+            expires=expires,
+            after=None if after is None else find_id(target, after, scope(tenant, False)),
             on=None if on is None else on.value,
             key=key,
             if_exists=if_exists.value,
@@ -140,6 +141,7 @@ def schedule(
             queue=queue,
             tenant=tenant,
             by=by or os_user(),
+            note=note,
         )
     existing = "replaced" if if_exists is IfExistsChoice.replace_ else "already there"
     done = "scheduled" if action.created else existing
@@ -148,21 +150,30 @@ def schedule(
 
 @cli.command("cancel")
 def cancel(
-    action_id: Id,
+    action_id: OptionalId = None,
+    kind: KeyKind = None,
+    key: Key = None,
     running: Annotated[
         bool, typer.Option("--running", help="If the action is running, ask its handler to stop.")
     ] = False,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     by: By = None,
+    note: Note = None,
     app: App = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Cancel a scheduled action."""
-    with open_app(app, url) as target:
+    """Cancel a scheduled action: by its id, or by its kind and key."""
+    with open_app(app, url) as target, kind_hinted(target, kind):
+        among = scope(tenant, any_tenant)
+        which = find_target(target, action_id, kind, key, among)
         action = target.sync.cancel(
-            action_id, running=running, tenant=scope(tenant, any_tenant), by=by or os_user()
+            **which,
+            running=running,
+            tenant=among,
+            by=by or os_user(),
+            note=note,
         )
     stopped = action.state is State.cancelled
     _report(target, action, "cancelled" if stopped else "asked to stop", json=json)
@@ -170,44 +181,94 @@ def cancel(
 
 @cli.command("reschedule")
 def reschedule(
-    action_id: Id,
+    action_id: OptionalId = None,
+    kind: KeyKind = None,
+    key: Key = None,
     at: At = None,
     delay: Delay = None,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     by: By = None,
+    note: Note = None,
     app: App = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Move a scheduled action to an earlier or later time."""
+    """Move a scheduled action to an earlier or later time: by its id, or by its kind and key."""
     refuse_both(at, delay)
     if at is None and delay is None:
         raise typer.BadParameter("give the new time: --at or --delay")
-    with open_app(app, url) as target:
+    with open_app(app, url) as target, kind_hinted(target, kind):
+        among = scope(tenant, any_tenant)
+        which = find_target(target, action_id, kind, key, among)
         action = target.sync.reschedule(
-            action_id, at=at, delay=delay, tenant=scope(tenant, any_tenant), by=by or os_user()
+            **which,
+            at=at,
+            delay=delay,
+            tenant=among,
+            by=by or os_user(),
+            note=note,
         )
     _report(target, action, "rescheduled", json=json)
 
 
 @cli.command("retry")
 def retry(
-    action_id: Id,
+    action_id: OptionalId = None,
+    kind: KeyKind = None,
+    key: Key = None,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     by: By = None,
+    note: Note = None,
     app: App = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """Schedule a failed action again, due now, with a fresh retry budget."""
-    with open_app(app, url) as target:
-        action = target.sync.retry(action_id, tenant=scope(tenant, any_tenant), by=by or os_user())
+    """Schedule a failed action again, due now, with a fresh retry budget. By key: the newest."""
+    with open_app(app, url) as target, kind_hinted(target, kind):
+        among = scope(tenant, any_tenant)
+        which = find_target(target, action_id, kind, key, among)
+        action = target.sync.retry(**which, tenant=among, by=by or os_user(), note=note)
     _report(target, action, "scheduled again", json=json)
 
 
-def build_payload(app: Duetime, kind: str, text: str) -> object:
+@cli.command("repeat")
+def repeat(
+    action_id: RequiredId,
+    at: At = None,
+    delay: Delay = None,
+    payload: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Another payload; default: the same.")
+    ] = None,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    note: Note = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Schedule a finished action anew, as another action: now, or at another time."""
+    refuse_both(at, delay)
+    if payload is not None:
+        app = required_app(app, KIND_NEEDS_APP, "the app that declares its kind")
+    with open_app(app, url) as target:
+        among = scope(tenant, any_tenant)
+        found = target.sync.get(find_id(target, action_id, among), tenant=among)
+        action = target.sync.repeat(
+            found.id,
+            at=at,
+            delay=delay,
+            payload=None if payload is None else build_payload(target, found.kind, payload),
+            tenant=among,
+            by=by or os_user(),
+            note=note,
+        )
+    _report(target, action, "scheduled anew", json=json)
+
+
+def build_payload(app: Duetime, kind: str, text: str) -> Any:
     """Parse JSON into the payload type that the app declares for the kind."""
     return app.runtime.payloads.parse(kind, text)
 

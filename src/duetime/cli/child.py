@@ -17,8 +17,10 @@ import os
 import signal
 import socket
 import sys
+from contextlib import nullcontext
 
 from duetime.app import Duetime
+from duetime.cli.alive import beating
 from duetime.cli.failures import advice, exit_on_error, say
 from duetime.cli.loading import load_app
 from duetime.cli.open_store import explain_missing_tables, migrate_command_for
@@ -29,6 +31,8 @@ from duetime.worker.event_loop import run_loop
 from duetime.worker.gc_tuning import tune_gc
 
 READY = b"ready\n"
+# Sent every few seconds if the worker has an alive file, which the supervisor renews.
+ALIVE = b"alive\n"
 # The store may come back: the supervisor starts the child again.
 UNAVAILABLE_EXIT_CODE = os.EX_TEMPFAIL
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -48,7 +52,7 @@ def main() -> None:
 
 
 def work(spec: WorkerSpec, line: socket.socket, early: list[int], *, first: bool) -> None:
-    log_to_stderr(spec.log_level)
+    log_to_stderr(spec)
     app = load_app(spec.app)
     if first:
         announce(app, spec)
@@ -75,15 +79,16 @@ async def _run(app: Duetime, spec: WorkerSpec, line: socket.socket, early: list[
         # After the first worker has imported its modules, so that they are frozen too.
         tune_gc()
         async with worker:
-            _report_ready(line)
-            await stop.wait()
+            _report(line, READY)
+            async with beating(lambda: _report(line, ALIVE)) if spec.alive_file else nullcontext():
+                await stop.wait()
 
 
-def _report_ready(line: socket.socket) -> None:
+def _report(line: socket.socket, message: bytes) -> None:
     try:
-        line.sendall(READY)
+        line.send(message, socket.MSG_DONTWAIT)
     except OSError:
-        return  # the supervisor is gone; the reader of the lifeline notices
+        return  # the supervisor is gone, which the reader of the lifeline notices, or stuck
 
 
 if __name__ == "__main__":

@@ -8,16 +8,27 @@ from typing import Annotated
 import typer
 
 from duetime.cli.actions import cli as actions
+from duetime.cli.alive import alive
+from duetime.cli.api_keys import cli as api_keys
+from duetime.cli.audit import cli as audit
 from duetime.cli.bench import bench
+from duetime.cli.bulk import bulk
 from duetime.cli.cron import cron
 from duetime.cli.demo import demo
 from duetime.cli.doctor import doctor
+from duetime.cli.erase import erase
+from duetime.cli.grants import cli as grants
 from duetime.cli.jobs import cli as jobs
 from duetime.cli.migrate import migrate
 from duetime.cli.output import print_lines
+from duetime.cli.queues import cli as queues
 from duetime.cli.safe_group import SafeGroup
+from duetime.cli.serve import serve
+from duetime.cli.stats import stats
+from duetime.cli.timeline import timeline
 from duetime.cli.transitions import cli as transitions
 from duetime.cli.worker import worker
+from duetime.cli.workers import workers
 
 cli = typer.Typer(
     cls=SafeGroup,
@@ -29,11 +40,22 @@ cli = typer.Typer(
 )
 cli.command("demo")(demo)
 cli.command("worker")(worker)
+cli.command("alive")(alive)
+cli.command("serve")(serve)
+actions.command("bulk")(bulk)
 cli.add_typer(actions, name="actions")
 cli.add_typer(jobs, name="jobs")
 cli.add_typer(transitions, name="transitions")
+cli.add_typer(queues, name="queues")
+cli.command("workers")(workers)
+cli.add_typer(audit, name="audit")
+cli.command("erase")(erase)
+cli.command("timeline")(timeline)
+cli.add_typer(api_keys, name="keys")
+cli.add_typer(grants, name="grants")
 cli.command("cron")(cron)
 cli.command("migrate")(migrate)
+cli.command("stats")(stats)
 cli.command("doctor")(doctor)
 cli.command("bench")(bench)
 

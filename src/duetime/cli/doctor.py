@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from pydantic_core import to_jsonable_python
@@ -12,9 +12,9 @@ from rich.text import Text
 
 from duetime.app import Duetime
 from duetime.cli.failures import one_line
-from duetime.cli.loading import load_app
+from duetime.cli.loading import either_app, load_app, named_app
 from duetime.cli.open_store import migrate_command_for, refuse_memory
-from duetime.cli.options import Json, Url
+from duetime.cli.options import App, AppArgument, Json, Url
 from duetime.cli.output import make_console, print_json, print_lines, safe_cell
 from duetime.errors import DuetimeError
 from duetime.model.health.checks import (
@@ -33,16 +33,16 @@ COLORS = {Level.ok: "green", Level.warning: "yellow", Level.failure: "red"}
 
 
 def doctor(
-    app: Annotated[
-        str | None,
-        typer.Argument(metavar="[MODULE:APP]", help="The app whose store and kinds to check."),
-    ] = None,
+    app: AppArgument = None,
+    app_option: App = None,
     url: Url = None,
     json_: Json = False,
 ) -> None:
     """Check a store and its work; exit 1 if a check fails. Changes no data, creates no tables."""
+    app = either_app(app, app_option)
     if app is not None and url is not None:
         raise typer.BadParameter("give an app or --url, not both: an app has its own store")
+    app = named_app(app, url)
     target = Duetime(url, migrate=False) if app is None else load_app(app)
     refuse_memory(target)
     runs = None if app is None else target.runtime.handlers.runs

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from pydantic_core import to_jsonable_python
 
+from duetime.api.arguments import DataclassInstance
 from duetime.app import Duetime
 from duetime.errors import UnknownKind
 from duetime.model.actions.action import Action, Page, Run
+from duetime.model.audit import AuditEntry
+from duetime.model.groups import Groups
 from duetime.model.jobs.occurrence import Occurrence
 from duetime.model.jobs.view import Job
 
@@ -37,6 +40,11 @@ def action_document(
     return _document(values)
 
 
+def groups_document(groups: Groups) -> dict[str, Any]:
+    listed = [{f.name: getattr(group, f.name) for f in fields(group)} for group in groups]
+    return _document({"groups": listed, "examined_since": groups.examined_since})
+
+
 def job_document(app: Duetime, job: Job) -> dict[str, Any]:
     values = {field.name: getattr(job, field.name) for field in fields(job)}
     values["payload"] = payload_data(app, job.kind, job.payload)
@@ -49,6 +57,19 @@ def job_page_document(app: Duetime, page: Page[Job]) -> dict[str, Any]:
 
 def occurrence_document(occurrence: Occurrence) -> dict[str, Any]:
     return _document({field.name: getattr(occurrence, field.name) for field in fields(occurrence)})
+
+
+def audit_page_document(page: Page[AuditEntry]) -> dict[str, Any]:
+    return {"items": [*map(audit_document, page)], "next_cursor": page.next_cursor}
+
+
+def audit_document(entry: AuditEntry) -> dict[str, Any]:
+    return _document({field.name: getattr(entry, field.name) for field in fields(entry)})
+
+
+def plain_document(value: DataclassInstance) -> dict[str, Any]:
+    """The fields of a value that holds nothing but plain data."""
+    return _document(asdict(value))
 
 
 def _document(values: dict[str, Any]) -> dict[str, Any]:

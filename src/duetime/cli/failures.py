@@ -44,10 +44,8 @@ def advice(error: DuetimeError) -> str:
     """The error's message, with the remedy as a command line option where there is one."""
     match error:
         case ActionNotFound():
-            return (
-                f"no action {error.action_id}: it was never scheduled, was pruned after its "
-                "retention, or belongs to another tenant (give --tenant or --any-tenant)"
-            )
+            what = str(error).partition(", or belongs to another tenant")[0]
+            return f"{what}, or belongs to another tenant (give --tenant or --any-tenant)"
         case JobNotFound():
             which = str(error).partition(": ")[0]
             return (

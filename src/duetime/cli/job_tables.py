@@ -97,9 +97,13 @@ def job_fields(job: Job, payload: object, at: datetime) -> Table:
     """All fields of a job that have a value."""
     values = {field.name: getattr(job, field.name) for field in fields(job)}
     # The state and the actor already show these.
-    del values["enabled"], values["removed"]
+    del values["enabled"], values["removed"], values["failing"]
     values |= {"recurrence": words_of(job), "payload": payload, "state": state_text(job)}
     values["jitter"] = amount(job.jitter.total_seconds()) if job.jitter else None
+    late = job.misfire_after
+    values["misfire_after"] = None if late is None else amount(late.total_seconds())
+    limit = job.timeout
+    values["timeout"] = None if limit is None else amount(limit.total_seconds())
     values["declared"] = "in code" if job.declared else "by put"
     return value_table(values, at)
 
@@ -110,7 +114,7 @@ def occurrence_lines(runs: Sequence[Occurrence], at: datetime) -> Group:
     for run in runs:
         lines.append(_occurrence_line(run, at))
         reason = error_or_result(run.error, None)
-        lines += [Padding(safe_cell(reason), (0, 0, 0, 4))] if reason else []
+        lines += [Padding(safe_cell(reason), (0, 0, 0, 4), expand=False)] if reason else []
     return Group(*lines)
 
 
@@ -119,8 +123,7 @@ def _occurrence_line(run: Occurrence, at: datetime) -> Text:
     style = COLORS[run.state] if run.outcome is None else OUTCOMES.get(run.outcome, "bright_black")
     parts = [Text(what), Text(run.outcome or run.state, style=style)]
     parts += [Text(f"late by {milliseconds(run.late_by)}")] if run.late_by is not None else []
-    if run.started_at and run.finished_at:
-        parts.append(Text(f"took {milliseconds(run.finished_at - run.started_at)}"))
+    parts += [Text(f"took {milliseconds(run.duration)}")] if run.duration is not None else []
     parts += [Text(f"retries {run.retries}")] if run.retries else []
     parts += [safe_cell(f"by {run.started_by}"), Text(str(run.action_id), style="dim")]
     return Text("  ").join(parts)

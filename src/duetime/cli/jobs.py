@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, Any
 
 import typer
 
+from duetime.api.arguments import MAX_RUNS
 from duetime.api.job_arguments import DEFAULT_ALERT_AFTER
-from duetime.api.jobs import MAX_PREVIEW_TICKS, MAX_RUNS
+from duetime.api.job_reads import MAX_PREVIEW_TICKS
 from duetime.app import Duetime
 from duetime.cli import job_options, job_tables, tables
 from duetime.cli.actions import build_payload
@@ -19,13 +22,14 @@ from duetime.cli.documents import (
     occurrence_document,
     payload_data,
 )
-from duetime.cli.failures import CommandError
+from duetime.cli.loading import KIND_NEEDS_APP, required_app
 from duetime.cli.open_store import open_app
-from duetime.cli.options import AnyTenant, App, By, Json, Name, Tenant, Url, os_user, scope
+from duetime.cli.options import AnyTenant, App, By, Json, Name, Note, Tenant, Url, os_user, scope
 from duetime.cli.output import make_console, print_json, print_lines
 from duetime.cli.ticks import tick_items, tick_lines
 from duetime.cli.times import now, parse_instant
 from duetime.model.filter import MAX_PAGE_SIZE
+from duetime.model.jobs.bulk import JobBulk
 from duetime.model.jobs.job import Overlap
 from duetime.model.jobs.misfire import MisfirePolicy
 from duetime.model.jobs.view import Job
@@ -33,12 +37,34 @@ from duetime.model.lane import Priority
 
 cli = typer.Typer(no_args_is_help=True, help="Look at recurring jobs and change them.")
 
+Until = Annotated[
+    datetime | None,
+    typer.Option(parser=parse_instant, metavar="ISO", help="Resume automatically at this instant."),
+]
+
+
+class BulkChoice(StrEnum):
+    """The verbs of `jobs.bulk`."""
+
+    pause = "pause"
+    resume = "resume"
+
+
 # How many occurrences `show` prints below the job's fields.
 SHOWN_OCCURRENCES = 5
 
 
 @cli.command("list")
 def list_(
+    state: job_options.OfState = None,
+    enabled: job_options.Enabled = None,
+    failing: job_options.Failing = None,
+    declared: job_options.Declared = None,
+    kind: job_options.OfKind = None,
+    queue: job_options.OfQueue = None,
+    due_before: job_options.DueBefore = None,
+    q: job_options.Query = None,
+    sort: job_options.Sort = "name",
     removed: Annotated[bool, typer.Option("--removed", help="Include removed jobs.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=MAX_PAGE_SIZE, help="How many.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="The cursor of the previous page.")] = None,
@@ -48,10 +74,13 @@ def list_(
     url: Url = None,
     json: Json = False,
 ) -> None:
-    """List jobs by name."""
+    """List jobs."""
+    wanted: dict[str, Any] = {"state": state, "enabled": enabled, "failing": failing}
+    wanted |= {"declared": declared, "kind": kind, "queue": queue, "due_before": due_before}
+    wanted |= {"q": q, "sort": sort, "removed": removed}
     with open_app(app, url) as target:
         page = target.sync.jobs.list(
-            removed=removed, limit=limit, cursor=cursor, tenant=scope(tenant, any_tenant)
+            **wanted, limit=limit, cursor=cursor, tenant=scope(tenant, any_tenant)
         )
     if json:
         print_json(job_page_document(target, page))
@@ -59,8 +88,14 @@ def list_(
     tables.print_page(
         page,
         lambda items, width: job_tables.job_table(items, now(), tenants=any_tenant, width=width),
-        "no jobs: workers seed the jobs that code declares when they start",
+        _nothing_listed(wanted),
     )
+
+
+def _nothing_listed(wanted: dict[str, Any]) -> str:
+    if {*wanted.values()} - {None, False, "name"}:
+        return "no jobs match"
+    return "no jobs: workers seed the jobs that code declares when they start"
 
 
 @cli.command("show")
@@ -91,6 +126,8 @@ def show(
 def runs(
     name: Name,
     limit: Annotated[int, typer.Option(min=1, max=MAX_RUNS, help="How many.")] = 20,
+    before: job_options.BeforeRun = None,
+    outcome: job_options.OfOutcome = None,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     app: App = None,
@@ -99,7 +136,13 @@ def runs(
 ) -> None:
     """Show a job's occurrences, newest first: ticks, skipped ticks and triggers."""
     with open_app(app, url) as target:
-        occurrences = target.sync.jobs.runs(name, limit=limit, tenant=scope(tenant, any_tenant))
+        occurrences = target.sync.jobs.runs(
+            name,
+            limit=limit,
+            before=job_options.to_before(before),
+            outcome=outcome,
+            tenant=scope(tenant, any_tenant),
+        )
     if json:
         print_json({"items": [occurrence_document(occurrence) for occurrence in occurrences]})
         return
@@ -137,42 +180,40 @@ def put(
     kind: job_options.Kind,
     payload: job_options.Payload = "{}",
     tz: job_options.Zone = None,
+    starts_at: job_options.StartsAt = None,
+    ends_at: job_options.EndsAt = None,
     misfire: job_options.MisfireChoice = MisfirePolicy.once,
     misfire_limit: job_options.MisfireLimit = 100,
     misfire_window: job_options.MisfireWindow = None,
+    misfire_after: job_options.MisfireAfter = None,
     overlap: job_options.Overlap = Overlap.skip,
     jitter: job_options.Jitter = None,
     alert_after: job_options.AlertAfter = DEFAULT_ALERT_AFTER,
     priority: job_options.Priority = Priority.normal,
     queue: job_options.Queue = None,
+    retry_attempts: job_options.RetryAttempts = None,
+    retry_delay: job_options.RetryDelay = None,
+    timeout: job_options.Timeout = None,
     version: job_options.Version = None,
     tenant: Tenant = None,
     by: By = None,
+    note: Note = None,
     app: App = None,
     json: Json = False,
 ) -> None:
     """Create a job that no code declares, or change one that was created so."""
-    if app is None:
-        raise CommandError(
-            f"only a declared kind can be scheduled: name the app that declares {kind!r} "
-            "with --app module:app"
-        )
+    app = required_app(app, KIND_NEEDS_APP, f"the app that declares {kind!r}")
+    span: dict[str, Any] = {"tz": tz, "starts_at": starts_at, "ends_at": ends_at}
+    act: dict[str, Any] = {"by": by or os_user(), "note": note, "version": version}
+    run: dict[str, Any] = {"queue": queue, "priority": priority, "timeout": timeout}
+    run["retry"] = job_options.to_retry(retry_attempts, retry_delay)
+    late: dict[str, Any] = {"misfire_after": misfire_after, "overlap": overlap}
+    late |= {"misfire": job_options.to_misfire(misfire, misfire_limit, misfire_window)}
     with open_app(app, None) as target:
-        job = target.sync.jobs.put(
-            name,
-            job_options.to_rule(recurrence),
-            payload=build_payload(target, kind, payload),
-            tz=tz,
-            misfire=job_options.to_misfire(misfire, misfire_limit, misfire_window),
-            overlap=overlap,
-            jitter=jitter or 0,
-            alert_after=alert_after,
-            priority=priority,
-            queue=queue,
-            tenant=tenant,
-            by=by or os_user(),
-            version=version,
-        )
+        data = build_payload(target, kind, payload)
+        late |= {"jitter": jitter or 0, "alert_after": alert_after, "tenant": tenant}
+        rule, given = job_options.to_rule(recurrence), span | late | run | act
+        job = target.sync.jobs.put(name, rule, payload=data, **given)
     _report(target, job, "put", json=json)
 
 
@@ -180,12 +221,7 @@ def put(
 def pause(
     name: Name,
     note: Annotated[str | None, typer.Option(help="The reason; shown with the job.")] = None,
-    until: Annotated[
-        datetime | None,
-        typer.Option(
-            parser=parse_instant, metavar="ISO", help="Resume automatically at this instant."
-        ),
-    ] = None,
+    until: Until = None,
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     by: By = None,
@@ -207,14 +243,55 @@ def resume(
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     by: By = None,
+    note: Note = None,
     app: App = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
     """Let a paused job tick again, from now on."""
     with open_app(app, url) as target:
-        job = target.sync.jobs.resume(name, tenant=scope(tenant, any_tenant), by=by or os_user())
+        job = target.sync.jobs.resume(
+            name, tenant=scope(tenant, any_tenant), by=by or os_user(), note=note
+        )
     _report(target, job, "resumed", json=json)
+
+
+@cli.command("bulk")
+def bulk(
+    verb: Annotated[BulkChoice, typer.Argument(help="What to do with each job.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="The jobs' names.")],
+    until: Until = None,
+    tenant: Tenant = None,
+    any_tenant: AnyTenant = False,
+    by: By = None,
+    note: Note = None,
+    app: App = None,
+    url: Url = None,
+    json: Json = False,
+) -> None:
+    """Pause or resume many jobs. Exits with 1 if one of them is not found."""
+    with open_app(app, url) as target:
+        done = target.sync.jobs.bulk(
+            verb.value,
+            names,
+            by=by or os_user(),
+            note=note,
+            until=until,
+            tenant=scope(tenant, any_tenant),
+        )
+    if json:
+        print_json(asdict(done))
+    else:
+        print_lines(*_bulk_lines(verb, done))
+    if done.not_found or done.unreadable:
+        raise typer.Exit(1)
+
+
+def _bulk_lines(verb: BulkChoice, done: JobBulk) -> list[str]:
+    ended = {"pause": "paused", "resume": "resumed"}[verb]
+    words = {ended: done.changed, "unchanged": done.unchanged, "not found": done.not_found}
+    words["cannot be read here"] = done.unreadable
+    return [f"{how}: {name}" for how, names in words.items() for name in names]
 
 
 @cli.command("trigger")
@@ -223,6 +300,7 @@ def trigger(
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     by: By = None,
+    note: Note = None,
     app: App = None,
     url: Url = None,
     json: Json = False,
@@ -230,7 +308,7 @@ def trigger(
     """Run a job once now, even while it is paused."""
     with open_app(app, url) as target:
         action = target.sync.jobs.trigger(
-            name, tenant=scope(tenant, any_tenant), by=by or os_user()
+            name, tenant=scope(tenant, any_tenant), by=by or os_user(), note=note
         )
     if json:
         print_json(action_document(target, action))
@@ -245,13 +323,16 @@ def remove(
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     by: By = None,
+    note: Note = None,
     app: App = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
     """Remove a job; its history stays, and `restore` brings it back."""
     with open_app(app, url) as target:
-        target.sync.jobs.remove(name, tenant=scope(tenant, any_tenant), by=by or os_user())
+        target.sync.jobs.remove(
+            name, tenant=scope(tenant, any_tenant), by=by or os_user(), note=note
+        )
     if json:
         print_json({"name": name, "removed": True})
         return
@@ -264,13 +345,16 @@ def restore(
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     by: By = None,
+    note: Note = None,
     app: App = None,
     url: Url = None,
     json: Json = False,
 ) -> None:
     """Bring a removed job back as it was."""
     with open_app(app, url) as target:
-        job = target.sync.jobs.restore(name, tenant=scope(tenant, any_tenant), by=by or os_user())
+        job = target.sync.jobs.restore(
+            name, tenant=scope(tenant, any_tenant), by=by or os_user(), note=note
+        )
     _report(target, job, "restored", json=json)
 
 
@@ -287,6 +371,7 @@ def backfill(
     tenant: Tenant = None,
     any_tenant: AnyTenant = False,
     by: By = None,
+    note: Note = None,
     app: App = None,
     url: Url = None,
     json: Json = False,
@@ -296,7 +381,7 @@ def backfill(
         among = scope(tenant, any_tenant)
         job = target.sync.jobs.get(name, tenant=among)
         ticks = target.sync.jobs.backfill(
-            name, start, end, dry_run=not run, tenant=among, by=by or os_user()
+            name, start, end, dry_run=not run, tenant=among, by=by or os_user(), note=note
         )
     if json:
         print_json(_ticks_document(job, ticks) | {"dry_run": not run})

@@ -15,6 +15,35 @@ from duetime.app import Duetime
 from duetime.cli.failures import CommandError
 from duetime.errors import did_you_mean
 
+# Names the app where a command line names none.
+APP_VARIABLE = "DUETIME_APP"
+KIND_NEEDS_APP = "only a declared kind can be scheduled"
+
+
+def named_app(app: str | None, url: str | None = None) -> str | None:
+    """Return the name of the app that a command is for: the given one, or that of DUETIME_APP if
+    neither an app nor a store is given."""
+    if app is not None or url is not None:
+        return app
+    return os.environ.get(APP_VARIABLE) or None
+
+
+def either_app(argument: str | None, option: str | None) -> str | None:
+    """Return the app of a command that takes it as an argument and as an option."""
+    if argument is not None and option is not None:
+        raise typer.BadParameter("name the app once: as the argument or with --app")
+    return argument if option is None else option
+
+
+def required_app(app: str | None, reason: str, which: str = "the app") -> str:
+    """Return the name of the app; a CommandError with the reason if there is none."""
+    name = named_app(app)
+    if name is None:
+        raise CommandError(
+            f"{reason}: name {which} with --app module:app or {APP_VARIABLE}=module:app"
+        )
+    return name
+
 
 def load_app(name: str) -> Duetime:
     """Return the Duetime at `module:app`; modules in the current directory can be imported."""
@@ -95,6 +124,8 @@ def _app_in(module: ModuleType, path: str) -> Duetime:
 
 def _other(found: object, module: ModuleType, path: str) -> str:
     hint = _hint(module, path)
+    if isinstance(found, type):
+        return f"is a class, not a Duetime{hint}"
     if not isroutine(found):
         return f"is of type {type(found).__name__}, not a Duetime{hint}"
     call = f"; write a module-level app = {path}(), and name {module.__name__}:app"

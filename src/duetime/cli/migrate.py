@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Protocol, runtime_checkable
 
@@ -9,7 +10,7 @@ import typer
 
 from duetime.app import Duetime
 from duetime.cli.failures import CommandError
-from duetime.cli.loading import load_app
+from duetime.cli.loading import load_app, named_app
 from duetime.cli.open_store import migrate_command_for, refuse_memory, refuse_missing_file
 from duetime.cli.options import App, Url
 from duetime.cli.output import print_lines
@@ -25,6 +26,8 @@ class Migratable(Protocol):
     def pending(self) -> Sequence[Migration]: ...
 
     def migrate_blocking(self) -> None: ...
+
+    async def build_indexes(self, *, by_operator: bool = False) -> bool: ...
 
 
 def migrate(
@@ -44,6 +47,7 @@ def migrate(
         raise typer.BadParameter("give --sql or --check, not both")
     if app is not None and (url or prefix or schema):
         raise typer.BadParameter("give --app alone: an app has its own store, prefix and schema")
+    app = app if prefix or schema else named_app(app, url)
     target = Duetime(url, prefix=prefix, schema=schema) if app is None else load_app(app)
     refuse_memory(target)
     if sql:
@@ -73,8 +77,11 @@ def _apply(app: Duetime) -> None:
     store = _store(app)
     missing = store.pending()
     store.migrate_blocking()
+    built = asyncio.run(store.build_indexes(by_operator=True))
     done = f": applied {_names(missing)}" if missing else " was up to date; nothing to do"
     print_lines(f"{_place(app)}{done}")
+    if not built:
+        print_lines("another process is building the indexes by which actions are found")
 
 
 def _store(app: Duetime) -> Migratable:

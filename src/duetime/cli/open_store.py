@@ -9,8 +9,11 @@ import typer
 
 from duetime.app import Duetime
 from duetime.cli.failures import CommandError
-from duetime.cli.loading import load_app
-from duetime.model.store_url import mask_password
+from duetime.cli.hints import job_names
+from duetime.cli.loading import load_app, named_app
+from duetime.errors import JobNotFound
+from duetime.model.act import acting_from
+from duetime.model.store_url import mask_password, plain_url
 from duetime.store.memory.store import MemoryStore
 from duetime.store.sql.migrate import TablesMissing
 from duetime.store.sql.migrate_hint import migrate_command
@@ -21,20 +24,24 @@ SQLITE = "sqlite:///"
 
 @contextmanager
 def open_app(app: str | None, url: str | None) -> Iterator[Duetime]:
-    """Yield the named app, or a new one for the URL, and close it afterwards.
+    """Yield the named app, or a new one for the URL, and close it afterwards. If neither is given,
+    `named_app` says which app is meant.
 
     Commands never create tables in a store that is given by its URL: `duetime migrate` does.
     """
     if app is not None and url is not None:
         raise typer.BadParameter("give --app or --url, not both: an app has its own store")
+    app = named_app(app, url)
     target = Duetime(url, migrate=False) if app is None else load_app(app)
     command = migrate_command_for(target, app, url)
     if app is None:
         refuse_missing_file(target, command)
     refuse_memory(target)
     try:
-        with explain_missing_tables(target, command):
+        with explain_missing_tables(target, command), acting_from("cli"):
             yield target
+    except JobNotFound as error:
+        raise JobNotFound(error.name, job_names(target)) from None
     finally:
         target.sync.close()
 
@@ -62,7 +69,7 @@ def explain_missing_tables(app: Duetime, command: str) -> Iterator[None]:
 
 def refuse_missing_file(app: Duetime, command: str) -> None:
     """Refuse a file that does not exist: SQLite would create an empty one for a misspelt name."""
-    url = app.settings.url
+    url = plain_url(app.settings.url) or ""
     path = url.removeprefix(SQLITE)
     if url.startswith(SQLITE) and is_missing(path):
         raise CommandError(

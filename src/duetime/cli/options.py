@@ -6,10 +6,10 @@ import getpass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
+from duetime.cli.action_ids import TypedId, parse_id
 from duetime.cli.times import parse_delay, parse_instant
 from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope
 
@@ -50,14 +50,26 @@ class ParentEnds(StrEnum):
 
 
 After = Annotated[
-    UUID | None, typer.Option(metavar="ID", help="Wait until this action has finished.")
+    TypedId | None,
+    typer.Option(parser=parse_id, metavar="ID", help="Wait until this action has finished."),
 ]
 On = Annotated[
     ParentEnds | None, typer.Option(help="How that action must finish; default: succeeded.")
 ]
+AppArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[MODULE:APP]",
+        help="The app, such as myshop.main:app; also --app or DUETIME_APP.",
+    ),
+]
 App = Annotated[
     str | None,
-    typer.Option("--app", metavar="MODULE:APP", help="The app whose store and kinds to use."),
+    typer.Option(
+        "--app",
+        metavar="MODULE:APP",
+        help="The app whose store and kinds to use; default: DUETIME_APP.",
+    ),
 ]
 Url = Annotated[
     str | None,
@@ -66,13 +78,41 @@ Url = Annotated[
 Tenant = Annotated[str | None, typer.Option(help="The tenant; default: untenanted actions only.")]
 AnyTenant = Annotated[bool, typer.Option("--any-tenant", help="Include all tenants.")]
 By = Annotated[str | None, typer.Option(help="The actor to record; default: the OS user.")]
+Note = Annotated[str | None, typer.Option(help="Why; the audit log keeps it.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document instead of a table.")]
-Id = Annotated[UUID, typer.Argument(metavar="ID", help="The action's id.")]
+RequiredId = Annotated[
+    TypedId,
+    typer.Argument(
+        parser=parse_id,
+        metavar="ID",
+        help="The action's id, its first 8 or more digits, or its last 6 or more.",
+    ),
+]
+OptionalId = Annotated[
+    TypedId | None,
+    typer.Argument(
+        parser=parse_id,
+        metavar="[ID]",
+        help="The action's id, its first 8 or more digits, or its last 6 or more.",
+    ),
+]
+KeyKind = Annotated[
+    str | None, typer.Option("--kind", help="With --key, instead of an id: the action's kind.")
+]
+Key = Annotated[
+    str | None, typer.Option("--key", help="With --kind, instead of an id: the action's key.")
+]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The job's name.")]
 At = Annotated[
     datetime | None,
     typer.Option(
         parser=parse_instant, metavar="ISO", help="When, such as 2030-01-31T09:00:00+01:00 or …Z."
+    ),
+]
+Expires = Annotated[
+    datetime | None,
+    typer.Option(
+        parser=parse_instant, metavar="ISO", help="Cancel it instead of starting it after this."
     ),
 ]
 Delay = Annotated[

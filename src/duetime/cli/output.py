@@ -33,6 +33,11 @@ def print_json(document: object) -> None:
     typer.echo(safe_json(json.dumps(document, indent=2, ensure_ascii=False)))
 
 
+def print_json_line(document: object) -> None:
+    """Print a document as one line of JSON."""
+    typer.echo(safe_json(json.dumps(document, ensure_ascii=False)))
+
+
 def safe_cell(text: str, style: str = "") -> Text:
     """A part of a table or a line that shows the text as it is, markup included."""
     return Text(safe_text(text), style=style)

@@ -15,6 +15,7 @@ from asyncio.subprocess import Process
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from duetime.cli.alive import BEAT_SECONDS, touching
 from duetime.cli.argv import is_run_as_module
 from duetime.cli.child import READY, SIGNALS, UNAVAILABLE_EXIT_CODE
 from duetime.cli.failures import CommandError
@@ -28,6 +29,7 @@ FIRST_BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 30.0
 # After a process has run this long, its exit is unrelated to the previous one.
 STABLE_AFTER_SECONDS = 60.0
+MISSED_BEATS_SECONDS = 3 * BEAT_SECONDS
 
 
 @dataclass(slots=True)
@@ -50,13 +52,28 @@ class Child:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     started: float = field(default_factory=monotonic)
+    # When the child last reported that its event loop turns; None until it is ready.
+    beat_at: float | None = None
 
     async def is_ready(self) -> bool:
         """Wait until the process is ready, or has exited without becoming so."""
         try:
-            return await self.reader.readline() == READY
+            ready = await self.reader.readline() == READY
         except ConnectionError:
             return False
+        self.beat_at = monotonic() if ready else None
+        return ready
+
+    async def listen(self) -> None:
+        """Note when the process reports that it is alive, until it exits."""
+        with suppress(ConnectionError):
+            while await self.reader.readline():
+                self.beat_at = monotonic()
+
+    @property
+    def hangs(self) -> bool:
+        """Whether the process was ready and has not reported for a while."""
+        return self.beat_at is not None and monotonic() - self.beat_at > MISSED_BEATS_SECONDS
 
     async def wait(self) -> int:
         """Wait for the process to exit; returns its exit code, or the negative signal number."""
@@ -92,8 +109,12 @@ class Supervisor:
         for number in SIGNALS:
             loop.add_signal_handler(number, self._on_signal)
         numbers = range(1, self._spec.processes + 1)
-        await asyncio.gather(*(self._keep(number) for number in numbers))
+        async with touching(self._spec.alive_file, self._any_hangs):
+            await asyncio.gather(*(self._keep(number) for number in numbers))
         return self._code
+
+    def _any_hangs(self) -> bool:
+        return any(child.hangs for child in self._children.values())
 
     def _on_signal(self) -> None:
         if not self._stop.is_set():
@@ -143,7 +164,9 @@ class Supervisor:
         ready = await child.is_ready()
         if ready:
             self._any_ready.set()
+        listening = asyncio.create_task(child.listen())
         code = await child.wait()
+        listening.cancel()
         del self._children[number]
         return self._after_exit(number, child, code, ready, backoff)
 

@@ -122,8 +122,15 @@ def run_lines(runs: Sequence[Run], at: datetime) -> Group:
     for run in runs:
         lines.append(_run_line(run, at))
         ending = error_or_result(run.error, run.result)
-        lines += [Padding(safe_cell(ending), (0, 0, 0, 4))] if ending else []
+        lines += [Padding(safe_cell(ending), (0, 0, 0, 4), expand=False)] if ending else []
+        lines += [
+            Padding(safe_cell(line, "dim"), (0, 0, 0, 4), expand=False) for line in _traceback(run)
+        ]
     return Group(*lines)
+
+
+def _traceback(run: Run) -> list[str]:
+    return [] if run.traceback is None else run.traceback.split("\n")
 
 
 def _run_line(run: Run, at: datetime) -> Text:
@@ -176,6 +183,7 @@ FIELDS = (
     "kind",
     "state",
     "due_at",
+    "expires_at",
     "payload",
     "result",
     "error",

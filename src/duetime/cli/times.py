@@ -28,6 +28,14 @@ def parse_delay(text: str) -> float:
     return seconds
 
 
+def parse_shift(text: str) -> float:
+    """Return the seconds of `2h`, later, or of `-30m`, earlier."""
+    compact = text.strip()
+    if compact.startswith("-"):
+        return -parse_delay(compact[1:])
+    return parse_delay(compact.removeprefix("+"))
+
+
 def parse_instant(text: str) -> datetime:
     """Parse an instant in ISO 8601, which must include its zone."""
     try:
@@ -41,6 +49,26 @@ def parse_instant(text: str) -> datetime:
             f"{text!r} has no time zone: add Z for UTC, or an offset such as +01:00"
         )
     return instant
+
+
+def parse_past(text: str) -> datetime:
+    """Parse an instant in ISO 8601, or a time ago such as `2h`."""
+    try:
+        return now() - timedelta(seconds=parse_delay(text))
+    except (typer.BadParameter, OverflowError):
+        return parse_instant(text)
+
+
+def parse_coming(text: str) -> datetime:
+    """Parse an instant in ISO 8601, a time to come such as `2h` or `in 2h`, or `2h ago`."""
+    distance = re.fullmatch(r"(in )?(.+?)( ago)?", text.strip(), re.IGNORECASE)
+    if distance is None or (distance[1] and distance[3]):
+        raise typer.BadParameter(f"{text!r} is no time: write 2h, in 2h, 2h ago, or an instant")
+    try:
+        seconds = parse_delay(distance[2])
+        return now() + timedelta(seconds=-seconds if distance[3] else seconds)
+    except (typer.BadParameter, OverflowError):
+        return parse_instant(text)
 
 
 def now() -> datetime:
@@ -66,8 +94,11 @@ def relative(distance: timedelta) -> str:
 
 
 def milliseconds(distance: timedelta) -> str:
-    """`1,234 ms`; below 100 ms with a decimal, since lateness is typically that small."""
+    """`1,234 ms`; below 100 ms with a decimal, since lateness is typically that small. `5 m` from
+    a minute on."""
     number = distance / timedelta(milliseconds=1)
+    if abs(number) >= 60_000:
+        return f"{'-' * (number < 0)}{amount(abs(distance.total_seconds()))}"
     return f"{number:,.1f} ms" if abs(number) < 100 else f"{number:,.0f} ms"
 
 

@@ -11,15 +11,20 @@ from typing import Annotated
 import typer
 
 from duetime.app import Duetime
-from duetime.cli.loading import load_app, module_and_path
+from duetime.cli.alive import touching
+from duetime.cli.loading import either_app, load_app, module_and_path, required_app
 from duetime.cli.open_store import explain_missing_tables, migrate_command_for
+from duetime.cli.options import App, AppArgument
 from duetime.cli.output import print_lines
 from duetime.cli.worker_spec import WorkerSpec
-from duetime.logs import LineFormatter
+from duetime.errors import did_you_mean
+from duetime.logs import JsonFormatter, LineFormatter, get_log
 from duetime.model.store_url import mask_password
 from duetime.store.memory.store import MemoryStore
-from duetime.worker.claiming.slots import Queues
+from duetime.worker.claiming.slots import QueuesArgument
 from duetime.worker.event_loop import run_loop
+
+log = get_log("duetime.worker")
 
 
 class LogLevel(StrEnum):
@@ -29,10 +34,14 @@ class LogLevel(StrEnum):
     error = "error"
 
 
+class LogFormat(StrEnum):
+    text = "text"
+    json = "json"
+
+
 def worker(
-    app: Annotated[
-        str, typer.Argument(metavar="MODULE:APP", help="The app, such as myshop.main:app.")
-    ],
+    app: AppArgument = None,
+    app_option: App = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Slots; default: the app's setting, 100.")
     ] = None,
@@ -48,16 +57,45 @@ def worker(
         int, typer.Option(min=1, help="Worker processes, each with slots of its own.")
     ] = 1,
     log_level: Annotated[LogLevel, typer.Option(help="How much to log.")] = LogLevel.info,
+    log_format: Annotated[
+        LogFormat, typer.Option(help="Lines for people, or a JSON document on each line.")
+    ] = LogFormat.text,
+    alive_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Renew this file every few seconds while all event loops turn, for "
+            "`duetime alive FILE`.",
+        ),
+    ] = None,
 ) -> None:
     """Run an app's handlers until SIGTERM or Ctrl-C; running handlers may finish."""
-    spec = WorkerSpec(app, concurrency, parse_queues(queue or []), log_level, processes)
-    log_to_stderr(log_level)
+    spec = WorkerSpec(
+        app=required_app(either_app(app, app_option), "a worker runs the handlers of an app"),
+        concurrency=concurrency,
+        queues=parse_queues(queue or []),
+        log_level=log_level,
+        log_format=log_format,
+        alive_file=alive_file,
+        processes=processes,
+    )
+    log_to_stderr(spec)
     if processes > 1:
         raise typer.Exit(supervise(spec))
-    target = load_app(app)
-    announce(target, spec)
-    with explain_missing_tables(target, migrate_command_for(target, app, None)):
-        run_loop(target.run(concurrency=concurrency, queues=spec.queues))
+    work(spec)
+
+
+def work(spec: WorkerSpec) -> None:
+    """Run one worker in this process."""
+    app = load_app(spec.app)
+    announce(app, spec)
+    with explain_missing_tables(app, migrate_command_for(app, spec.app, None)):
+        run_loop(_run(app, spec))
+
+
+async def _run(app: Duetime, spec: WorkerSpec) -> None:
+    async with touching(spec.alive_file):
+        await app.run(concurrency=spec.concurrency, queues=spec.queues)
 
 
 def supervise(spec: WorkerSpec) -> int:
@@ -70,19 +108,29 @@ def supervise(spec: WorkerSpec) -> int:
     return asyncio.run(run())
 
 
-def log_to_stderr(level: str) -> None:
+def log_to_stderr(spec: WorkerSpec) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(LineFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
-    logging.basicConfig(level=level.upper(), handlers=[handler])
+    lines = LineFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+    handler.setFormatter(JsonFormatter() if spec.log_format == LogFormat.json else lines)
+    logging.basicConfig(level=spec.log_level.upper(), handlers=[handler])
 
 
 def announce(app: Duetime, spec: WorkerSpec) -> None:
-    print_lines(start_line(app, spec.concurrency, spec.queues, spec.processes))
-    for warning in warnings(app):
+    """Say what is served: on the terminal, or in the log if that is for machines, which read every
+    line of a container as JSON."""
+    line = start_line(app, spec.concurrency, spec.queues, spec.processes)
+    found = warnings(app, spec.queues)
+    if spec.log_format == LogFormat.json:
+        log.info("%s", line)
+        for warning in found:
+            log.warning("%s", warning)
+        return
+    print_lines(line)
+    for warning in found:
         print_lines(f"warning: {warning}", err=True)
 
 
-def parse_queues(options: list[str]) -> Queues:
+def parse_queues(options: list[str]) -> QueuesArgument:
     """Return names, `["a", "b"]`, or slots, `{"a": 5}`; a mix of the two is refused."""
     if not options:
         return None
@@ -103,7 +151,9 @@ def _slots(name: str, number: str) -> int:
     return int(number)
 
 
-def start_line(app: Duetime, concurrency: int | None, queues: Queues, processes: int = 1) -> str:
+def start_line(
+    app: Duetime, concurrency: int | None, queues: QueuesArgument, processes: int = 1
+) -> str:
     slots = concurrency or app.settings.concurrency
     served = f"all queues ({slots} slots)"
     if isinstance(queues, dict):
@@ -116,7 +166,7 @@ def start_line(app: Duetime, concurrency: int | None, queues: Queues, processes:
     return f"duetime worker on {mask_password(app.settings.url)}{each}: {served}; kinds: {kinds}"
 
 
-def warnings(app: Duetime) -> list[str]:
+def warnings(app: Duetime, queues: QueuesArgument = None) -> list[str]:
     """Warnings about settings that are allowed but rarely intended."""
     found = []
     if not app.runtime.handlers.kinds():
@@ -124,5 +174,11 @@ def warnings(app: Duetime) -> list[str]:
     if isinstance(app.store, MemoryStore):
         found.append(
             "memory:// is visible to this process only: other processes cannot schedule here"
+        )
+    declared = app.runtime.handlers.queues()
+    for name in sorted(set(queues or ()) - declared):
+        found.append(
+            f"no handler declares the queue {name!r}{did_you_mean(name, declared)}: it is served "
+            "for actions that are scheduled with queue="
         )
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
-from duetime.worker.claiming.slots import Queues
+from duetime.worker.claiming.slots import QueuesArgument
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +14,10 @@ class WorkerSpec:
 
     app: str
     concurrency: int | None = None
-    queues: Queues = None
+    queues: QueuesArgument = None
     log_level: str = "info"
+    log_format: str = "text"
+    alive_file: str | None = None
     processes: int = 1
 
     def to_text(self) -> str:

@@ -7,8 +7,10 @@ import contextvars
 import inspect
 import threading
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from duetime.events.filter import EventFilter
 from duetime.events.types import Event
 from duetime.logs import get_log
 
@@ -29,24 +31,41 @@ E = TypeVar("E", bound=Event)
 Subscriber = Callable[[E], Awaitable[None] | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A subscriber, and which events it wants."""
+
+    subscriber: Subscriber[Any]
+    filter: EventFilter
+
+
 class Events:
     """Subscribers by event type. A subscriber that raises is logged and never disturbs the verb."""
 
     def __init__(self) -> None:
-        self._subscribers: dict[type[Event], list[Subscriber[Any]]] = {}
+        self._subscriptions: dict[type[Event], list[Subscription]] = {}
         # Referenced here because an event loop keeps only weak references to its tasks.
         self._emitting: set[asyncio.Task[None]] = set()
 
-    def on(self, type_: type[E], subscriber: Subscriber[E]) -> None:
-        self._subscribers.setdefault(type_, []).append(subscriber)
+    def on(self, type_: type[E], subscriber: Subscriber[E], wanted: EventFilter) -> None:
+        self._subscriptions.setdefault(type_, []).append(Subscription(subscriber, wanted))
+
+    def tables(self) -> list[dict[Any, Any]]:
+        """Return what changes when a subscriber is added."""
+        return [self._subscriptions]
 
     def has_subscribers(self, type_: type[Event]) -> bool:
         """Return whether the type has subscribers; without any, the hot path builds no event."""
-        return type_ in self._subscribers
+        return type_ in self._subscriptions
+
+    def wants(self, type_: type[Event], *, kind: str, tenant: str | None) -> bool:
+        """Return whether a subscriber wants the event of this action, before it is built."""
+        subscriptions = self._subscriptions.get(type_, ())
+        return any(s.filter.accepts_fields(kind=kind, tenant=tenant) for s in subscriptions)
 
     async def emit(self, events: Iterable[Event]) -> None:
         for event in events:
-            for subscriber in self._subscribers.get(type(event), ()):
+            for subscriber in self._wanting(event):
                 try:
                     returned = subscriber(event)
                     if inspect.isawaitable(returned):
@@ -59,7 +78,7 @@ class Events:
 
     def emit_soon(self, events: Iterable[Event]) -> None:
         """Emit from a commit hook, which cannot await: on the running loop, if there is one."""
-        wanted = [e for e in events if self.has_subscribers(type(e))]
+        wanted = [event for event in events if self._wanting(event)]
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -72,9 +91,14 @@ class Events:
 
     def emit_blocking(self, events: Iterable[Event]) -> None:
         """Emit and wait, without using an event loop of the caller's thread."""
-        wanted = [e for e in events if self.has_subscribers(type(e))]
+        wanted = [event for event in events if self._wanting(event)]
         if wanted:
             context = contextvars.copy_context()
             thread = threading.Thread(target=lambda: context.run(asyncio.run, self.emit(wanted)))
             thread.start()
             thread.join()
+
+    def _wanting(self, event: Event) -> list[Subscriber[Any]]:
+        """Return the subscribers that want this event."""
+        subscriptions = self._subscriptions.get(type(event), ())
+        return [s.subscriber for s in subscriptions if s.filter.accepts(event)]

@@ -7,12 +7,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from uuid import UUID
 
-from duetime.errors import ConfigError, InvalidPayload, shown
+from duetime.errors import ConfigError, InvalidPayload
+from duetime.events.filter import EventFilter
 from duetime.events.types import (
+    EVENT_BY_STATE,
     ActionCancelled,
     ActionEvent,
     ActionFailed,
@@ -53,10 +55,6 @@ NO_LIMIT = sys.maxsize
 
 def subscriber_kind(event: type[Event], function: Callable[..., Any], name: str | None) -> str:
     """Return the wire name of a subscriber's actions, such as `on-job-failing-page-somebody`."""
-    if not (isinstance(event, type) and issubclass(event, Event) and is_dataclass(event)):
-        raise ConfigError(
-            f"{shown(event)} is not an event: give one of duetime's, such as JobFailing"
-        )
     own = name or getattr(function, "__name__", "")
     if not own or own == "<lambda>":
         raise ConfigError(
@@ -71,26 +69,50 @@ def _kebab(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_+", "-", name).strip("-").lower()
 
 
-class Outbox:
-    """The durable subscribers of each event type, declared in this process."""
+@dataclass(frozen=True, slots=True)
+class DurableSubscription:
+    """The kind of a subscriber's actions, and which events it wants."""
 
-    def __init__(self, store: Store, new_id: NewId) -> None:
+    kind: PayloadType
+    filter: EventFilter
+
+
+SubscriberKinds = dict[type[Event], list[DurableSubscription]]
+
+
+class Outbox:
+    """The outbox of one store. `kinds` are the durable subscribers of each event type, declared in
+    this process."""
+
+    def __init__(self, store: Store, new_id: NewId, kinds: SubscriberKinds) -> None:
         self._store = store
         self._new_id = new_id
-        self._kinds: dict[type[Event], list[PayloadType]] = {}
+        self._subscriptions = kinds
 
-    def add(self, type_: type[Event], kind: PayloadType) -> None:
-        self._kinds.setdefault(type_, []).append(kind)
+    def add(self, type_: type[Event], kind: PayloadType, wanted: EventFilter) -> None:
+        # The change was accepted already: what it reports is stored as JSON has it.
+        kind = replace(kind, untyped=None)
+        self._subscriptions.setdefault(type_, []).append(DurableSubscription(kind, wanted))
 
     def has_subscribers(self, *types: type[Event]) -> bool:
         """Return whether any of these types has durable subscribers; without any, the hot path
         skips the outbox."""
-        return any(type_ in self._kinds for type_ in types)
+        return any(type_ in self._subscriptions for type_ in types)
+
+    def wants_end(self, claim: Claim, completion: Completion) -> bool:
+        """Return whether a durable subscriber wants the event of this completion, before it is
+        built."""
+        if not isinstance(completion, Finish):
+            return False
+        subscriptions = self._subscriptions.get(EVENT_BY_STATE[completion.state], ())
+        return any(
+            s.filter.accepts_fields(kind=claim.kind, tenant=claim.tenant) for s in subscriptions
+        )
 
     def with_outbox(self, flow: Flow[T], events_of: Callable[[T], Iterable[Event]]) -> Flow[T]:
         """Return the flow extended, in its transaction, by the actions for subscribers of its
         events."""
-        if not self._kinds:
+        if not self._subscriptions:
             return flow
 
         def insert_events(value: T) -> Steps[T]:
@@ -106,15 +128,16 @@ class Outbox:
             yield from self._store.add(new, "return").start()
 
     def _actions(self, event: Event) -> Iterable[NewAction]:
-        kinds = self._kinds.get(type(event), ())
-        if not kinds or self._is_from_subscriber(event):
+        subscriptions = self._subscriptions.get(type(event), ())
+        wanting = [s.kind for s in subscriptions if s.filter.accepts(event)]
+        if not wanting or self._is_from_subscriber(event):
             return ()
-        return [action for kind in kinds if (action := self._action(kind, event)) is not None]
+        return [action for kind in wanting if (action := self._action(kind, event)) is not None]
 
     def _is_from_subscriber(self, event: Event) -> bool:
         """Return whether the event is about a subscriber's own action; emitting those would
         never end."""
-        ours = {kind.kind for kinds in self._kinds.values() for kind in kinds}
+        ours = {s.kind.kind for several in self._subscriptions.values() for s in several}
         return isinstance(event, ActionEvent) and event.kind in ours
 
     def _action(self, kind: PayloadType, event: Event) -> NewAction | None:
@@ -157,7 +180,8 @@ class Outbox:
         )
 
 
-COMPLETION_EVENTS = (ActionSucceeded, ActionFailed, ActionCancelled, JobFailing, JobRecovered)
+OCCURRENCE_EVENTS = (JobFailing, JobRecovered)
+COMPLETION_EVENTS = (ActionSucceeded, ActionFailed, ActionCancelled, *OCCURRENCE_EVENTS)
 
 ClaimCompletions = Sequence[tuple[Claim, Completion]]
 
@@ -177,7 +201,10 @@ class OutboxStore:
         )
         if not self._outbox.has_subscribers(*COMPLETION_EVENTS):
             return flow
-        return self._outbox.with_outbox(flow, lambda done: _completion_events(completions, done))
+        wanted = [pair for pair in completions if self._outbox.wants_end(*pair)]
+        if not wanted and not self._outbox.has_subscribers(*OCCURRENCE_EVENTS):
+            return flow
+        return self._outbox.with_outbox(flow, lambda done: _completion_events(wanted, done))
 
     def rescue(self, completions: Sequence[Completion]) -> Flow[CompletionResult]:
         """Complete lost actions. An action that is lost for good has no claim here, so its

@@ -97,6 +97,19 @@ class TransitionApplied(Event):
     to: object = None
 
 
+# Every event that is emitted; the classes above them are never emitted themselves.
+EVENT_TYPES: tuple[type[Event], ...] = (
+    ActionSucceeded,
+    ActionFailed,
+    ActionCancelled,
+    ActionRescheduled,
+    JobPaused,
+    JobResumed,
+    JobFailing,
+    JobRecovered,
+    TransitionApplied,
+)
+
 EVENT_BY_STATE: Mapping[State, type[ActionEvent]] = {
     State.succeeded: ActionSucceeded,
     State.failed: ActionFailed,

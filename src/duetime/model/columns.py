@@ -93,10 +93,18 @@ def fast_constructor(frozen: type[T]) -> Callable[..., T]:
 
     names = [field.name for field in fields(frozen)]  # type: ignore[arg-type]
     namespace = {"__post_init__": become}
+    # A class can be changed only into one of the same bases: Generic, or none.
+    bases = getattr(frozen, "__orig_bases__", ())
     return cast(
         "Callable[..., T]",
         make_dataclass(
-            frozen.__name__, names, namespace=namespace, slots=True, eq=False, repr=False
+            frozen.__name__,
+            names,
+            bases=bases,
+            namespace=namespace,
+            slots=True,
+            eq=False,
+            repr=False,
         ),
     )
 

@@ -8,12 +8,17 @@ A lane is a string, so that it explains itself in the table and needs no registr
                      of 4 characters) put it here, where only workers that know it claim
     damaged          the database refuses to claim these actions, and to move them to history
 
+Three more names are sent in wakes only, and are lanes of no action: `jobs.shop`, the jobs of an
+app; `rows.0123456789abcdef`, the rows of a table with transitions, by a hash of the table's name;
+and `queues`, the pauses of queues.
+
 Shards are visited in rotation and priorities by weight, so that neither a busy tenant
 nor a busy priority starves another.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Sequence
@@ -55,6 +60,11 @@ _LEADERS = (3, 2, 3, 1, 3, 2, 3, 0, 3, 2, 3, 1, 3, 2, 3)
 
 # No worker can parse it, so none claims from it; its actions are counted as unreachable.
 DAMAGED_LANE = "damaged"
+PARKING_PREFIX = "p."
+ROW_LANE_PREFIX = "rows."
+# In a message to other processes, its wake becomes one that names no lanes: code that does not know
+# this name understands that, too.
+PAUSES_LANE = "queues"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,12 @@ class Lane:
     suspect: bool
     parked: tuple[str, int] | None = None
 
+    @property
+    def shared(self) -> bool:
+        """Return whether claims take actions of several tenants from the lane. Actions without a
+        tenant have lanes of their own, and suspects are claimed one at a time."""
+        return self.shard > 0 and not self.suspect
+
 
 def lane_of(queue: str, priority: int, tenant: str | None, *, suspect: bool = False) -> str:
     shard = 0 if tenant is None else 1 + zlib.crc32(tenant.encode()) % (SHARDS - 1)
@@ -80,14 +96,23 @@ def job_lane(app: str) -> str:
     return f"jobs.{app}"
 
 
+def row_lane(table: str) -> str:
+    """Return the lane name of wakes for rows of a table with transitions. No actions are in it."""
+    return ROW_LANE_PREFIX + hashlib.sha256(table.encode()).hexdigest()[:16]
+
+
+def is_row_lane(lane: str) -> bool:
+    return lane.startswith(ROW_LANE_PREFIX)
+
+
 def parking_lane(kind: str, version: int, home: str) -> str:
     """Return the lane in which actions of lane `home` wait for a worker that knows their kind."""
-    return home if home.startswith("p.") else f"p.{version}.{len(kind)}.{kind}.{home}"
+    return home if home.startswith(PARKING_PREFIX) else f"p.{version}.{len(kind)}.{kind}.{home}"
 
 
 @lru_cache(maxsize=4096)
 def parse_lane(text: str) -> Lane:
-    if text.startswith("p."):
+    if text.startswith(PARKING_PREFIX):
         return _parse_parking(text)
     suspect = text.startswith("s.")
     priority, shard, queue = text.removeprefix("s.").split(".", 2)
@@ -106,17 +131,18 @@ def readable_lane(text: str) -> Lane | None:
 _STORABLE = r"[^\x00\ud800-\udfff]"
 _HOME = re.compile(rf"(s\.)?[0-3]\.([0-9]|1[0-5])\.{_STORABLE}{{1,200}}", re.DOTALL)
 _JOBS = re.compile(rf"jobs\.{_STORABLE}{{1,450}}", re.DOTALL)
+_ROWS = re.compile(r"rows\.[0-9a-f]{16}")
 _PARKING = re.compile(
     rf"p\.[1-9][0-9]{{0,9}}\.([1-9][0-9]{{0,2}})\.({_STORABLE}{{1,450}})", re.DOTALL
 )
 
 
 def is_lane(text: str) -> bool:
-    """Return whether duetime could have written this as a lane of actions or of jobs. Only such a
-    lane is taken from a message that any user of the database may have sent."""
+    """Return whether duetime could have written this as a lane of actions, jobs or rows. Only such
+    a lane is taken from a message that any user of the database may have sent."""
     parking = _PARKING.fullmatch(text)
     if parking is None:
-        return bool(_HOME.fullmatch(text) or _JOBS.fullmatch(text))
+        return any(shape.fullmatch(text) for shape in (_HOME, _JOBS, _ROWS))
     length, rest = int(parking[1]), parking[2]
     return rest[length : length + 1] == "." and bool(_HOME.fullmatch(rest[length + 1 :]))
 

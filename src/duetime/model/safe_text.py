@@ -6,6 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from duetime.model.hidden_text import without_secrets
+
 # Controls (C0 with newlines and ESC, DEL, C1), what turns the direction of text or breaks lines,
 # and what cannot be encoded. Joiners stay: scripts and emoji need them.
 UNSAFE = (
@@ -35,7 +37,7 @@ def readable(value: object, limit: int, convert: Callable[[object], str] = str) 
     except BaseException as broken:  # noqa: BLE001 - it is the user's code
         return f"(its text cannot be had: {type(broken).__name__})"
     # A str subclass may override its methods.
-    return shorten(str.__str__(text), limit)
+    return shorten(without_secrets(str.__str__(text)), limit)
 
 
 def shorten(text: str, limit: int) -> str:

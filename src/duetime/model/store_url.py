@@ -7,6 +7,7 @@ another part of the URL out of its own end.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
 HIDDEN = "***"
@@ -26,9 +27,34 @@ MALFORMED = re.compile(
     r"(?:\?(?P<query>[^@]*))?",
     re.DOTALL,
 )
-FILE = re.compile(r"(?P<user>)(?P<password>)(?P<place>sqlite:///[^?]*)(?:\?(?P<query>.*))?")
+FILE = re.compile(
+    r"(?P<user>)(?P<password>)(?P<place>sqlite(?:\+\w+)?:///[^?]*)(?:\?(?P<query>.*))?"
+)
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/{1,3}")
 SECRET_NAME = re.compile(r"pass|pwd|secret|key|token|auth|cred", re.IGNORECASE)
+
+
+# The schemes of each store. SQLAlchemy names the application's driver behind a plus sign; it does
+# not matter here, since duetime has its own.
+STORE_SCHEMES: Mapping[str, Sequence[str]] = {
+    "memory": ("memory",),
+    "sqlite": ("sqlite", "sqlite+pysqlite", "sqlite+aiosqlite"),
+    "postgresql": (
+        *("postgresql", "postgres", "postgresql+psycopg", "postgresql+psycopg_async"),
+        *("postgresql+psycopg2", "postgresql+asyncpg"),
+    ),
+}
+_STORE_BY_SCHEME = {name: store for store, names in STORE_SCHEMES.items() for name in names}
+
+
+def plain_url(url: str) -> str | None:
+    """Return the URL with the scheme of its store alone; None if it names no store."""
+    scheme, found, rest = url.partition("://")
+    store = _STORE_BY_SCHEME.get(scheme) if found else None
+    if scheme == "postgresql+asyncpg":
+        # What libpq calls sslmode.
+        rest = re.sub(r"(?<=[?&])ssl=", "sslmode=", rest)
+    return None if store is None else f"{store}://{rest}"
 
 
 def mask_password(url: str) -> str:

@@ -22,13 +22,14 @@ CAUSE = "The above exception was the direct cause of the following exception:"
 CONTEXT = "During handling of the above exception, another exception occurred:"
 
 
-def traceback_text(error: BaseException) -> str:
-    """Return the traceback of an error and its causes, every line of it indented."""
+def traceback_text(error: BaseException, indent: str = INDENT) -> str:
+    """Return the traceback of an error and its causes, every line of it indented. It holds no
+    values but those in the texts of the exceptions."""
     try:
         lines = TracebackLines().of(error, 0)
     except Exception as broken:  # noqa: BLE001 - an exception may override what is read of it
         lines = [f"(its traceback cannot be had: {type(broken).__name__})"]
-    return "\n".join(INDENT + line for line in lines)
+    return "\n".join(indent + line for line in lines)
 
 
 class TracebackLines:

@@ -226,7 +226,22 @@ class Pending:
     parked: int
 
 
-def retry_at(attempts: int, now: datetime, retry: Retry, chance: float) -> datetime | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedRow:
+    """A row that failed for good at its time `due_at`, which it still has."""
+
+    model: str
+    table: str
+    column: str
+    id: object
+    due_at: datetime
+    error: str
+    attempts: int
+
+
+def retry_at(
+    attempts: int, now: datetime, retry: Retry, chance: float, error: BaseException
+) -> datetime | None:
     """Return when to retry a row after this many failed attempts; None to park it."""
-    pause = retry.pause(attempts, chance)
+    pause = retry.pause(attempts, chance) if retry.covers(error) else None
     return None if pause is None else now + timedelta(seconds=pause)

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
 from duetime.model.actions.action import Action
+from duetime.model.actions.stop import (
+    StopReason,
+    StopRequest,
+    check_stop_reason,
+    strongest_request,
+)
+
+# The heartbeat's thread and the event loop may ask at the same time. One lock for all runs: few are
+# ever asked.
+_asking = threading.Lock()
 
 
 @dataclass(slots=True)
 class Stop:
-    """Asks a handler to stop; set by cancel(running=True), a timeout, a lost lease or shutdown."""
+    """What a handler reads to learn that it should stop, and why."""
 
-    asked: bool = False
-    by: str | None = None
+    request: StopRequest | None = None
+
+    @property
+    def reason(self) -> StopReason | None:
+        return None if self.request is None else self.request.reason
+
+    def ask(self, reason: StopReason, by: str | None = None) -> None:
+        """Ask the handler to stop. Of several reasons the strongest counts."""
+        request = StopRequest(check_stop_reason(reason), by)
+        with _asking:
+            self.request = strongest_request(self.request, request)
 
 
 async def _nowhere(value: object) -> None:
@@ -41,6 +61,7 @@ class Context:
     """The run that a handler belongs to. Tests may create one directly."""
 
     action_id: UUID
+    kind: str = ""
     attempt: int = 1
     due_at: datetime | None = None
     tenant: str | None = None
@@ -65,8 +86,14 @@ class Context:
 
     @property
     def cancelled(self) -> bool:
-        """Whether this run should stop soon."""
-        return self.stop.asked
+        """Whether this run should stop soon, for whatever reason."""
+        return self.stop.request is not None
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why this run should stop: `cancel(running=True)`, its `timeout`, a `shutdown` of its
+        worker, or a lease that it `lost`; None while it need not."""
+        return self.stop.reason
 
     async def progress(self, value: object) -> None:
         """Store the progress of this run, readable as the action's `progress`."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Any, cast
 
 from duetime.errors import ConfigError, InvalidPayload, shown
 from duetime.model.actions.retry import Retry
+from duetime.model.jobs.limits import RunLimits
 from duetime.model.payloads.registry import Payloads, PayloadType, is_data
 from duetime.registry.context import Context
 from duetime.registry.injection import Node, Providers, Style, hints, label, plan
+from duetime.registry.middleware import Middleware, refuse_repeated
 from duetime.store.transaction import TransactionFactory
 
 # Parameter types that carry the transaction of a sync handler, and of an async one.
@@ -31,10 +33,23 @@ class Handler:
     node: Node
     retry: Retry
     timeout: float | None
-    # Creates the transaction of a transactional handler.
-    transaction_factory: TransactionFactory | None = None
+    # The annotation of the parameter that carries the transaction of a transactional handler.
+    transaction_type: Any = None
     # False for a job without a payload.
     takes_payload: bool = True
+    # Runs around each call, the outermost first.
+    middleware: tuple[Middleware, ...] = ()
+    # Whether a call of the function is all that a run needs: no thread, dependency or middleware.
+    direct: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        needs_nothing = not self.node.blocking and not self.node.sources and not self.middleware
+        object.__setattr__(self, "direct", needs_nothing)
+
+    def with_limits(self, limits: RunLimits) -> Handler:
+        """Return this handler for the runs of a job that sets limits of its own."""
+        timeout = self.timeout if limits.timeout is None else limits.timeout
+        return replace(self, retry=limits.retry_beside(self.retry), timeout=timeout)
 
     def arguments(self, payload: object) -> tuple[object, ...]:
         return (payload,) if self.takes_payload else ()
@@ -59,9 +74,8 @@ class RequestedTransactions:
             self._factories[annotation] = factory
         return factory is not None
 
-    def factory(self, node: Node) -> TransactionFactory:
-        """Return the factory of the one requested type; raise ConfigError if it does not fit the
-        handler."""
+    def only_type(self, node: Node) -> Any:
+        """Return the one requested type; raise ConfigError if it does not fit the handler."""
         name, plain = label(node.function), node.style is Style.plain
         if len(self._factories) != 1:
             names = " and ".join(
@@ -71,7 +85,7 @@ class RequestedTransactions:
                 f"{name} is transactional=True and asks for {names or 'no transaction'}: annotate "
                 f"one parameter as {SYNC_TRANSACTION_TYPES if plain else ASYNC_TRANSACTION_TYPES}"
             )
-        [factory] = self._factories.values()
+        [(requested, factory)] = self._factories.items()
         if factory.blocking and not plain:
             raise ConfigError(
                 f"{name} is async, but its transaction would block: use {ASYNC_TRANSACTION_TYPES}"
@@ -80,15 +94,38 @@ class RequestedTransactions:
             raise ConfigError(
                 f"{name} is not async, but its transaction is: use {SYNC_TRANSACTION_TYPES}"
             )
-        return factory
+        return requested
 
 
 class Handlers:
     """The handlers of one app, by kind."""
 
-    def __init__(self, payloads: Payloads) -> None:
+    def __init__(self, payloads: Payloads, *, complete: bool = True) -> None:
+        """Without `complete` these are a router's: any annotated parameter may be filled by the
+        app that includes it."""
         self._payloads = payloads
+        self._complete = complete
         self._by_kind: dict[str, Handler] = {}
+        # Around all handlers, outside of the middleware that belongs to some of them.
+        self._middleware: tuple[Middleware, ...] = ()
+
+    def add_middleware(self, function: Middleware) -> None:
+        """Run `function` around every handler, also around those that are declared already."""
+        known = len(self._middleware)
+        changed = {
+            kind: replace(
+                handler,
+                middleware=(*self._middleware, function, *handler.middleware[known:]),
+            )
+            for kind, handler in self._by_kind.items()
+        }
+        for middleware in (
+            (*self._middleware, function),
+            *(h.middleware for h in changed.values()),
+        ):
+            refuse_repeated(middleware)
+        self._middleware = (*self._middleware, function)
+        self._by_kind.update(changed)
 
     def add(
         self,
@@ -101,11 +138,18 @@ class Handlers:
         scope: Mapping[str, Any],
         factory_for: FactoryLookup | None = None,
         takes_payload: bool = True,
+        middleware: tuple[Middleware, ...] = (),
     ) -> Handler:
         """Register a handler. With `factory_for`, which maps annotations to transaction
-        factories, the handler is transactional."""
+        factories, the handler is transactional. `middleware` belongs to this handler, inside of
+        the middleware of all handlers."""
         requested = RequestedTransactions(factory_for)
-        node = plan(function, providers, scope, requested, takes_payload=takes_payload)
+
+        def fills_by_app(annotation: Any) -> bool:
+            return annotation is not None and annotation not in providers
+
+        is_transaction = requested if self._complete else fills_by_app
+        node = plan(function, providers, scope, is_transaction, takes_payload=takes_payload)
         if node.style in (Style.generator, Style.async_generator):
             raise ConfigError(f"{label(function)} yields; a handler returns, a dependency yields")
         other = self._by_kind.get(payload.kind)
@@ -119,10 +163,18 @@ class Handlers:
                 f"retry={shown(retry)} of {label(function)} is not a retry policy: write "
                 "Retry(attempts=3), Retry(delays=[10, 60]) or Retry.none()"
             )
-        factory = None if factory_for is None else requested.factory(node)
-        handler = Handler(payload, function, node, retry, timeout, factory, takes_payload)
+        transaction = None if factory_for is None else requested.only_type(node)
+        chain = (*self._middleware, *middleware)
+        refuse_repeated(chain)
+        handler = Handler(
+            payload, function, node, retry, timeout, transaction, takes_payload, chain
+        )
         self._by_kind[payload.kind] = handler
         return handler
+
+    def tables(self) -> list[dict[Any, Any]]:
+        """Return what changes when a handler is added."""
+        return [self._by_kind]
 
     def get(self, kind: str) -> Handler | None:
         """Return the handler of a kind, given the kind's current name or an alias."""
@@ -138,6 +190,10 @@ class Handlers:
     def runs(self, kind: str, version: int) -> bool:
         """Return whether a worker of this app can run that version of the kind."""
         return self.find(kind, version) is not None
+
+    def queues(self) -> set[str]:
+        """Return the queues that the declared kinds use by default."""
+        return {handler.payload.queue for handler in self._by_kind.values()}
 
     def kinds(self) -> list[str]:
         """Return every wire name that a worker of this app runs, aliases included."""

@@ -14,7 +14,7 @@ from typing import Any
 from duetime.errors import ConfigError
 from duetime.model.clock import Clock
 from duetime.registry.context import Context
-from duetime.store.transaction import RunBlocking
+from duetime.store.transaction import RunBlocking, connection_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,22 @@ def plan(
     return planner.node(function, skip_first=takes_payload, use_cache=False, trail=())
 
 
+NOT_DEFINED = (
+    "; the annotations of a function are read when it is declared: define the type above it, and "
+    "import it at run time, not below `if TYPE_CHECKING:`"
+)
+
+
 def hints(function: Callable[..., Any], scope: Mapping[str, Any]) -> dict[str, Any]:
     """Return a function's annotations as types; `scope` resolves names that are local to its
     declaration."""
     try:
         return typing.get_type_hints(function, localns=dict(scope), include_extras=True)
     except (NameError, TypeError) as error:
-        raise ConfigError(f"cannot read the annotations of {label(function)}: {error}") from None
+        remedy = NOT_DEFINED if isinstance(error, NameError) else ""
+        raise ConfigError(
+            f"cannot read the annotations of {label(function)}: {error}{remedy}"
+        ) from None
 
 
 def label(function: Callable[..., Any]) -> str:
@@ -144,7 +153,7 @@ class _Planner:
         if wanted in self.providers:
             provider = self.providers[wanted]
             return self.node(provider, skip_first=False, use_cache=True, trail=(*trail, function))
-        _require_default(function, parameter)
+        _require_default(function, parameter, wanted)
         return None
 
 
@@ -153,10 +162,19 @@ def _bare(annotation: Any) -> Any:
     return annotation.__origin__ if hasattr(annotation, "__metadata__") else annotation
 
 
-def _require_default(function: Callable[..., Any], parameter: inspect.Parameter) -> None:
+def _require_default(
+    function: Callable[..., Any], parameter: inspect.Parameter, wanted: Any
+) -> None:
     """Raise ConfigError unless the parameter has a default or is variadic."""
     variadic = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     if not variadic and parameter.default is parameter.empty:
+        if connection_type(wanted) is not None:
+            raise ConfigError(
+                f"parameter {parameter.name!r} of {label(function)} asks for {wanted.__name__}: "
+                "declare the handler with transactional=True, whose transaction commits the "
+                "handler's work together with its end; or, for one of your own, make it with "
+                f"Annotated[{wanted.__name__}, Depends(make_it)]"
+            )
         raise ConfigError(
             f"parameter {parameter.name!r} of {label(function)} cannot be filled: annotate it "
             "as Context, Clock or Annotated[Type, Depends(make_it)], register its type with "

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from duetime.errors import ConfigError
 from duetime.model.jobs.job import JobDefinition
@@ -22,6 +23,10 @@ class DeclaredJobs:
 
     def add(self, definition: JobDefinition) -> None:
         self._by_name[definition.name] = definition
+
+    def tables(self) -> list[dict[Any, Any]]:
+        """Return what changes when a job is added."""
+        return [self._by_name]
 
     def get(self, name: str) -> JobDefinition | None:
         return self._by_name.get(name)

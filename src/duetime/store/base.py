@@ -30,26 +30,44 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from duetime.errors import ConfigError, shown
+from duetime.model.act import SYSTEM_ACT, Act
 from duetime.model.actions.action import Added, NewAction, Record, StoredRun
+from duetime.model.actions.action_key import ActionKey
 from duetime.model.actions.claim import (
     Claimed,
     ClaimOrder,
     Fence,
     LaneSpan,
     RenewResult,
+    SeenWorker,
     SweepResult,
     WorkerInfo,
 )
 from duetime.model.actions.completion import Completion, CompletionResult
 from duetime.model.actions.new_actions import IfExists
-from duetime.model.audit import AuditEntry
+from duetime.model.audit import AuditFilter, StoredAuditEntry
 from duetime.model.filter import Filter
 from duetime.model.health.diagnosis import Diagnosis
 from duetime.model.health.stats import StoreCounts
 from duetime.model.jobs.change import JobEdit, JobEditResult
-from duetime.model.jobs.selectors import JobFilter, JobSelector
+from duetime.model.jobs.job_filter import JobFilter
+from duetime.model.jobs.occurrence_filter import OccurrenceFilter
+from duetime.model.jobs.selectors import JobSelector
 from duetime.model.jobs.view import JobView
 from duetime.model.tenant import Scope
+from duetime.store.contract.access import AccessContract
+from duetime.store.contract.answers import AnswerContract
+from duetime.store.contract.audit import AuditContract
+from duetime.store.contract.bulks import BulkContract
+from duetime.store.contract.erasures import ErasureContract
+from duetime.store.contract.expiry import ExpiryContract
+from duetime.store.contract.figures import FigureContract
+from duetime.store.contract.finding import FindingContract
+from duetime.store.contract.job_definitions import JobDefinitionContract
+from duetime.store.contract.queues import QueueContract
+from duetime.store.contract.repeats import RepeatContract
+from duetime.store.contract.timeline import TimelineContract
+from duetime.store.contract.transitions import TransitionContract
 from duetime.store.flow import Flow, Wake
 from duetime.store.transaction import JoinedStore, TransactionFactory
 
@@ -78,7 +96,22 @@ class Listener(Protocol):
         ...
 
 
-class Store(ABC):
+class Store(
+    AccessContract,
+    AnswerContract,
+    AuditContract,
+    BulkContract,
+    ErasureContract,
+    ExpiryContract,
+    FigureContract,
+    FindingContract,
+    JobDefinitionContract,
+    QueueContract,
+    RepeatContract,
+    TimelineContract,
+    TransitionContract,
+    ABC,
+):
     """The store of actions and jobs of one or more apps."""
 
     # -- performing ------------------------------------------------------------------
@@ -123,10 +156,24 @@ class Store(ABC):
             "SQLite or PostgreSQL store"
         )
 
+    # Whether `wake_others` reaches other processes.
+    wakes_others = False
+
+    def wake_others(self, lanes: Sequence[str]) -> None:
+        """Send a wake for these lanes, due now, to the listeners of other processes. Blocking.
+        StoreUnavailable if the store cannot be reached. Only called if `wakes_others`."""
+        raise NotImplementedError(f"{type(self).__name__} cannot wake other processes")
+
     @abstractmethod
     def listen(self, on_wake: OnWake) -> AbstractAsyncContextManager[Listener]:
         """Call `on_wake` on this event loop after each commit with wakes, of any process whose
         commits the store can notice, until the context ends."""
+
+    async def build_indexes(self, *, by_operator: bool = False) -> bool:
+        """Build the indexes that are missing, without blocking other verbs; return False if another
+        process is building them. Workers ask for it, and leave it to an operator where they may not
+        change the schema. Overriding this is optional."""
+        return True
 
     def diagnose(self) -> Diagnosis:
         """Inspect the database for `duetime doctor`, without changing anything. Blocking. Problems
@@ -136,7 +183,9 @@ class Store(ABC):
     # -- the client's verbs ----------------------------------------------------------
 
     @abstractmethod
-    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[Sequence[Added]]:
+    def add(
+        self, new: Sequence[NewAction], if_exists: IfExists, act: Act = SYSTEM_ACT
+    ) -> Flow[Sequence[Added]]:
         """Insert new actions, all or none, and return them in the order given.
 
         `due_at` is stored as given, or as now + `delay`; `created_at` is now. An action with
@@ -148,8 +197,9 @@ class Store(ABC):
         call, holds the `key`, `if_exists` decides: *return* that action, with `created` False;
         *raise* DuplicateKey; *replace* its version, payload, queue, priority, correlation id,
         lane, due time and parent, and reset its attempts and losses, if it is scheduled, else
-        IllegalState. InvalidArgument if its new parent waits for it. A replacement does not store
-        the new id: sent again after a lost reply, it replaces once more.
+        IllegalState; audited as `act`, but by the actor of the new action. InvalidArgument if its
+        new parent waits for it. A replacement does not store the new id: sent again after a lost
+        reply, it replaces once more.
         """
 
     @abstractmethod
@@ -157,70 +207,77 @@ class Store(ABC):
         """Return the action, finished or not. ActionNotFound outside the tenant's scope."""
 
     @abstractmethod
-    def find(self, wanted: Filter) -> Flow[list[Record]]:
-        """Return up to `limit` matching actions with ids below `before`, newest id first."""
+    def find_id(self, wanted: ActionKey, tenant: Scope) -> Flow[UUID]:
+        """Return the id of the action that a kind and key name within the tenant's scope, as
+        ActionKey says: read in one snapshot, and not locked. ActionNotFound if there is none;
+        InvalidArgument if there are some of several tenants."""
 
     @abstractmethod
-    def runs(self, action_id: UUID, tenant: Scope) -> Flow[list[StoredRun]]:
-        """Return every run of the action, oldest first, the current or last one included."""
+    def runs(
+        self, action_id: UUID, tenant: Scope, *, limit: int, before: UUID | None = None
+    ) -> Flow[list[StoredRun]]:
+        """Return the newest `limit` runs of the action, oldest first, the current or last one
+        included; with `before`, those before the run of this id, which must be a run of the action,
+        else InvalidArgument. The run whose traceback was kept last has it, the others have none."""
 
     @abstractmethod
-    def cancel(self, action_id: UUID, tenant: Scope, by: str, *, running: bool) -> Flow[Record]:
+    def cancel(self, action_id: UUID, tenant: Scope, act: Act, *, running: bool) -> Flow[Record]:
         """Change scheduled → cancelled, audited, finished_at now. A running action: IllegalState,
-        or, with `running`, request it to stop: `renew` returns `by` to its worker (audited, unless
-        `by` is the actor who asked last; the record stays running). Any other state:
+        or, with `running`, request it to stop: `renew` returns the actor to its worker (audited,
+        unless the same actor asked last; the record stays running). Any other state:
         IllegalState."""
 
     @abstractmethod
     def reschedule(
-        self, action_id: UUID, tenant: Scope, by: str, *, due_at: int | None, delay: int | None
+        self, action_id: UUID, tenant: Scope, act: Act, *, due_at: int | None, delay: int | None
     ) -> Flow[Record]:
         """Move a scheduled action, earlier or later, audited. A parked action stays parked. A child
         that waits for its parent keeps waiting, and is due no earlier than the new instant.
         Any other state: IllegalState."""
 
     @abstractmethod
-    def retry(self, action_id: UUID, tenant: Scope, by: str) -> Flow[Record]:
+    def retry(self, action_id: UUID, tenant: Scope, act: Act) -> Flow[Record]:
         """Change failed → scheduled at now, audited. The retry budget and losses start again,
         attempt numbers continue, and the failed run joins the earlier runs. Any other state:
         IllegalState. DuplicateKey if another action holds the key by now."""
 
     @abstractmethod
-    def cancel_many(self, wanted: Filter, by: str) -> Flow[list[Record]]:
+    def cancel_many(self, wanted: Filter, act: Act) -> Flow[list[Record]]:
         """Cancel every matching scheduled action, each audited, and return them. `limit` and
         `before` are ignored; running actions are left alone."""
 
     @abstractmethod
-    def retry_many(self, wanted: Filter, by: str) -> Flow[list[Record]]:
+    def retry_many(self, wanted: Filter, act: Act) -> Flow[list[Record]]:
         """Retry every matching failed action, each audited, and return them; except those whose
         key another action holds by now."""
 
     @abstractmethod
-    def audit(self, subject_id: str, limit: int) -> Flow[list[AuditEntry]]:
-        """Return the newest entries about one subject, newest first."""
+    def audit(self, wanted: AuditFilter) -> Flow[list[StoredAuditEntry]]:
+        """Return up to `limit` matching entries that follow `follows`, newest first: by instant,
+        then by id."""
 
     @abstractmethod
     def stats(self, tenant: Scope, *, alive: int, limit: int) -> Flow[StoreCounts]:
         """Count the tenant's unfinished actions by lane; its finished ones by state, among the
-        newest `limit` of each; its jobs, as `model.jobs.stats` does; and list the workers of all
-        tenants that were seen within the last `alive` microseconds. A read that blocks no other
-        verb; its parts need not be of one snapshot."""
+        newest `limit` of each; its jobs, as `model.jobs.stats` does; and list the paused queues,
+        and the workers of all tenants that were seen within the last `alive` microseconds. A read
+        that blocks no other verb; its parts need not be of one snapshot."""
 
     @abstractmethod
-    def workers(self, alive: int) -> Flow[list[tuple[WorkerInfo, int]]]:
-        """Return the workers that were seen within the last `alive` microseconds, in any order,
-        each with when it was last seen."""
+    def workers(self, alive: int) -> Flow[list[SeenWorker]]:
+        """Return the workers that were seen within the last `alive` microseconds, in any order."""
 
     # -- jobs ------------------------------------------------------------------------
 
     @abstractmethod
     def jobs(self, wanted: JobFilter) -> Flow[list[JobView]]:
-        """Return matching jobs with figures of their occurrences, ordered by name (by code point);
-        removed jobs only on request."""
+        """Return a page of matching jobs, as `model.jobs.job_filter.page_of` does, with figures of
+        their occurrences. Names are compared by code point."""
 
     @abstractmethod
-    def occurrences(self, name: str, limit: int) -> Flow[list[Record]]:
-        """Return the newest actions of a job, newest first by creation time, then by id."""
+    def occurrences(self, wanted: OccurrenceFilter) -> Flow[list[Record]]:
+        """Return occurrences of a job, newest first, as `model.jobs.occurrence_filter.newest_of`
+        does."""
 
     @abstractmethod
     def ticks(self, name: str, since: int, before: int) -> Flow[list[int]]:
@@ -277,6 +334,25 @@ class Store(ABC):
         its parent."""
 
     @abstractmethod
+    def is_readable(self, action_id: UUID) -> Flow[bool]:
+        """Return whether the store can read all of an action's row, or has no such row."""
+
+    @abstractmethod
+    def drop_data(self, fence: Fence) -> Flow[bool]:
+        """Set the payload of a running action to null, and drop its progress and error, all unread,
+        because the store has lost them. Return False if the fence is stale."""
+
+    @abstractmethod
+    def lost_jobs(self, app: str) -> Flow[frozenset[str]]:
+        """Return the names of an app's jobs whose row the store has lost in part: a statement that
+        reads it raises UnreadableRow."""
+
+    @abstractmethod
+    def damaged_workers(self, app: str, alive: int) -> Flow[list[str]]:
+        """Return the ids of an app's workers, of those seen within the last `alive` microseconds,
+        whose list of jobs cannot be read."""
+
+    @abstractmethod
     def complete(
         self,
         completions: Sequence[Completion],
@@ -297,7 +373,7 @@ class Store(ABC):
         now, and `lost` added to its losses. Reschedule makes it scheduled: token, worker, lease,
         progress and stop request cleared; error kept; due_at = now + `delay`, or unchanged;
         attempt given back if `refund`; `lost` added; the run recorded under its token. Reschedule
-        wakes.
+        wakes. A `traceback` takes the place of the action's earlier one.
         """
 
     @abstractmethod
@@ -320,12 +396,13 @@ class Store(ABC):
     @abstractmethod
     def look_ahead(self, app: str | None = None) -> Flow[SweepResult]:
         """Return each lane that has unfinished actions, with the due time of its next free one; for
-        an app, also its jobs' next tick. A read, which does not search for expired leases."""
+        an app, also its jobs' next tick; and the paused queues. A read, which does not search for
+        expired leases."""
 
     @abstractmethod
     def look_ahead_from(self, since: Mapping[str, int]) -> Flow[SweepResult]:
         """Return the look-ahead for these lanes only (at least one), each from its given due time
-        on. Actions due earlier are not seen, and cost nothing."""
+        on, and the paused queues. Actions due earlier are not seen, and cost nothing."""
 
     @abstractmethod
     def sweep(self, worker: WorkerInfo, ahead: int, limit: int) -> Flow[SweepResult]:
@@ -336,8 +413,15 @@ class Store(ABC):
 
     @abstractmethod
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> Flow[int]:
-        """Delete up to `limit` of the oldest finished actions with their runs: finished more
-        than `keep` microseconds ago (failed ones: `keep_failed`); return how many."""
+        """Delete up to `limit` of the oldest finished actions with their runs and tracebacks:
+        finished more than `keep` microseconds ago (failed ones: `keep_failed`); return how many.
+        Bulks go BULK_RETENTION after their last step."""
+
+    @abstractmethod
+    def clear(self) -> Flow[None]:
+        """Delete every action, finished or not, with its runs; every job with its ticks; the
+        pauses, the bulks, the audit log, the figures, the workers, the reports, who may do what,
+        and stored answers. For tests: nothing of it can be brought back."""
 
     @abstractmethod
     def unregister(self, worker: str) -> Flow[None]:

@@ -61,11 +61,16 @@ class Mode(Enum):
     """The kind of transaction that a flow needs."""
 
     read = "one or more reads"
+    search = "reads with pinned plans, each a transaction by itself"
     single = "one writing statement, which is a transaction by itself"
     write = "one transaction"
     pinned = "one transaction with pinned plans"
     hot = "one statement with a pinned plan; later steps may follow its commit"
     claim = "like hot, with a commit that need not wait for the disk"
+
+    @property
+    def reads_only(self) -> bool:
+        return self in (Mode.read, Mode.search)
 
 
 def transaction_mode(mode: Mode) -> Mode:

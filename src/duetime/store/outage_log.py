@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from duetime.logs import Log
@@ -21,9 +22,11 @@ class OutageLog:
         failing: str,
         working: str | None = None,
         now: Callable[[], float] = monotonic,
+        level: int = logging.WARNING,
     ) -> None:
         """`failing` names the failure in log lines; `working` is the line after the recovery."""
         self._log = log
+        self._level = level
         self._failing = failing
         self._working = working or f"{failing} works again"
         self._now = now
@@ -34,10 +37,11 @@ class OutageLog:
         """Log a failure; `exc_info` if its traceback belongs into the first line."""
         now = self._now()
         if self._began is None:
-            self._log.warning("%s: %s", self._failing, error, exc_info=exc_info)
+            self._log.log(self._level, "%s: %s", self._failing, error, exc_info=exc_info)
             self.mark_failing()
         elif now - self._logged_at >= LOG_INTERVAL_SECONDS:
-            self._log.warning("%s, for %s now: %s", self._failing, amount(now - self._began), error)
+            lasting = amount(now - self._began)
+            self._log.log(self._level, "%s, for %s now: %s", self._failing, lasting, error)
             self._logged_at = now
 
     def mark_failing(self) -> None:

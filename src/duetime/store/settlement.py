@@ -62,6 +62,12 @@ def settle_descendants(store: Store, parents: Sequence[UUID]) -> Flow[Settlement
     return Flow(steps, Mode.pinned, resend=True)
 
 
+def settle_children_of(store: Store, records: Sequence[Record]) -> Flow[Settlement]:
+    """Settle the children of those of these actions that were cancelled."""
+    cancelled = [record.id for record in records if record.state is State.cancelled]
+    return settle_descendants(store, cancelled)
+
+
 def _next_parents(child: Record) -> list[UUID]:
     """Return whose children to settle next: the child's own if it was cancelled, or those of the
     action that it now waits for."""
@@ -70,8 +76,10 @@ def _next_parents(child: Record) -> list[UUID]:
     return [child.after] if child.waits and child.after else []
 
 
-def with_settled(added: Sequence[Added], settlement: Settlement) -> list[Added]:
+def with_settled(added: Sequence[Added], settlement: Settlement) -> Sequence[Added]:
     """Return the added actions with the children that were settled at once, because their parent
     had already ended."""
+    if not settlement.settled:
+        return added
     settled = {child.id: child for child in settlement.settled}
     return [AddedRecord(settled.get(a.record.id, a.record), a.created) for a in added]

@@ -3,10 +3,11 @@ whose commit is also the completion."""
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_origin
 
 from duetime.errors import ConfigError
 from duetime.model.actions.completion import Completion
@@ -14,6 +15,26 @@ from duetime.store.flow import Flow
 
 T = TypeVar("T")
 RunBlocking = Callable[[Callable[[], Any]], Awaitable[Any]]
+
+
+# The classes of connections and sessions, recognised by module and name, so that no library is
+# imported for them.
+SESSION = "sqlalchemy.orm.session.Session"
+ASYNC_SESSION = "sqlalchemy.ext.asyncio.session.AsyncSession"
+PSYCOPG = "psycopg.Connection"
+ASYNC_PSYCOPG = "psycopg.AsyncConnection"
+SQLITE3 = "sqlite3.Connection"
+BLOCKING = (SESSION, PSYCOPG, SQLITE3)
+KNOWN = (*BLOCKING, ASYNC_SESSION, ASYNC_PSYCOPG)
+
+
+def connection_type(annotation: object) -> str | None:
+    """Return the known class that an annotation is or inherits from; None if it names no
+    connection."""
+    plain = get_origin(annotation) or annotation
+    classes = inspect.getmro(plain) if inspect.isclass(plain) else ()
+    names = (f"{base.__module__}.{base.__name__}" for base in classes)
+    return next((name for name in names if name in KNOWN), None)
 
 
 class JoinedStore(ABC):

@@ -12,12 +12,13 @@ from duetime.model.validation import instant
 class FakeClock:
     """Stands still until it is moved; moving it wakes workers that wait for the time.
 
-    Pass it to the app, `Duetime("memory://", clock=FakeClock())`: the store, the worker and
-    every handler that takes a Clock then use it.
+    Give it to an app that there is, `with app.testing.override(clock=FakeClock()):`, or to one that
+    the test makes, `Duetime("memory://", clock=FakeClock())`: the store, the workers and every
+    handler that takes a Clock then use it.
     """
 
     def __init__(self, start: datetime = datetime(2030, 1, 1, tzinfo=UTC)) -> None:
-        self._now = instant("start", start)
+        self._now = self._start = instant("start", start)
         self._lock = threading.Lock()
         self._wakes: list[Callable[[], None]] = []
 
@@ -36,6 +37,10 @@ class FakeClock:
         """Move by seconds, a timedelta, or units: `advance(days=30, hours=2)`."""
         step = by if isinstance(by, timedelta) else timedelta(seconds=by)
         self.set(self._now + step + timedelta(**units))
+
+    def reset(self) -> None:
+        """Move back to the start."""
+        self.set(self._start)
 
     def on_change(self, wake: Callable[[], None]) -> Callable[[], None]:
         with self._lock:

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from duetime.errors import ConfigError
 from duetime.model.actions.action import Action
-from duetime.model.actions.claim import Claimed, ClaimOrder, LaneHead, LaneSpan
+from duetime.model.actions.claim import Claimed, ClaimOrder, LaneHead, LaneSpan, SweepResult
 from duetime.model.actions.completion import Completion
-from duetime.model.clock import from_micros, micros_of, monotonic, to_micros
+from duetime.model.clock import Clock, from_micros, micros_of, monotonic, to_micros
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.jobs.change import AppliedJobChange, JobUpdate
-from duetime.model.jobs.selectors import JobFilter
+from duetime.model.jobs.job_filter import JobFilter
 from duetime.model.lane import readable_lane
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.model.validation import instant
+from duetime.store.base import Store
+from duetime.store.transaction import ASYNC_SESSION, SESSION, SQLITE3, connection_type
 from duetime.testing.clock import FakeClock
+from duetime.testing.override import Override, refuse_running
+from duetime.testing.wipe import confirm_wipe
 from duetime.worker.child_settler import ChildSettler
 from duetime.worker.claiming.slots import Pool
+from duetime.worker.figures import FigureCounter
 from duetime.worker.leases.in_flight import InFlightRun
 from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.reporter import Reporter
@@ -56,9 +61,9 @@ class Testing:
 
     async def drain(self) -> int:
         """Run all actions that are due now, and those that become due thereby; returns how many
-        runs. Actions that were parked for a kind that this app now runs are included. Jobs are
-        seeded as by a worker, occurrences of due ticks are inserted, and registered row
-        transitions are applied."""
+        runs. Actions that were parked for a kind that this app now runs are included, those of
+        paused queues are not. Jobs are seeded as by a worker, occurrences of due ticks are
+        inserted, and registered row transitions are applied."""
         runs = 0
         await self._tick()
         while (claimed := await self._claim()).claims or await self._apply_transitions():
@@ -74,7 +79,7 @@ class Testing:
     async def advance(self, by: float | timedelta = 0, **units: float) -> int:
         """Move the FakeClock, running each action on the way at its due time; returns how many
         runs. `advance(days=30)`, `advance(90)`, `advance(timedelta(hours=2))`."""
-        clock = self._clock()
+        clock = await self._clock()
         step = by if isinstance(by, timedelta) else timedelta(seconds=by)
         target = clock.now() + step + timedelta(**units)
         runs = await self.drain()
@@ -83,6 +88,42 @@ class Testing:
             runs += await self.drain()
         clock.set(target)
         return runs
+
+    # -- another store and clock -----------------------------------------------------
+
+    def override(
+        self,
+        *,
+        clock: Clock | None = None,
+        url: str | None = None,
+        store: Store | None = None,
+        sessions: Callable[[], Any] | None = None,
+    ) -> Override:
+        """Let the app run on another store and clock, inside `with` or `async with`.
+
+        All that was declared stays: handlers, jobs, subscribers, dependencies, transitions, other
+        settings. The store is new: that of `url`, `store` itself, the database of `sessions`, or by
+        default a store in memory; `url="sqlite://"` is a temporary file. Without `clock` the clock
+        stays. `sessions` takes the place of the app's own, which are never used inside.
+        Afterwards the app is as it was, and the store is closed.
+
+        It holds for the whole process, all threads and tasks. ConfigError while a worker runs.
+        """
+        return Override(self._app, self._app._setup, clock, url, store, sessions)
+
+    async def reset(self, *, wipe: str | None = None) -> None:
+        """Delete everything from the store, and set a FakeClock back to its start. The next
+        `drain`, `advance` or worker seeds the declared jobs anew.
+
+        Only for the store of an override, and for memory. A database that is also the app's own
+        must be confirmed by its name: `reset(wipe="shop_test")`. ConfigError while a worker runs.
+        """
+        setup = self._app._setup
+        refuse_running(setup, "app.testing.reset()")
+        confirm_wipe(setup, wipe)
+        await self._app.store.perform(self._app.store.clear())
+        if isinstance(self._app.clock, FakeClock):
+            self._app.clock.reset()
 
     # -- assertions ------------------------------------------------------------------
 
@@ -123,12 +164,21 @@ class Testing:
 
     # -- steps of a pass -------------------------------------------------------------
 
-    def _clock(self) -> FakeClock:
-        clock = self._app.clock
+    async def _clock(self) -> FakeClock:
+        """The clock of app and store; ConfigError if it cannot be moved, or moves only the app."""
+        clock, store = self._app.clock, self._app.store
         if not isinstance(clock, FakeClock):
             raise ConfigError(
-                "app.testing.advance() needs a clock it can move: "
+                "app.testing.advance() needs a clock that it can move: "
+                "`with app.testing.override(clock=FakeClock()):`, or for an app of the test "
                 'Duetime("memory://", clock=FakeClock())'
+            )
+        before = clock.now()
+        ahead = await store.perform(store.look_ahead())
+        if from_micros(ahead.now) not in (before, clock.now()):
+            raise ConfigError(
+                f"app.testing.advance() would move the app's clock, but {type(store).__name__} "
+                "follows another one: create the store with clock= too, or give a url= instead"
             )
         return clock
 
@@ -147,7 +197,7 @@ class Testing:
             lambda: False,
         )
         await seeder.seed()
-        reporter = Reporter(app.runtime)
+        reporter = Reporter(app.runtime, FigureCounter(WORKER_NAME, app.store))
 
         def ticked(changes: Sequence[AppliedJobChange]) -> None:
             reporter.jobs_changed(
@@ -182,34 +232,42 @@ class Testing:
         return min((tick for tick in ticks if tick is not None and tick > now), default=None)
 
     async def _next_due(self) -> datetime | None:
-        dues = [head.next_due for head in await self._heads()] + [await self._tick()]
+        ahead = await self._look_ahead()
+        dues = [head.next_due for head in self._heads(ahead)] + [*ahead.paused.values()]
+        dues += [await self._tick()]
         known = [from_micros(due) for due in dues if due is not None]
         if self._has_transitions():
             row = await self._app.transitions.next_due()
             known += [] if row is None else [row]
         return min(known, default=None)
 
-    async def _heads(self) -> Sequence[LaneHead]:
-        """The lanes with actions to run; parking lanes only if this app runs their kind."""
-        store, handlers = self._app.store, self._app.runtime.handlers
-        ahead = await store.perform(store.look_ahead())
+    async def _look_ahead(self) -> SweepResult:
+        return await self._app.store.perform(self._app.store.look_ahead())
+
+    def _heads(self, ahead: SweepResult) -> Sequence[LaneHead]:
+        """The lanes with actions to run: none of paused queues, and parking lanes only if this app
+        runs their kind."""
+        handlers = self._app.runtime.handlers
         lanes = [(head, readable_lane(head.lane)) for head in ahead.lanes]
         return [
             head
             for head, lane in lanes
-            if lane and (lane.parked is None or handlers.runs(*lane.parked))
+            if lane
+            and lane.queue not in ahead.paused
+            and (lane.parked is None or handlers.runs(*lane.parked))
         ]
 
     async def _claim(self) -> Claimed:
-        spans = [LaneSpan(head.lane, -(2**62), 0) for head in await self._heads()]
-        store = self._app.store
+        ahead, store = await self._look_ahead(), self._app.store
+        spans = [LaneSpan(head.lane, -(2**62), 0) for head in self._heads(ahead)]
         return await store.perform(
             store.claim(ClaimOrder(WORKER_NAME, spans, CLAIM_BATCH_SIZE, LEASE_MICROS))
         )
 
     async def _run(self, claimed: Claimed) -> None:
+        self._check_transactions(claimed)
         app, completions = self._app, list[tuple[InFlightRun, Completion]]()
-        reporter = Reporter(app.runtime)
+        reporter = Reporter(app.runtime, FigureCounter(WORKER_NAME, app.store))
         child_settler = ChildSettler(
             app.store, app.runtime.outbox_store, reporter.children_settled, lambda: None
         )
@@ -241,6 +299,21 @@ class Testing:
         for interrupt in interrupts:
             raise interrupt
 
+    def _check_transactions(self, claimed: Claimed) -> None:
+        """Raise ConfigError if a transactional handler cannot run in this store."""
+        runtime = self._app.runtime
+        for claim in claimed.claims:
+            handler = runtime.handlers.find(claim.kind, claim.version)
+            if handler is None or handler.transaction_type is None:
+                continue
+            try:
+                runtime.transactions.factory(handler.transaction_type)
+            except ConfigError as error:
+                raise ConfigError(
+                    f"the transactional handler of {claim.kind!r} cannot run here: {error}. In a "
+                    f"test: app.testing.override({_override_for(handler.transaction_type)})"
+                ) from None
+
     async def _record(
         self,
         completions: list[tuple[InFlightRun, Completion]],
@@ -268,3 +341,12 @@ def _start_run(runner: Runner, run: InFlightRun) -> asyncio.Task[None]:
 
 def _listed(actions: Sequence[Action]) -> str:
     return ", ".join(f"{a.payload!r} at {a.due_at}" for a in actions[:10]) or "nothing"
+
+
+def _override_for(transaction_type: Any) -> str:
+    """Return the arguments of `override` that give a handler its transaction."""
+    return {
+        SESSION: "sessions=sessionmaker(test_engine)",
+        ASYNC_SESSION: "sessions=async_sessionmaker(test_engine)",
+        SQLITE3: 'url="sqlite://"',
+    }.get(connection_type(transaction_type) or "", "url=TEST_DATABASE")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+
 from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 from duetime.logs import Log
 
+# Whether the statements that are executed in this context belong to a sweep.
+sweeping: ContextVar[bool] = ContextVar("duetime_sweeping", default=False)
 COMMITTED_KEY = "duetime.committed"
 
 

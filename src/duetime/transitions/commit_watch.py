@@ -1,39 +1,59 @@
-"""Watch an engine for commits, so that a change of a swept table in this process wakes the
-runner."""
+"""Watch an engine for commits, so that a change of rows with transitions wakes runners."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, ExecutionContext, event
 
-# A connection that is neither used again nor returned after its commit raises no further event; by
-# these delays it has committed.
-COMMIT_CHECK_DELAYS_SECONDS = (0.02, 0.2)
+# Returns what a statement changed, by any names; empty for a statement that does not matter.
+ChangesOf = Callable[[str, ExecutionContext], frozenset[str]]
+
+
+class UncommittedChanges:
+    """What the statements of a connection's open transaction changed."""
+
+    __slots__ = ("at_savepoints", "changes", "committing")
+
+    def __init__(self) -> None:
+        self.changes: set[str] = set()
+        # What had been changed when each open savepoint was set; SQLAlchemy reports no names.
+        self.at_savepoints: list[set[str]] = []
+        # SQLAlchemy has reported the commit, just before sending it.
+        self.committing = False
 
 
 class CommitWatch:
-    """Calls `on_change` after a commit that changed one of the tables.
+    """Calls `on_commit` after each commit with what its statements changed.
 
     SQLAlchemy's commit event comes just before the commit. The commit is over when the connection
-    begins again, or is returned to its pool.
+    begins again, or is returned to its pool. A connection for which neither happens for long is
+    left to `on_committing`, which gets a function that returns whether that is still so.
     """
 
     def __init__(
-        self, engine: Engine, tables: Iterable[str], on_change: Callable[[], None]
+        self,
+        engine: Engine,
+        changes_of: ChangesOf,
+        on_commit: Callable[[set[str]], None],
+        on_committing: Callable[[Callable[[], bool]], None] | None = None,
     ) -> None:
-        self._tables = list(tables)
-        self._on_change = on_change
-        self._loop = asyncio.get_running_loop()
+        """The callbacks are called in whichever thread uses the connection."""
+        self._changes_of = changes_of
+        self._on_commit = on_commit
+        self._on_committing = on_committing
         engine = root_engine(engine)
         self._listeners: list[tuple[Any, str, Callable[..., None]]] = [
-            (engine, "after_cursor_execute", self._on_execute),
-            (engine, "commit", self._on_commit),
-            (engine, "begin", self._on_begin),
-            (engine, "rollback", self._on_rollback),
-            (engine.pool, "checkin", self._on_checkin),
+            (engine, "after_cursor_execute", self._executed),
+            (engine, "savepoint", self._set_savepoint),
+            (engine, "rollback_savepoint", self._rolled_back_to),
+            (engine, "release_savepoint", self._released),
+            (engine, "commit", self._committing),
+            (engine, "begin", self._begun),
+            (engine, "rollback", self._rolled_back),
+            (engine, "rollback_twophase", self._rolled_back),
+            (engine.pool, "checkin", self._checked_in),
         ]
 
     def start(self) -> None:
@@ -44,51 +64,62 @@ class CommitWatch:
         for owner, name, listener in self._listeners:
             event.remove(owner, name, listener)
 
-    def _on_execute(
+    def _executed(
         self,
         connection: Connection,
         cursor: object,
         statement: str,
         parameters: object,
-        context: object,
+        context: ExecutionContext,
         executemany: bool,
     ) -> None:
-        if statement.startswith("SELECT") or not any(name in statement for name in self._tables):
+        changes = self._changes_of(statement, context)
+        if not changes:
             return
         if connection.get_execution_options().get("isolation_level") == "AUTOCOMMIT":
-            self.wake()
+            self._on_commit(set(changes))
         else:
-            connection.info[self] = False
+            connection.info.setdefault(self, UncommittedChanges()).changes |= changes
 
-    def _on_commit(self, connection: Connection) -> None:
+    def _set_savepoint(self, connection: Connection, name: object) -> None:
+        pending = connection.info.setdefault(self, UncommittedChanges())
+        pending.at_savepoints.append(set(pending.changes))
+
+    def _rolled_back_to(self, connection: Connection, name: object, context: None) -> None:
+        pending: UncommittedChanges | None = connection.info.get(self)
+        if pending is not None and pending.at_savepoints:
+            pending.changes = pending.at_savepoints.pop()
+
+    def _released(self, connection: Connection, name: object, context: None) -> None:
+        pending: UncommittedChanges | None = connection.info.get(self)
+        if pending is not None and pending.at_savepoints:
+            pending.at_savepoints.pop()
+
+    def _committing(self, connection: Connection) -> None:
         info = connection.info
         if self in info:
-            info[self] = True
-            self._call(lambda: self._check_later(info))
+            info[self].committing = True
+            if self._on_committing is not None and info[self].changes:
+                self._on_committing(lambda: self in info)
 
-    def _check_later(self, info: dict[Any, Any]) -> None:
-        for delay in COMMIT_CHECK_DELAYS_SECONDS:
-            self._loop.call_later(delay, lambda: self._on_change() if self in info else None)
-
-    def _on_begin(self, connection: Connection) -> None:
-        if connection.info.get(self):
+    def _begun(self, connection: Connection) -> None:
+        pending: UncommittedChanges | None = connection.info.get(self)
+        if pending is not None and pending.committing:
             del connection.info[self]
-            self.wake()
+            self._committed(pending)
 
-    def _on_rollback(self, connection: Connection) -> None:
+    def _rolled_back(self, connection: Connection, *two_phases: object) -> None:
         connection.info.pop(self, None)
 
-    def _on_checkin(self, connection: object, record: Any) -> None:
-        if record.info.pop(self, None) is not None:
-            self.wake()
+    def _checked_in(self, connection: object, record: Any) -> None:
+        pending: UncommittedChanges | None = record.info.pop(self, None)
+        if pending is not None:
+            # Also if no commit was reported: the driver's own, or one of two phases.
+            self._committed(pending)
 
-    def wake(self) -> None:
-        """Call `on_change` in the event loop; may be called from any thread."""
-        self._call(self._on_change)
-
-    def _call(self, call: Callable[[], None]) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(call)
+    def _committed(self, pending: UncommittedChanges) -> None:
+        if pending.changes:
+            self._on_commit(pending.changes)
 
 
 def root_engine(engine: Engine) -> Engine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, PendingRollbackError
 
 from duetime.errors import ConfigError, StoreUnavailable
 from duetime.model.actions.outcome import describe
@@ -10,6 +10,8 @@ from duetime.model.actions.outcome import describe
 # SQLSTATEs of lost connections, serialization conflicts, missing resources, objects in use, and a
 # server that starts or stops. Other codes of these classes may be caused by a row.
 TRANSIENT_STATES = ("08", "40001", "40P01", "53", "55006", "57P01", "57P02", "57P03")
+# SQLAlchemy's code for statements after the connection was lost in the middle of a transaction.
+CONNECTION_LOST_CODE = "8s2b"
 # A lock that one of the rows needs is taken, or a statement for one row took too long.
 LOCK_STATES = ("55P03", "57014")
 
@@ -28,6 +30,8 @@ def is_transient(error: BaseException) -> bool:
     """Whether the database caused the error, not the row: the next try may succeed."""
     if isinstance(error, StoreUnavailable):
         return True
+    if isinstance(error, PendingRollbackError) and error.code == CONNECTION_LOST_CODE:
+        return True
     if not isinstance(error, DBAPIError):
         return False
     if error.connection_invalidated or isinstance(error, InterfaceError):
@@ -36,6 +40,12 @@ def is_transient(error: BaseException) -> bool:
     if state is not None:
         return str(state).startswith(TRANSIENT_STATES)
     return isinstance(error, OperationalError) and _is_busy(str(error.orig))
+
+
+def is_unavailable(error: BaseException) -> bool:
+    """Whether the database caused an error outside of any row. Some drivers raise errors of their
+    own, or of the system, while they connect."""
+    return is_transient(error) or isinstance(error, OSError) or hasattr(error, "sqlstate")
 
 
 def _sqlstate(error: DBAPIError) -> object:

@@ -57,7 +57,7 @@ def _record_failure(
     session: Session, batch: RowBatch, now: datetime, row: DueRow, error: BaseException, before: int
 ) -> RowError:
     attempts, text = before + 1, error_text(error)
-    again = retry_at(attempts, now, batch.retry, batch.chance())
+    again = retry_at(attempts, now, batch.retry, batch.chance(), error)
     entry = {"applied_at": None, "attempts": attempts, "retry_at": again, "error": text}
     failed = batch.statements.mark_failed.values(entry)
     batch.run(session, failed, duetime_row_key=row.row_key)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlalchemy import Table
 
 from duetime.logs import Log
 from duetime.model.actions.retry import Retry
-from duetime.model.clock import Clock
+from duetime.model.clock import Clock, SystemClock
 from duetime.transitions.hooks import Hooks
 from duetime.transitions.sessions import Sessions
 from duetime.transitions.target import Target
@@ -23,8 +24,9 @@ class Registration:
     interval: float
     batch: int
     bulk: bool
-    # None: the database's own clock counts.
-    clock: Clock | None
+    # The clock that was registered, or that of the app.
+    registered_clock: Clock | None
+    app_clock: Callable[[], Clock]
     log: Log
     retry: Retry
     _statements: dict[tuple[Target, bool, bool], TargetStatements] = field(default_factory=dict)
@@ -33,6 +35,12 @@ class Registration:
         dialect, schema_map = self.sessions.dialect, self.sessions.schema_map
         statements = TargetStatements(target, dialect, parked, after_cursor, schema_map)
         return self._statements.setdefault((target, parked, after_cursor), statements)
+
+    @property
+    def clock(self) -> Clock | None:
+        """The clock that decides what is due; None if it is the database's own."""
+        clock = self.registered_clock or self.app_clock()
+        return None if isinstance(clock, SystemClock) else clock
 
     @property
     def ledgers(self) -> list[tuple[Target, Table]]:

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 
 from duetime.transitions.guard import with_literals
-from duetime.transitions.row_key import key_text
+from duetime.transitions.row_key import key_text, matches_keys
 from duetime.transitions.target import Target
 from duetime.transitions.timestamps import Instant, has_time_zone, in_utc, stored_type, to_stored
 
@@ -91,6 +91,42 @@ class TargetSelects:
         failed = [*self.entries_of_target, ledger.c.applied_at.is_(None), *self._entry_of_value]
         query = select(retrying.label("retrying"), parked.label("parked"))
         return query.select_from(self.target.source, ledger).where(*failed, *self._guard_terms)
+
+    # -- parked rows -----------------------------------------------------------------
+
+    @cached_property
+    def parked_keys(self) -> Select[Any]:
+        """Select the next row keys of parked entries, in order, after a given key."""
+        key = self.target.ledger.c.row_key
+        after = [*self._parked_entries, key > bindparam("duetime_row_key")]
+        return select(key).where(*after).order_by(key).limit(self._limit)
+
+    @cached_property
+    def parked_rows(self) -> Select[Any]:
+        """Select those of the given row keys whose rows are parked: they still have the value that
+        failed."""
+        return self._select_parked(matches_keys(self.target.keys, self.dialect))
+
+    @cached_property
+    def parked_named(self) -> Select[Any]:
+        """Select those of the given primary keys whose rows are parked."""
+        return self._select_parked(self.in_given_rows)
+
+    def _select_parked(self, of_rows: ColumnElement[bool]) -> Select[Any]:
+        ledger, column = self.target.ledger, self.target.column
+        due = type_coerce(column, stored_type(column)).label("duetime_due")
+        entry = [ledger.c.row_key.label("duetime_key"), ledger.c.attempts, ledger.c.error]
+        parked = [*self._parked_entries, *self._entry_of_value, *self._guard_terms, of_rows]
+        query = select(*self._labelled_keys, due, *entry)
+        return (
+            query.select_from(self.target.source, ledger).where(*parked).order_by(ledger.c.row_key)
+        )
+
+    @property
+    def _parked_entries(self) -> list[ColumnElement[bool]]:
+        ledger = self.target.ledger
+        failed = ledger.c.applied_at.is_(None)
+        return [*self.entries_of_target, failed, ledger.c.retry_at.is_(None)]
 
     # -- taking rows -----------------------------------------------------------------
 

@@ -4,8 +4,10 @@ written once, for a blocking session."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from sqlalchemy import Engine
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker
@@ -15,7 +17,7 @@ from sqlalchemy.pool import SingletonThreadPool, StaticPool
 from duetime.errors import ConfigError, shown
 from duetime.model.store_url import mask_password
 from duetime.model.tenant import SYSTEM, acting
-from duetime.transitions.commit import track_commits
+from duetime.transitions.commit import sweeping, track_commits
 from duetime.transitions.row_deletion import SWEEP_KEY
 
 T = TypeVar("T")
@@ -57,6 +59,15 @@ class Sessions:
         return dict(schema_map or {})
 
     @property
+    def file_path(self) -> str | None:
+        """The file of a SQLite database; None for other databases, and in memory."""
+        name = self.engine.url.database or ":memory:"
+        in_memory = ":memory:" in name or "mode=memory" in name
+        if self.dialect != "sqlite" or in_memory:
+            return None
+        return unquote(name[5:].partition("?")[0]) if name.startswith("file:") else name
+
+    @property
     def is_async(self) -> bool:
         return isinstance(self._factory, async_sessionmaker)
 
@@ -74,14 +85,14 @@ class Sessions:
         """Call `work` with a session: in a thread for a blocking engine, in this event loop for an
         async one."""
         if isinstance(self._factory, async_sessionmaker):
-            with acting(tenant=None, by=SYSTEM):
+            with _as_system():
                 async with self._factory() as session:
                     return await session.run_sync(lambda inner: work(_as_sweep(inner)))
         return await asyncio.to_thread(self._run_blocking, work)
 
     def _run_blocking(self, work: Callable[[Session], T]) -> T:
         assert isinstance(self._factory, sessionmaker)
-        with acting(tenant=None, by=SYSTEM), self._factory() as session:
+        with _as_system(), self._factory() as session:
             return work(_as_sweep(session))
 
     async def aclose(self) -> None:
@@ -128,6 +139,16 @@ def _session_class(
         return factory.class_
     class_: type[Session] = factory.kw.get("sync_session_class", factory.class_.sync_session_class)
     return class_
+
+
+@contextmanager
+def _as_system() -> Iterator[None]:
+    token = sweeping.set(True)
+    try:
+        with acting(tenant=None, by=SYSTEM):
+            yield
+    finally:
+        sweeping.reset(token)
 
 
 def _as_sweep(session: Session) -> Session:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping, MutableSet, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -14,15 +15,20 @@ from sqlalchemy.orm import Session
 from duetime.errors import ConfigError
 from duetime.events.bus import Events, own_task_cancelled
 from duetime.events.types import TransitionApplied
-from duetime.model.clock import monotonic
-from duetime.model.transition import Pending, Report, RowError
+from duetime.logs import Log
+from duetime.model.act import Act
+from duetime.model.clock import Clock, monotonic
+from duetime.model.transition import ParkedRow, Pending, Report, RowError
+from duetime.store.base import Store
+from duetime.store.outage_log import OutageLog
 from duetime.telemetry.meters import Meters
 from duetime.telemetry.spans import span
 from duetime.transitions.apply import apply_due
 from duetime.transitions.batch import BatchResult, InsertActions, RowBatch
-from duetime.transitions.errors import error_text
+from duetime.transitions.errors import error_text, is_unavailable
 from duetime.transitions.ledger_cleanup import prune
 from duetime.transitions.ledger_setup import prepare
+from duetime.transitions.parked import ParkedPage, find_parked, retry_parked
 from duetime.transitions.probe import pending
 from duetime.transitions.registration import Registration
 from duetime.transitions.row_deletion import delete_entries_with_rows
@@ -42,6 +48,16 @@ class TransitionPorts:
     # Raises ConfigError unless the session is on the store's database.
     check_store: Callable[[Session], None]
     chance: Callable[[], float]
+    # The name of the app, and its clock and store; a test may override these.
+    app: Callable[[], str]
+    clock: Callable[[], Clock]
+    store: Callable[[], Store]
+    # What runs on them in this process.
+    running: MutableSet[object]
+    # Check who acts and why, as every verb does.
+    to_act: Callable[[str | None, str | None], Act]
+    # Write an audit entry about a transition: in this session, or, for None, in the store.
+    audit: Callable[[Session | None, Act, str, Mapping[str, object], Mapping[str, object]], None]
     # Whether TransitionApplied has durable subscribers, whose actions are inserted with the change.
     has_durable_subscribers: Callable[[], bool] = lambda: False
 
@@ -64,6 +80,8 @@ class SweepProgress:
     parked_tried: set[Target] = field(default_factory=set)
     # On the monotonic clock.
     wake_at: float | None = None
+    # The error of the database in this pass, which the owner of the progress logs.
+    unavailable: BaseException | None = None
 
     def record(self, target: Target, result: BatchResult) -> None:
         """Take over the cursor of a truncated batch, or the time of the next due row."""
@@ -95,10 +113,12 @@ class TransitionSweeper:
         self.registration = registration
         self._ports = ports
         self._prepared = False
-        self._store_checked = False
+        self._checked_store: object = None
         self._cleaned_up_to: dict[Target, str] = {}
         self._cleanup_at = 0.0
-        sessions = registration.sessions
+        sessions, log = registration.sessions, registration.log
+        self._outage = OutageLog(log, f"transitions on {sessions.place} cannot be applied")
+        self._failures = {target: _failure_log(target, log) for target in registration.targets}
         for target in registration.targets:
             statements = registration.statements(target, parked=False, after_cursor=False)
             delete_entries_with_rows(sessions.engine, sessions.schema_map, statements)
@@ -107,8 +127,15 @@ class TransitionSweeper:
         self, report: Report, progress: SweepProgress | None = None, *, parked: bool = False
     ) -> None:
         """Make one pass, and add its result to the report."""
-        progress = progress or SweepProgress()
-        progress.wake_at = None
+        if progress is None:
+            progress = SweepProgress()
+            await self._pass(report, progress, parked)
+            self._log_unavailable(progress)
+        else:
+            await self._pass(report, progress, parked)
+
+    async def _pass(self, report: Report, progress: SweepProgress, parked: bool) -> None:
+        progress.wake_at = progress.unavailable = None
         began = monotonic()
         with span("duetime.sweep"):
             await self.prepare()
@@ -122,7 +149,8 @@ class TransitionSweeper:
         progress = SweepProgress()
         while True:
             report, resumed = Report(), bool(progress.cursors)
-            await self.sweep(report, progress, parked=parked)
+            await self._pass(report, progress, parked)
+            self._log_unavailable(progress)
             total.add(report)
             if not progress.cursors and not resumed and not report.changed:
                 break
@@ -132,11 +160,12 @@ class TransitionSweeper:
         """Create the ledger, and check the store if actions are inserted; once, and again after
         the first durable subscription."""
         inserts = self.registration.schedules_actions or self._ports.has_durable_subscribers()
-        if not self._prepared or (inserts and not self._store_checked):
+        store = self._ports.store() if inserts else None
+        if not self._prepared or (inserts and self._checked_store is not store):
             check = self._ports.check_store if inserts else None
             registration = self.registration
             await registration.sessions.run(lambda session: prepare(session, registration, check))
-            self._prepared, self._store_checked = True, inserts
+            self._prepared, self._checked_store = True, store
 
     async def _sweep_target(
         self, target: Target, report: Report, progress: SweepProgress, parked: bool
@@ -153,22 +182,24 @@ class TransitionSweeper:
             if own_task_cancelled(error):
                 raise
             progress.restart(target)
-            self._record_failure(target, report, error)
+            self._record_failure(target, report, progress, error)
             return
         progress.record(target, result)
         self._record_result(target, result, report)
         await self._notify(target, batch, result)
         if result.stopped_by is not None:
             progress.restart(target)
-            self._record_failure(target, report, result.stopped_by)
+            self._record_failure(target, report, progress, result.stopped_by)
+        else:
+            self._failures[target].recovered()
 
     def _batch(self, target: Target, progress: SweepProgress, parked: bool) -> RowBatch:
         registration, cursor = self.registration, progress.cursors.get(target)
         emits_events = self._ports.wants_events
-        now: datetime | None = None if registration.clock is None else registration.clock.now()
+        clock = registration.clock
         return RowBatch(
             statements=registration.statements(target, parked, cursor is not None),
-            now=now,
+            now=None if clock is None else clock.now(),
             size=registration.batch,
             bulk=registration.bulk,
             retry=registration.retry,
@@ -182,12 +213,23 @@ class TransitionSweeper:
             ledger_has_rows=target in progress.in_ledger,
         )
 
-    def _record_failure(self, target: Target, report: Report, error: BaseException) -> None:
+    def _record_failure(
+        self, target: Target, report: Report, progress: SweepProgress, error: BaseException
+    ) -> None:
         # The ledger itself may be missing by now.
         self._prepared = False
         text, column = error_text(error), target.attribute(target.column)
         report.errors.append(RowError(model=target.model, column=column, id=None, error=text))
-        self.registration.log.error("transition %s failed: %s", target.name, text)
+        if is_unavailable(error):
+            progress.unavailable = error
+        else:
+            self._failures[target].failed(text)
+
+    def _log_unavailable(self, progress: SweepProgress) -> None:
+        if progress.unavailable is None:
+            self._outage.recovered()
+        else:
+            self._outage.failed(error_text(progress.unavailable))
 
     def _record_result(self, target: Target, result: BatchResult, report: Report) -> None:
         changed, failed = result.changed_count, len(result.errors)
@@ -221,6 +263,46 @@ class TransitionSweeper:
         batch = self._batch(target, SweepProgress(), parked=False)
         return await self.registration.sessions.run(partial(pending, batch=batch))
 
+    async def parked(self, target: Target, after: str, limit: int) -> ParkedPage:
+        await self.prepare()
+        batch = self._batch(target, SweepProgress(), parked=False)
+        find = partial(find_parked, batch=batch, after=after, limit=limit)
+        return await self.registration.sessions.run(find)
+
+    async def retry(
+        self, target: Target, after: str, ids: Sequence[Any] | None, act: Act
+    ) -> tuple[int, str | None]:
+        """Let a chunk of parked rows be tried again; return how many, and the key to go on
+        after."""
+        await self.prepare()
+        batch = self._batch(target, SweepProgress(), parked=False)
+
+        def retry(session: Session) -> tuple[int, str | None]:
+            # Asked first: a statement that the database refuses ends its transaction.
+            where = session if self._shares_database(session) else None
+            audit = partial(self._audit_retry, where, target, act)
+            return retry_parked(session, batch, after, ids, audit)
+
+        return await self.registration.sessions.run(retry)
+
+    def _shares_database(self, session: Session) -> bool:
+        """Return whether the rows are in the store's database."""
+        try:
+            self._ports.check_store(session)
+        except ConfigError:
+            return False
+        finally:
+            session.rollback()
+        return True
+
+    def _audit_retry(
+        self, where: Session | None, target: Target, act: Act, rows: Sequence[ParkedRow]
+    ) -> None:
+        """Write the entry in the transaction of the change; or, if the store is another database,
+        just before that commits, so that no change is without an entry."""
+        ids = {"ids": [str(row.id) for row in rows]}
+        self._ports.audit(where, act, target.name, ids | {"parked": True}, ids | {"parked": False})
+
     def postpone_cleanup(self) -> None:
         self._cleanup_at = monotonic() + self.registration.interval
 
@@ -249,3 +331,8 @@ class TransitionSweeper:
             self._cleaned_up_to[target] = await self.registration.sessions.run(chunk)
             if not self._cleaned_up_to[target]:
                 return
+
+
+def _failure_log(target: Target, log: Log) -> OutageLog:
+    name = f"transition {target.name}"
+    return OutageLog(log, f"{name} failed", f"{name} works again", level=logging.ERROR)

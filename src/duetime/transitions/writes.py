@@ -26,6 +26,7 @@ from sqlalchemy import (
     null,
     or_,
     select,
+    type_coerce,
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -106,6 +107,15 @@ class TargetStatements(TargetSelects):
         ledger = self.target.ledger
         of_row = ledger.c.row_key == bindparam("duetime_row_key")
         return update(ledger).where(*self.entries_of_target, of_row)
+
+    @cached_property
+    def retry_parked(self) -> Executable:
+        """Let given parked rows be tried again now, as often as at first, and return their keys."""
+        ledger = self.target.ledger
+        of_rows = ledger.c.row_key.in_(bindparam("duetime_row_keys", expanding=True))
+        released = update(ledger).where(*self._parked_entries, of_rows)
+        values = {"retry_at": type_coerce(self._clock, Instant()), "attempts": 0}
+        return released.values(values).returning(ledger.c.row_key)
 
     @cached_property
     def delete_column_entries(self) -> Delete:

@@ -7,10 +7,14 @@ from itertools import islice
 from uuid import UUID
 
 from duetime.events.outbox import OutboxStore
+from duetime.logs import get_log
 from duetime.model.actions.action import Record
 from duetime.store.base import Store
 from duetime.store.settlement import MAX_SETTLED
+from duetime.worker.refusals import REFUSALS
 from duetime.worker.service import UNTIL_WOKEN, Service
+
+log = get_log("duetime.worker")
 
 MAX_LOGGED_PARENTS = 3
 
@@ -35,6 +39,7 @@ class ChildSettler:
         self._settled = settled
         self._all_settled = all_settled
         self._parents: dict[UUID, None] = {}
+        self._refused: set[UUID] = set()
         self.service = Service("chain", self._step, on_repeated_failure=self._leave_to_sweep)
 
     def __len__(self) -> int:
@@ -55,13 +60,32 @@ class ChildSettler:
 
     async def settle_batch(self) -> bool:
         """Settle the children of some parents in one transaction; return whether there were any."""
-        parents = list(islice(self._parents, MAX_SETTLED))
-        done = await self._store.perform(self._outbox_store.settle(parents))
+        return await self._settle(list(islice(self._parents, MAX_SETTLED)))
+
+    async def _settle(self, parents: Sequence[UUID]) -> bool:
+        """Settle the children of these parents. A child that the store refuses must not block those
+        of other parents, so refused parents are halved."""
+        try:
+            done = await self._store.perform(self._outbox_store.settle(parents))
+        except REFUSALS as error:
+            if len(parents) == 1:
+                self._leave_refused(parents[0], error)
+                return False
+            half = len(parents) // 2
+            found = await self._settle(parents[:half])
+            return await self._settle(parents[half:]) or found
         for parent in parents:
             del self._parents[parent]
         self._parents |= dict.fromkeys(done.rest)
         self._settled(done.settled)
         return bool(done.settled)
+
+    def _leave_refused(self, parent: UUID, error: Exception) -> None:
+        """Leave a parent of a damaged child; sweeps report it again, which is logged once."""
+        del self._parents[parent]
+        if parent not in self._refused:
+            log.error("the children of action %s cannot be settled: %s", parent, error)
+        self._refused.add(parent)
 
     def _leave_to_sweep(self) -> str:
         """Forget the parents whose settlement fails each time; sweeps report them again."""

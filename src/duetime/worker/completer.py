@@ -6,30 +6,27 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from duetime.errors import (
-    DuetimeError,
-    InvalidArgument,
-    InvalidPayload,
-    LeaseLost,
-    UnreadableRow,
-)
+from duetime.errors import DuetimeError, LeaseLost, UnreadableRow
 from duetime.events.outbox import OutboxStore
 from duetime.logs import get_log
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
 from duetime.model.actions.outcome import truncate_error
+from duetime.model.clock import monotonic
 from duetime.model.state import Outcome, State
 from duetime.store.base import Store
 from duetime.store.outage_log import OutageLog
 from duetime.worker.backoff import Backoff
-from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
+from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight, fence_of
+from duetime.worker.lost_data import drop_lost_data
+from duetime.worker.refusals import REFUSALS
 from duetime.worker.service import UNTIL_WOKEN, Service
 
 log = get_log("duetime.worker")
 
 GATHER_SECONDS = 0.02
 
-# Errors by which a store refuses the data of a completion.
-REFUSALS = (InvalidArgument, InvalidPayload, UnreadableRow)
+# A row is unreadable for at least this long before its data is given up.
+PROOF_SECONDS = 1.0
 
 # Selects the runs that are sent together, from all that wait.
 Group = Callable[[Iterable[InFlightRun]], Iterator[InFlightRun]]
@@ -63,7 +60,13 @@ class Completer:
         self._waiting: dict[InFlightRun, Completion] = {}
         self._sent: dict[InFlightRun, Completion] = {}
         self._postponed: dict[InFlightRun, Completion] = {}
+        # Since when the store could not read the rows of these runs, by the monotonic clock.
+        self._unreadable_since: dict[InFlightRun, float] = {}
+        # Runs whose completion the store refused: another one is sent in its place, once.
+        self._replaced: set[InFlightRun] = set()
         self._backoff = Backoff()
+        # Whether completions were postponed, and none since was stored without trouble.
+        self._backing_off = False
         self._kept = OutageLog(
             log, "an outcome cannot be stored, and is kept", "all outcomes are stored"
         )
@@ -169,12 +172,14 @@ class Completer:
         busy = [run for run in batch if run in self._sent]
         if busy:
             self._postpone(busy)
-        elif not self._postponed:
+        elif self._backing_off and not self._postponed:
+            self._backing_off = False
             self._backoff.reset()
             self._kept.recovered()
 
     def _postpone(self, batch: Sequence[InFlightRun]) -> None:
         self._postponed |= {run: self._sent.pop(run) for run in batch}
+        self._backing_off = True
         asyncio.get_running_loop().call_later(self._backoff.next_pause(), self.resume_postponed)
 
     def resume_postponed(self) -> None:
@@ -192,27 +197,55 @@ class Completer:
             return
         [run] = batch
         if isinstance(error, UnreadableRow):
-            # Not the completion is at fault, but the row, which might be repaired.
-            self._keep(run, error)
+            await self._complete_unreadable(run, error)
             return
+        if run in self._replaced:
+            # The store refuses even this failure, which must not block the others.
+            log.error("the outcome of action %s cannot be stored: %s", run.claim.id, error)
+            self._finish_run(run, accepted=False)
+            return
+        self._replaced.add(run)
+        self._sent[run] = self._failure(run, f"its outcome could not be stored: {error}")
+        await self._send([run])
+
+    def _failure(self, run: InFlightRun, reason: str) -> Finish:
         completion = self._sent[run]
-        failure = Finish(
+        return Finish(
             id=completion.id,
             token=completion.token,
             state=State.failed,
             outcome=Outcome.failed,
-            error=truncate_error(f"its outcome could not be stored: {error}"),
+            error=truncate_error(reason),
             started_at=completion.started_at,
             job=run.claim.job,
             triggered_by=run.claim.triggered_by,
             retried=run.claim.base_attempt > 0,
         )
-        if completion == failure:
-            # The store refuses even this failure, which must not block the others.
-            log.error("the outcome of action %s cannot be stored: %s", run.claim.id, error)
-            self._finish_run(run, accepted=False)
-            return
-        self._sent[run] = failure
+
+    async def _complete_unreadable(self, run: InFlightRun, error: UnreadableRow) -> None:
+        """Not the completion is at fault, but a row. It is kept in case the row was unreadable for
+        a moment only; then, once, it is replaced by what needs no lost data."""
+        since = self._unreadable_since.setdefault(run, monotonic())
+        if monotonic() - since < PROOF_SECONDS or run in self._replaced:
+            self._keep(run, error)
+        elif await drop_lost_data(self._store, fence_of(run)):
+            await self._send_instead(run, self._failure(run, _lost_reason(self._sent[run], error)))
+        elif isinstance(completion := self._sent[run], Finish) and completion.job is not None:
+            # The action can be read: it is the row of its job that cannot, and counts no more ends.
+            await self._send_instead(run, completion._replace(job=None))
+        else:
+            self._keep(run, error)
+
+    async def _send_instead(self, run: InFlightRun, completion: Finish) -> None:
+        log.error(
+            "action %s: a damaged row kept its outcome, %s, from being stored; stored is: %s, %s",
+            run.claim.id,
+            self._sent[run].outcome,
+            completion.outcome,
+            completion.error,
+        )
+        self._replaced.add(run)
+        self._sent[run] = completion
         await self._send([run])
 
     def _search_once(self) -> str:
@@ -237,10 +270,21 @@ class Completer:
     def _finish_run(self, run: InFlightRun, accepted: bool) -> None:
         completion = self._sent.pop(run)
         self._runs.drop(run)
+        if self._unreadable_since or self._replaced:
+            self._unreadable_since.pop(run, None)
+            self._replaced.discard(run)
         if accepted:
             self._recorded(run, completion)
         else:
             log.warning("%s", LeaseLost(run.claim.id))
+
+
+def _lost_reason(completion: Completion, error: Exception) -> str:
+    reason = (
+        f"its row is damaged, and the outcome of its run, {completion.outcome.value}, could not be "
+        f"stored: {error}"
+    )
+    return f"{completion.error}; {reason}" if completion.error else reason
 
 
 def _lost(waiting: Iterable[InFlightRun]) -> Iterator[InFlightRun]:

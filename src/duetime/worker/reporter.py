@@ -16,22 +16,28 @@ from duetime.events.types import (
     record_subject,
 )
 from duetime.model.actions.action import Record
-from duetime.model.actions.claim import Claim
+from duetime.model.actions.claim import Claim, Expired
 from duetime.model.actions.completion import Completion, Finish
 from duetime.model.jobs.change import JobUpdate
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.registry.runtime import AppRuntime
+from duetime.worker.claiming.pauses import KnownPauses
+from duetime.worker.figures import FigureCounter
 from duetime.worker.leases.in_flight import InFlightRun
 
 
 class Reporter:
     """Reports only what the store has accepted."""
 
-    def __init__(self, runtime: AppRuntime) -> None:
+    def __init__(
+        self, runtime: AppRuntime, figures: FigureCounter, pauses: KnownPauses | None = None
+    ) -> None:
+        self._pauses = pauses or KnownPauses()
         self._store = runtime.store
         self._events = runtime.events
         self._meters = runtime.meters
+        self._figures = figures
         self._emitting: set[asyncio.Task[None]] = set()
 
     def recorded(self, run: InFlightRun, completion: Completion) -> None:
@@ -40,9 +46,11 @@ class Reporter:
             self._meters.ran(
                 claim.kind,
                 claim.tenant,
-                late=(run.started_at - claim.due_at) / 1_000_000,
+                late=(run.started_at - self._pauses.startable_from(claim.lane, claim.due_at))
+                / 1_000_000,
                 took=(run.finished_at - run.started_at) / 1_000_000,
             )
+            self._figures.count(claim, completion.outcome, run.started_at, run.finished_at)
         if isinstance(completion, Finish):
             self._meters.finished(claim.kind, claim.tenant, completion.state)
             self._emit_finished(claim, completion)
@@ -51,8 +59,10 @@ class Reporter:
         for claim in claims:
             self._meters.redispatched(claim.kind, claim.tenant)
 
-    async def lost(self, completion: Completion) -> None:
-        """Report an action that a rescue finished; without a claim here, its record is read."""
+    async def lost(self, expired: Expired, completion: Completion, now: int) -> None:
+        """Report a run that was lost. If the rescue finished its action, the record is read: there
+        is no claim here."""
+        self._figures.count_lost(expired, now)
         if isinstance(completion, Finish):
             record = await self._store.perform(self._store.get(completion.id, ANY))
             self._meters.finished(record.kind, record.tenant, completion.state)
@@ -78,7 +88,8 @@ class Reporter:
             await asyncio.wait(self._emitting)
 
     def _emit_finished(self, claim: Claim, completion: Finish) -> None:
-        if self._events.has_subscribers(EVENT_BY_STATE[completion.state]):
+        event = EVENT_BY_STATE[completion.state]
+        if self._events.wants(event, kind=claim.kind, tenant=claim.tenant):
             self._spawn(self._events.emit([finish_event(claim_subject(claim), completion)]))
 
     def _spawn(self, emission: Coroutine[Any, Any, None]) -> None:

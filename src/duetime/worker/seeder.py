@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Container, Sequence
 from functools import partial
 
-from duetime.errors import DuetimeError, InvalidArgument
+from duetime.errors import DuetimeError
 from duetime.events.outbox import OutboxStore
 from duetime.logs import get_log
 from duetime.model.actions.claim import alive_micros
@@ -16,7 +16,7 @@ from duetime.model.jobs.change import FoundJob, JobChange, JobEdit, JobEditResul
 from duetime.model.jobs.edit import MAX_CLOCK_LEAD_MICROS, rearm_job, retire_job, seed_job
 from duetime.model.jobs.selectors import (
     ArmedTooFarAhead,
-    JobSelector,
+    JobSearch,
     OrphanedJobs,
     Reappeared,
     ToSeed,
@@ -26,6 +26,8 @@ from duetime.registry.jobs import DeclaredJobs
 from duetime.store.base import Store
 from duetime.worker.backoff import MAX_PAUSE_SECONDS, Backoff
 from duetime.worker.leases.store_clock import StoreClock
+from duetime.worker.lost_data import JobEditor
+from duetime.worker.refusals import REFUSALS
 from duetime.worker.service import UNTIL_WOKEN, Service
 from duetime.worker.settings import WorkerSettings
 
@@ -58,6 +60,7 @@ class Seeder:
         self._worker = worker
         self._store = store
         self._outbox_store = outbox_store
+        self._editor = JobEditor(store, outbox_store)
         self._declared = declared
         self._clock = clock
         self._app = settings.app
@@ -103,20 +106,19 @@ class Seeder:
         block the others, so a refused batch is halved."""
         which = ToSeed(tuple(names), self._app, self._worker, self._alive)
         try:
-            return (await self._edit(which, self._decide)).locked
-        except InvalidArgument as error:
+            edited = await self._store.perform(self._outbox_store.edit_jobs(which, self._decide))
+            _log_changes(edited)
+            return edited.locked
+        except REFUSALS as error:
             if len(names) == 1:
                 log.error("job %s is not seeded: %s", names[0], error)
                 return frozenset()
             half = len(names) // 2
             return await self._seed_batch(names[:half]) | await self._seed_batch(names[half:])
 
-    async def _edit(self, which: JobSelector, decide: JobEdit) -> JobEditResult:
-        edited = await self._store.perform(self._outbox_store.edit_jobs(which, decide))
-        for change in edited.changes:
-            log.info("job %s %s", change.after.name, "changed" if change.before else "added")
-            if change.after.exhausted(edited.now):
-                log.warning("job %s will never tick: its last tick has passed", change.after.name)
+    async def _edit(self, which: JobSearch, decide: JobEdit) -> JobEditResult:
+        edited = await self._editor.edit(which, decide)
+        _log_changes(edited)
         return edited
 
     def sweep_finished(self, youngest: bool) -> None:
@@ -156,6 +158,8 @@ class Seeder:
             # A job that belonged to another app may have been left to this one.
             self._to_seed = sorted({*self._to_seed, *self._refused})
         pause = await self._retry_seeding()
+        if checking or self._was_away:
+            await self._forget_damaged_workers()
         if self._declared and (checking or self._was_away):
             await self._restore_retired()
         if checking:
@@ -172,6 +176,24 @@ class Seeder:
         self._backoff.reset()
         return UNTIL_WOKEN
 
+    async def _forget_damaged_workers(self) -> None:
+        """Delete the rows of live workers whose list of jobs cannot be read: they may declare any
+        job. One that really lives registers again at its next sweep, with its list; until the
+        second check after that, no job of it is retired."""
+        if not self._uses_jobs():
+            return
+        workers = await self._store.perform(self._store.damaged_workers(self._app, self._alive))
+        for worker in workers:
+            log.error(
+                "the row of worker %s is damaged, and deleted: its list of jobs cannot be read; if "
+                "it lives, it registers again",
+                worker,
+            )
+            await self._store.perform(self._store.unregister(worker))
+
+    def _uses_jobs(self) -> bool:
+        return bool(self._declared) or self._has_ticks()
+
     async def _restore_retired(self) -> None:
         """Seed again the retired jobs that this worker declares."""
         which = Reappeared(self._app, self._worker, self._alive, self._batch)
@@ -180,12 +202,10 @@ class Seeder:
         self._was_away = False
 
     async def _retire_orphans(self) -> None:
-        if self._declared or self._has_ticks():
+        if self._uses_jobs():
             before, self._orphan_candidates = self._orphan_candidates, set()
             which = OrphanedJobs(self._app, self._alive, self._batch)
-            edited = await self._store.perform(
-                self._outbox_store.edit_jobs(which, lambda found: self._retire(found, before))
-            )
+            edited = await self._editor.edit(which, lambda found: self._retire(found, before))
             for change in edited.changes:
                 log.warning(
                     "job %s is retired: no live worker of %s declares it",
@@ -225,3 +245,10 @@ class Seeder:
             return None
         self._orphan_candidates.add(found.name)
         return retire_job(found, self._tick) if found.name in before else None
+
+
+def _log_changes(edited: JobEditResult) -> None:
+    for change in edited.changes:
+        log.info("job %s %s", change.after.name, "changed" if change.before else "added")
+        if change.after.exhausted(edited.now):
+            log.warning("job %s will never tick: its last tick has passed", change.after.name)

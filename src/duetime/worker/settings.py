@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from duetime.config import YEAR_SECONDS
 from duetime.model.jobs.misfire import MISFIRE_AFTER_SECONDS
-from duetime.worker.claiming.slots import Queues
+from duetime.worker.claiming.slots import QueuesArgument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +15,7 @@ class WorkerSettings:
 
     app: str
     concurrency: int
-    queues: Queues
+    queues: QueuesArgument
     lease: float
     sweep: float
     poll: float
@@ -24,5 +25,8 @@ class WorkerSettings:
     batch: int
     retention: float
     retention_failed: float
+    retention_figures: float
     max_result: int
+    keep_tracebacks: bool = True
+    retention_audit: float = YEAR_SECONDS
     misfire_after: float = MISFIRE_AFTER_SECONDS

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from uuid import UUID
+from itertools import islice
 
-from duetime.errors import InvalidArgument, InvalidPayload, StoreUnavailable, UnreadableRow
+from duetime.errors import StoreUnavailable
 from duetime.events.outbox import OutboxStore
 from duetime.logs import get_log
-from duetime.model.actions.claim import Expired, SweepResult, WorkerInfo
-from duetime.model.actions.completion import Completion, CompletionResult, decide_loss
+from duetime.model.actions.claim import Expired, Fence, SweepResult, WorkerInfo
+from duetime.model.actions.completion import (
+    Completion,
+    CompletionResult,
+    decide_loss,
+    fail_lost,
+)
+from duetime.model.actions.outcome import truncate_error
 from duetime.model.clock import micros_of
 from duetime.store.base import Listener, Store
 from duetime.store.flow import Flow
 from duetime.worker.claiming.claimer import Claimer
+from duetime.worker.claiming.pauses import KnownPauses
 from duetime.worker.leases.heartbeat import BEATS_PER_LEASE
 from duetime.worker.leases.in_flight import RunsInFlight
 from duetime.worker.leases.store_clock import StoreClock
+from duetime.worker.lost_data import drop_lost_data
+from duetime.worker.refusals import REFUSALS
 from duetime.worker.service import Service
 from duetime.worker.settings import WorkerSettings
 
@@ -41,7 +51,8 @@ class Sweeper:
     reads the look-ahead, expired leases, finished parents with unsettled children and the clock,
     and refreshes the worker's row. It also finds overdue actions whose wake was lost. Between
     sweeps the sweeper performs a look-ahead, which only reads, whenever a claim came back short; if
-    full look-aheads are slow, only past the cursors of drained lanes.
+    full look-aheads are slow, only past the cursors of drained lanes. Each of them also tells which
+    queues are paused.
 
     A worker that was cut off from the store rescues nothing until one lease after its return, since
     other workers could not renew either. After a slow answer it waits too: the same cause may have
@@ -55,11 +66,13 @@ class Sweeper:
         clock: StoreClock,
         worker_info: Callable[[], WorkerInfo],
         runs: RunsInFlight,
+        pauses: KnownPauses,
         claimer: Callable[[], Claimer],
         settings: WorkerSettings,
-        report_lost: Callable[[Completion], Awaitable[None]],
+        report_lost: Callable[[Expired, Completion, int], Awaitable[None]],
         completed: Callable[[CompletionResult], None],
         swept: Callable[[SweepResult, bool], None],
+        release_paused: Callable[[], None],
     ) -> None:
         """`worker_info` returns the current description of this worker: more may be declared while
         it runs."""
@@ -70,23 +83,24 @@ class Sweeper:
         # The description of this worker that the store has.
         self._stored_info: WorkerInfo | None = None
         self._runs = runs
+        self._pauses = pauses
         self._claimer = claimer
         self._settings = settings
         self._preclaim_micros = micros_of(settings.preclaim)
         self._report_lost = report_lost
         self._completed = completed
         self._swept = swept
+        self._release_paused = release_paused
         self.listener: Listener | None = None
-        self._look_requested = False
-        self._ticks_requested = False
-        self._next_sweep = 0.0
-        self._next_look = 0.0
-        self._next_full_look = 0.0
+        self._look_requested = self._ticks_requested = False
+        # A look-ahead would cost too much before this, and is pointless before the other.
+        self._earliest_look = self._next_look = 0.0
+        self._next_sweep = self._next_full_look = 0.0
         # Whether the last look-ahead was partial, so that a full one must follow.
         self._full_look_owed = False
         self._look_pause = 0.0
         self._more_parents = False
-        self._answered_at = clock.monotonic()
+        self._answered_at = self._awake_at = clock.monotonic()
         self._no_rescue_until = 0.0
         self.service = Service("sweep", self._step)
 
@@ -101,9 +115,11 @@ class Sweeper:
         self._look_requested = True
         self.service.wake()
 
-    def request_ticks(self) -> None:
-        """An unspecified change happened: the next look-ahead also reads when jobs tick."""
+    def anything_changed(self) -> None:
+        """An unspecified change happened, perhaps a pause: the next look-ahead also reads when jobs
+        tick, and waits no longer than it must."""
         self._ticks_requested = True
+        self._next_look = self._earliest_look
 
     def declarations_changed(self) -> None:
         """The app declared something that is not in the worker's row yet."""
@@ -118,7 +134,9 @@ class Sweeper:
 
     async def _step(self) -> float:
         now = self._clock.monotonic()
+        self._notice_suspension(now)
         sweeping = now >= self._next_sweep
+        self._look_requested |= self._pause_ends_in() <= 0
         if sweeping:
             await self.sweep()
         elif self._look_requested and now >= self._next_look:
@@ -140,10 +158,18 @@ class Sweeper:
             )
 
     def _pause(self) -> float:
-        due = [self._next_sweep]
+        now, due = self._clock.monotonic(), [self._next_sweep]
         due += [self._next_look] if self._look_requested else []
+        due += [max(now + self._pause_ends_in(), self._next_look)]
         due += [self._next_full_look] if self._full_look_owed else []
-        return max(min(due) - self._clock.monotonic(), 0.0)
+        # Awake several times in each lease, or a long sleep would look like a suspension.
+        longest = self._settings.lease / BEATS_PER_LEASE
+        return min(max(min(due) - now, 0.0), longest)
+
+    def _pause_ends_in(self) -> float:
+        """Return the seconds until the pause of a queue may be over: a look-ahead tells."""
+        end = self._pauses.next_end
+        return math.inf if end is None else self._clock.until(end)
 
     async def sweep(self) -> None:
         """Look ahead, rescue, and refresh this worker's row."""
@@ -165,6 +191,9 @@ class Sweeper:
         swept = await self._perform(flow, sent)
         self._clock.observe(swept.now, sent)
         self._plan_next(sent, sweeping, full)
+        self._pauses.look_finished(swept.paused, swept.now)
+        if self._pauses.queues:
+            self._release_paused()
         self._claimer().look_finished(swept.lanes, swept.now, full=full)
         self._completed(CompletionResult(set(), set(swept.parents)))
         if sweeping or with_ticks:
@@ -185,6 +214,7 @@ class Sweeper:
             self._next_sweep = self._clock.monotonic()
 
     async def _perform(self, flow: Flow[SweepResult], sent: float) -> SweepResult:
+        self._notice_suspension(sent)
         try:
             swept = await self._store.perform(flow)
         except StoreUnavailable:
@@ -193,13 +223,17 @@ class Sweeper:
             self._stored_info = None
             self._suspend_rescue(self._settings.lease)
             raise
-        sent_after, self._answered_at = sent - self._answered_at, self._clock.monotonic()
-        if sent_after > self._settings.lease:
-            # This process was suspended, and other workers may have been too.
-            self._suspend_rescue(self._settings.lease)
-        elif self._answered_at - sent > self._settings.lease / BEATS_PER_LEASE:
+        self._answered_at = self._awake_at = self._clock.monotonic()
+        if self._answered_at - sent > self._settings.lease / BEATS_PER_LEASE:
             self._suspend_rescue(self._settings.lease / BEATS_PER_LEASE)
         return swept
+
+    def _notice_suspension(self, now: float) -> None:
+        """Note that this process was suspended, if it was not awake for a lease: other workers may
+        have been suspended with it."""
+        if now - self._awake_at > self._settings.lease:
+            self._suspend_rescue(self._settings.lease)
+        self._awake_at = now
 
     def _suspend_rescue(self, seconds: float) -> None:
         """Rescue nothing for `seconds`; never shortens a longer suspension."""
@@ -209,6 +243,7 @@ class Sweeper:
     def _plan_next(self, sent: float, sweeping: bool, full: bool) -> None:
         now = self._clock.monotonic()
         self._next_look = now + min((now - sent) * LOOK_COST_FACTOR, self._settings.preclaim / 2)
+        self._earliest_look = self._next_look
         self._full_look_owed = not full
         if full:
             self._next_full_look = now + (now - sent) * FULL_LOOK_COST_FACTOR
@@ -225,25 +260,41 @@ class Sweeper:
         lost = [e for e in expired if not self._runs.owns(e.id, e.token, now)]
         if not lost or now < self._no_rescue_until:
             return 0
-        completions = {e.id: decide_loss(e) for e in lost}
-        freed = await self._free(list(completions.values()))
+        freed = await self._free({e: decide_loss(e) for e in lost})
         if freed:
-            ids = ", ".join(sorted(map(str, freed))[:MAX_LOGGED_IDS])
+            ids = ", ".join(sorted(str(each.id) for each in freed)[:MAX_LOGGED_IDS])
             log.warning("rescued %d actions of workers that vanished (%s)", len(freed), ids)
-        for action_id in freed:
-            await self._report_lost(completions[action_id])
+        by_id = {each.id: each for each in lost}
+        for completion in freed:
+            await self._report_lost(by_id[completion.id], completion, self._clock.now())
         return len(freed)
 
-    async def _free(self, completions: Sequence[Completion]) -> set[UUID]:
-        """Store the rescues. A rescue that the store refuses must not block the others, so a
-        refused batch is halved."""
+    async def _free(self, rescues: Mapping[Expired, Completion]) -> list[Completion]:
+        """Store the rescues; return those that took effect. A rescue that the store refuses must
+        not block the others, so a refused batch is halved."""
         try:
-            done = await self._store.perform(self._outbox_store.rescue(completions))
-            self._completed(done)
-            return done.applied
-        except (InvalidArgument, InvalidPayload, UnreadableRow) as error:
-            if len(completions) == 1:
-                log.error("action %s cannot be rescued: %s", completions[0].id, error)
-                return set()
-        half = len(completions) // 2
-        return await self._free(completions[:half]) | await self._free(completions[half:])
+            return await self._send_rescues([*rescues.values()])
+        except REFUSALS as error:
+            if len(rescues) == 1:
+                [expired] = rescues
+                return await self._free_damaged(expired, error)
+        half = len(rescues) // 2
+        parts = (islice(rescues.items(), half), islice(rescues.items(), half, None))
+        return [freed for part in parts for freed in await self._free(dict(part))]
+
+    async def _send_rescues(self, rescues: Sequence[Completion]) -> list[Completion]:
+        done = await self._store.perform(self._outbox_store.rescue(rescues))
+        self._completed(done)
+        return [rescue for rescue in rescues if rescue.id in done.applied]
+
+    async def _free_damaged(self, expired: Expired, error: Exception) -> list[Completion]:
+        """Fail an action that cannot be rescued because the store has lost its data."""
+        try:
+            if await drop_lost_data(self._store, Fence(expired.id, expired.token)):
+                reason = f"its lease ran out, and its row is damaged: {error}"
+                log.error("action %s failed: %s", expired.id, reason)
+                return await self._send_rescues([fail_lost(expired, truncate_error(reason))])
+        except REFUSALS as refused:
+            error = refused
+        log.error("action %s cannot be rescued: %s", expired.id, error)
+        return []

@@ -10,7 +10,7 @@ from duetime.logs import get_log
 from duetime.model.clock import micros_of
 from duetime.model.ids import NewId
 from duetime.model.jobs.change import AppliedJobChange, FoundJob, JobChange, JobEditResult
-from duetime.model.jobs.job import JobRecord
+from duetime.model.jobs.job import JobRecord, misfire_after_of
 from duetime.model.jobs.selectors import DueJobs
 from duetime.model.jobs.ticks import apply_ticks
 from duetime.model.lane import job_lane
@@ -18,6 +18,7 @@ from duetime.store.base import Store
 from duetime.store.flow import Wake
 from duetime.worker.backoff import Backoff
 from duetime.worker.leases.store_clock import StoreClock
+from duetime.worker.lost_data import JobEditor
 from duetime.worker.service import UNTIL_WOKEN, Service
 from duetime.worker.settings import WorkerSettings
 
@@ -45,8 +46,7 @@ class Ticker:
         ticked: Callable[[Sequence[AppliedJobChange]], None],
     ) -> None:
         """`ticked` gets the changes of the jobs whose ticks were due."""
-        self._store = store
-        self._outbox_store = outbox_store
+        self._editor = JobEditor(store, outbox_store)
         self._clock = clock
         self._app = settings.app
         self._lane = job_lane(settings.app)
@@ -110,7 +110,7 @@ class Ticker:
     async def _edit_due(self, due: DueJobs) -> JobEditResult:
         self._edits_in_flight += 1
         try:
-            edited = await self._store.perform(self._outbox_store.edit_jobs(due, self._decide))
+            edited = await self._editor.edit(due, self._decide)
         except StoreUnavailable:
             # The transaction may have been too large, as after a long downtime.
             self._batch = max(self._batch // 2, 1)
@@ -157,7 +157,8 @@ class Ticker:
         """Return whether the job was locked before its tick became a misfire."""
         if self._locked_since is None or job is None or job.next_due_at is None:
             return False
-        return self._locked_since <= job.next_due_at + micros_of(self._misfire_after)
+        late = micros_of(misfire_after_of(job, self._misfire_after))
+        return self._locked_since <= job.next_due_at + late
 
     def _lock_pause(self, ticked: int) -> float:
         """Return the pause before the next edit: a backoff if all due jobs are locked, else 0."""

@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from importlib.metadata import version
 from types import TracebackType
 
 from duetime.errors import ConfigError, DuetimeError, LeaseLost
@@ -18,6 +19,7 @@ from duetime.model.actions.retry import Retry
 from duetime.model.clock import SettableClock, micros_of
 from duetime.model.health.worker import WorkerHealth
 from duetime.model.jobs.change import AppliedJobChange, JobUpdate
+from duetime.model.lane import PAUSES_LANE, is_row_lane
 from duetime.registry.runtime import AppRuntime, Companion
 from duetime.store.flow import Wake
 from duetime.store.outage_log import OutageLog
@@ -25,8 +27,11 @@ from duetime.worker.backoff import FIRST_PAUSE_SECONDS
 from duetime.worker.child_settler import ChildSettler
 from duetime.worker.claiming.claimer import Claimer
 from duetime.worker.claiming.launcher import Launcher
+from duetime.worker.claiming.pauses import KnownPauses
 from duetime.worker.claiming.slots import pools_of
 from duetime.worker.completer import Completer
+from duetime.worker.figures import FigureCounter
+from duetime.worker.index_builder import IndexBuilder
 from duetime.worker.interruption import Interruption
 from duetime.worker.leases.heartbeat import Renewal, fences_of
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
@@ -45,6 +50,9 @@ from duetime.worker.sweeper import Sweeper
 from duetime.worker.ticker import Ticker
 
 log = get_log("duetime.worker")
+
+# The version of this code, by which others see that its workers know pauses of queues.
+VERSION = version("duetime")
 
 # A sync handler that outlives the grace time keeps its lease this long; then others may run it.
 FINAL_LEASE_SECONDS = 5.0
@@ -68,10 +76,12 @@ class Worker:
         self._pools = pools_of(settings.concurrency, settings.queues)
         self._clock = StoreClock(runtime.clock, ports.monotonic)
         self._runs = RunsInFlight()
+        self._pauses = KnownPauses()
         self._threads = Threads()
         self._interruption = Interruption(self.id, self._runs)
         self._assemble_running(ports)
-        self._assemble_claiming(ports)
+        self._assemble_claiming()
+        self._assemble_jobs(ports)
         self._heartbeat = ports.heartbeat(
             self._store, Renewal(self._runs, self._clock, settings.lease, self._renewed)
         )
@@ -84,7 +94,8 @@ class Worker:
     def _assemble_running(self, ports: Ports) -> None:
         """Create the services between a claim and its stored completion."""
         runtime, settings, clock, runs = self._runtime, self._settings, self._clock, self._runs
-        self._reporter = Reporter(runtime)
+        self._figures = FigureCounter(self.id, self._store)
+        self._reporter = Reporter(runtime, self._figures, self._pauses)
         self._child_settler = ChildSettler(
             self._store,
             self._runtime.outbox_store,
@@ -115,13 +126,14 @@ class Worker:
             clock,
             ports.timer,
             runs,
+            self._pauses,
             runner.run,
             lambda: self._claimer.slot_freed(),
             lambda pool: pool.prefetch(settings.preclaim, settings.batch),
             self._release,
         )
 
-    def _assemble_claiming(self, ports: Ports) -> None:
+    def _assemble_claiming(self) -> None:
         """Create the services that find work."""
         store, settings, clock, runs = self._store, self._settings, self._clock, self._runs
         self._sweeper = Sweeper(
@@ -130,11 +142,13 @@ class Worker:
             clock,
             self._worker_info,
             runs,
+            self._pauses,
             lambda: self._claimer,
             settings,
             self._reporter.lost,
             self._completed,
             self._sweep_finished,
+            lambda: self._launcher.release_paused(self._pools),
         )
         self._claimer = Claimer(
             self.id,
@@ -142,6 +156,7 @@ class Worker:
             clock,
             self._pools,
             runs,
+            self._pauses,
             settings,
             start=self._launcher.accept,
             release_early=self._launcher.release_early,
@@ -151,7 +166,11 @@ class Worker:
             busy=lambda: len(self._completer) >= 4 * settings.batch,
             caught_up=self._reporter.caught_up,
         )
-        self._pruner = Pruner(store, settings)
+        self._pruner, self._index_builder = Pruner(store, settings), IndexBuilder(store)
+
+    def _assemble_jobs(self, ports: Ports) -> None:
+        """Create the services of recurring jobs."""
+        store, settings, clock = self._store, self._settings, self._clock
         self._ticker = Ticker(
             store, self._runtime.outbox_store, clock, settings, ports.ids, self._ticked
         )
@@ -179,6 +198,8 @@ class Worker:
             jobs=self._runtime.jobs.names(),
             alive=alive_micros(self._settings.sweep),
             health=self._health(),
+            version=VERSION,
+            pools=tuple(pool.use for pool in self._pools),
         )
 
     def _health(self) -> WorkerHealth:
@@ -212,6 +233,7 @@ class Worker:
         self._ticker.sweep_finished(swept.next_tick, full=sweeping)
         if sweeping:
             self._seeder.sweep_finished(swept.youngest)
+            self._figures.service.wake()
 
     def _ticked(self, changes: Sequence[AppliedJobChange]) -> None:
         """A queued occurrence waits for an earlier one, which may have finished in the meantime."""
@@ -223,15 +245,21 @@ class Worker:
         """Pass wakes on to the ticker and the claimer; without any wakes, anything may have
         changed. A wake is a hint, which must not end the listener that received it."""
         try:
-            self._pass_on(wakes)
+            # Which queues are paused is read from the store, and believed of nobody else.
+            pauses_changed = any(wake.lane == PAUSES_LANE for wake in wakes)
+            self._pass_on(() if pauses_changed else wakes)
         except Exception:
             log.exception("worker %s drops a wake that failed: %.200r", self.id, wakes)
             self._sweeper.request_look(True)
 
     def _pass_on(self, wakes: Sequence[Wake]) -> None:
-        others = self._ticker.woken(wakes)
+        rows = [wake.lane for wake in wakes if is_row_lane(wake.lane)]
+        if rows or not wakes:
+            for companion in self._companions:
+                companion.woken(rows)
+        others = self._ticker.woken([wake for wake in wakes if not is_row_lane(wake.lane)])
         if not wakes:
-            self._sweeper.request_ticks()
+            self._sweeper.anything_changed()
         if others or not wakes:
             self._claimer.woken(others)
 
@@ -275,9 +303,12 @@ class Worker:
             self._heartbeat.start()
             self._stack = stack.pop_all()
         owners = (self._sweeper, self._claimer, self._completer, self._pruner, self._child_settler)
-        services = [owner.service for owner in (*owners, self._ticker, self._seeder)]
+        others = (self._ticker, self._seeder, self._figures)
+        services = [owner.service for owner in (*owners, *others)]
         services += [self._completer.concurrent_service, self._ticker.concurrent_service]
+        services.append(self._index_builder.service)
         self._interruption.enter()
+        self._runtime.running.add(self)
         self._tasks = {service: self._interruption.start(service.run()) for service in services}
         log.info("worker %s started", self.id)
         return self
@@ -285,7 +316,7 @@ class Worker:
     def _clock_moved(self) -> None:
         """A test moved its clock: check everything at once."""
         self._launcher.launch_due()
-        self._sweeper.request_ticks()
+        self._sweeper.anything_changed()
         self._sweeper.request_look(True)
         self._ticker.service.wake()
 
@@ -318,6 +349,7 @@ class Worker:
             self._heartbeat.halt()
             self._launcher.close(self._pools)
             self._interruption.close()
+            self._runtime.running.discard(self)
         self._interruption.raise_error(kind)
 
     async def _stop_despite_handlers(self) -> None:
@@ -346,13 +378,18 @@ class Worker:
             self._release(run)
         self._sweeper.service.stop()
         self._pruner.service.stop()
+        self._index_builder.stop()
         await asyncio.gather(self._drain(), self._stop_companions())
         self._release_cancelled()
-        await self._stop_services(self._sweeper.service, self._pruner.service)
         await self._stop_services(
-            completer.service, completer.concurrent_service, self._child_settler.service
+            self._sweeper.service, self._pruner.service, self._index_builder.service
+        )
+        await self._stop_services(
+            *(completer.service, completer.concurrent_service),
+            *(self._child_settler.service, self._figures.service),
         )
         await self._flush_completions()
+        await self._flush_figures()
         await self._reporter.drain()
         # A later heartbeat would undo the short leases given when signing off.
         await self._heartbeat.stop()
@@ -401,7 +438,7 @@ class Worker:
         running = [h for h in self._runs if h.task is not None and not h.task.done()]
         tasks = [h.task for h in running if h.task is not None]
         for run in running:
-            run.stop.asked = True
+            run.stop.ask("shutdown")
         if not tasks:
             return
         _, late = await asyncio.wait(tasks, timeout=self._settings.grace)
@@ -437,6 +474,12 @@ class Worker:
             except DuetimeError as error:
                 outage.failed(error)
                 await asyncio.sleep(0.2)
+
+    async def _flush_figures(self) -> None:
+        try:
+            await self._figures.flush()
+        except DuetimeError as error:
+            log.warning("worker %s could not add its last figures: %s", self.id, error)
 
     def _pending_count(self) -> int:
         return len(self._completer) + len(self._child_settler)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
+from duetime.errors import InvalidArgument
 from duetime.model.clock import maybe_from_micros, maybe_nearest, nearest_micros
 from duetime.model.columns import fast_constructor
 from duetime.model.lane import PRIORITY_OF_RANK, Priority
 from duetime.model.state import Outcome, State
 
 T = TypeVar("T")
+if TYPE_CHECKING:
+    # The default lets users write `Action` where the payload's type is not known.
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    P_co = TypeVarWithDefault("P_co", covariant=True, default=Any)
+else:
+    P_co = TypeVar("P_co", covariant=True)
 
 
 class NewAction(NamedTuple):
@@ -36,6 +45,7 @@ class NewAction(NamedTuple):
     by: str
     after: UUID | None = None
     on: str | None = None
+    expires_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +81,14 @@ class Record:
     after_on: str | None
     after_at: int | None
     after_delay: int | None
+    expires_at: int | None
     created_at: int
     created_by: str
     modified_at: int | None
     modified_by: str | None
     cancelled_by: str | None
     finished_at: int | None
+    error_group: str | None
 
     @property
     def waits(self) -> bool:
@@ -86,6 +98,18 @@ class Record:
 
 # Takes all fields of a record, positionally.
 to_record = fast_constructor(Record)
+
+_FIELD_NAMES = tuple(field.name for field in fields(Record))
+_FIELD_PLACES = {name: place for place, name in enumerate(_FIELD_NAMES)}
+_field_values = attrgetter(*_FIELD_NAMES)
+
+
+def changed_record(record: Record, **changes: Any) -> Record:
+    """Return the record with other values in some fields, in a third of the time of `replace`."""
+    values = list(_field_values(record))
+    for name, value in changes.items():
+        values[_FIELD_PLACES[name]] = value
+    return to_record(*values)
 
 
 class Added(Protocol):
@@ -107,14 +131,15 @@ class AddedRecord(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(Generic[P_co]):
     """A thing to do once, at `due_at`."""
 
     id: UUID
     kind: str
-    payload: object
+    payload: P_co
     state: State
     due_at: datetime | None
+    expires_at: datetime | None
     attempt: int
     losses: int
     queue: str
@@ -126,9 +151,10 @@ class Action:
     on: str | None
     job: str | None
     tick: datetime | None
-    progress: object
-    result: object
+    progress: Any
+    result: Any
     error: str | None
+    error_group: str | None
     worker: str | None
     lease_expires_at: datetime | None
     created_at: datetime
@@ -160,11 +186,13 @@ class StoredRun:
     outcome: Outcome | None
     result: str | None
     error: str | None
+    traceback: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A try of an action. `finished_at` and `outcome` are None while it runs."""
+    """A try of an action. `finished_at` and `outcome` are None while it runs; of all runs, the one
+    that failed last has a traceback."""
 
     id: UUID
     action_id: UUID
@@ -174,8 +202,9 @@ class Run:
     finished_at: datetime | None
     lease_expires_at: datetime | None
     outcome: Outcome | None
-    result: object
+    result: Any
     error: str | None
+    traceback: str | None = None
     late_by: timedelta | None
 
 
@@ -196,9 +225,10 @@ class Page(Generic[T]):
 def current_run(record: Record) -> StoredRun | None:
     """Return the run kept in the action's own row: the current run, or the last one.
 
-    Keeping it there saves a second write for every action that needs only one run.
+    Keeping it there saves a second write for every action that needs only one run. A claim that
+    found its action expired was no run.
     """
-    if record.token is None:
+    if record.token is None or expired_unstarted(record):
         return None
     return StoredRun(
         id=record.token,
@@ -213,6 +243,15 @@ def current_run(record: Record) -> StoredRun | None:
         result=record.result,
         error=record.error if record.finished_at is not None else None,
     )
+
+
+def unknown_run(run_id: UUID) -> InvalidArgument:
+    return InvalidArgument("before", str(run_id), "give the id of a run of this action")
+
+
+def expired_unstarted(record: Record) -> bool:
+    """Return whether the last claim cancelled the action because it had expired."""
+    return record.outcome is Outcome.cancelled and record.started_at is None
 
 
 def as_run(stored: StoredRun, result: object) -> Run:
@@ -232,6 +271,7 @@ def as_run(stored: StoredRun, result: object) -> Run:
         outcome=stored.outcome,
         result=result,
         error=stored.error,
+        traceback=stored.traceback,
         late_by=late,
     )
 
@@ -245,6 +285,7 @@ def as_action(
         payload,
         record.state,
         cached_datetime(record.due_at),
+        cached_datetime(record.expires_at),
         record.attempt,
         record.losses,
         record.queue,
@@ -259,6 +300,7 @@ def as_action(
         progress,
         result,
         record.error,
+        record.error_group,
         record.worker,
         cached_datetime(record.lease_until),
         cached_datetime(record.created_at),
@@ -271,7 +313,10 @@ def as_action(
     )
 
 
-INSTANT_FIELDS = ("due_at", "tick", "lease_until", "created_at", "modified_at", "finished_at")
+INSTANT_FIELDS = (
+    *("due_at", "expires_at", "tick", "lease_until"),
+    *("created_at", "modified_at", "finished_at"),
+)
 
 
 def as_clamped_action(record: Record, payload: object, result: object, progress: object) -> Action:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from duetime.model.actions.action import Record
 from duetime.model.actions.state_changes import to_cancelled
+from duetime.model.clock import nearest_micros
 from duetime.model.state import FINISHED, State
 from duetime.model.tenant import SYSTEM
 
@@ -53,7 +54,8 @@ def parent_end(parent: Record) -> ParentEnd:
 def _due(child: Record, finished_at: int) -> int:
     if child.after_at is not None:
         return max(child.after_at, finished_at)
-    return finished_at + (child.after_delay or 0)
+    # A damaged delay must not lead beyond what stores can hold.
+    return nearest_micros(finished_at + (child.after_delay or 0))
 
 
 def _reason(child: Record, end: ParentEnd | None) -> str:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from duetime.model.clock import micros_of
-from duetime.model.health.worker import HEALTHY, WorkerHealth
+from duetime.model.health.worker import HEALTHY, SlotUse, WorkerHealth
+from duetime.model.pause import PausedQueues
 
 # An action lost this often is suspected of killing its worker, and is claimed alone.
 SUSPECT_LOSSES = 2
@@ -63,6 +64,7 @@ class Claim(NamedTuple):
     job: str | None
     tick: int | None
     triggered_by: str | None
+    expires_at: int | None = None
 
     @property
     def tries(self) -> int:
@@ -120,6 +122,7 @@ class Expired:
     losses: int
     job: str | None = None
     triggered_by: str | None = None
+    kind: str = ""
 
 
 def alive_micros(sweep: float) -> int:
@@ -136,8 +139,9 @@ class WorkerInfo:
     """A worker as its sweeps record it in the store.
 
     Once it is `registered`, the store knows its kinds and jobs, and a sweep only updates when it
-    was last seen, and its `health`, which is no part of its description. It counts as alive for
-    `alive` microseconds after each sweep.
+    was last seen, its `health` and the use of its slots, which are no part of its description. It
+    counts as alive for `alive` microseconds after each sweep. Workers of code that does not know
+    pauses of queues have no `version`.
     """
 
     id: str
@@ -151,6 +155,24 @@ class WorkerInfo:
     alive: int = DEFAULT_ALIVE_MICROS
     registered: bool = False
     health: WorkerHealth = field(default=HEALTHY, compare=False)
+    version: str | None = None
+    pools: tuple[SlotUse, ...] = field(default=(), compare=False)
+
+    def pool_for(self, queue: str) -> SlotUse | None:
+        """Return the slots in which actions of the queue run; None if this worker serves it not."""
+        pools = self.pools or (SlotUse(tuple(self.queues) or None, self.concurrency, 0),)
+        own = (pool for pool in pools if pool.queues and queue in pool.queues)
+        shared = (pool for pool in pools if pool.queues is None)
+        return next(own, None) or next(shared, None)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenWorker:
+    """A worker, when it started and when it was last seen."""
+
+    worker: WorkerInfo
+    started_at: int
+    seen_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +180,8 @@ class SweepResult:
     """The result of a sweep or a look-ahead, at the store's time `now`.
 
     `parents` have ended or are gone while children still wait for them: settle those children.
-    `next_tick` is the next tick of the app's jobs, if the look-ahead was for an app. Only a sweep
+    `next_tick` is the next tick of the app's jobs, if the look-ahead was for an app. `paused` are
+    all queues that are paused at `now`, also after a look-ahead for some lanes only. Only a sweep
     sets `known` (False if a worker that claims to be registered is not) and `youngest` (whether
     this is the youngest live worker that declares jobs of its app).
     """
@@ -170,3 +193,4 @@ class SweepResult:
     next_tick: int | None = None
     known: bool = True
     youngest: bool = True
+    paused: PausedQueues = field(default_factory=dict)

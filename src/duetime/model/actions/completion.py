@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
 from duetime.model.actions.claim import FATAL_LOSSES, SUSPECT_LOSSES, Expired
+from duetime.model.error_group import error_group
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 
@@ -19,7 +20,9 @@ class Finish(NamedTuple):
     """The action is finished and moves to history.
 
     `job` and `triggered_by` are the action's own. `retried` marks an action that failed before
-    and was retried by hand: its job has already counted that failure.
+    and was retried by hand: its job has already counted that failure. `traceback` is that of a
+    failed attempt. `refund` marks a claim that started no run: it gives the attempt back, and the
+    action keeps no start of it.
     """
 
     id: UUID
@@ -34,13 +37,22 @@ class Finish(NamedTuple):
     job: str | None = None
     triggered_by: str | None = None
     retried: bool = False
+    traceback: str | None = None
+    refund: bool = False
+
+    @property
+    def error_group(self) -> str | None:
+        """The group of the error of a failure."""
+        failed = self.state is State.failed and self.error is not None
+        return error_group(self.error or "") if failed else None
 
 
 class Reschedule(NamedTuple):
     """The action is scheduled again, and its run is recorded.
 
     `delay` counts from the store's now; None keeps `due_at`. `lane` None keeps the lane.
-    `refund` gives the attempt back; `lost` is added to the action's losses.
+    `refund` gives the attempt back; `lost` is added to the action's losses; `traceback` is that of
+    a failed attempt.
     """
 
     id: UUID
@@ -53,6 +65,7 @@ class Reschedule(NamedTuple):
     error: str | None = None
     started_at: int | None = None
     lost: int = 0
+    traceback: str | None = None
 
 
 Completion = Finish | Reschedule
@@ -77,20 +90,27 @@ class CompletionResult:
     busy: set[UUID] = field(default_factory=set)
 
 
+def fail_lost(expired: Expired, reason: str) -> Finish:
+    """Return what ends an action whose lease ran out and that nobody is to run again."""
+    return Finish(
+        id=expired.id,
+        token=expired.token,
+        state=State.failed,
+        outcome=Outcome.lost,
+        error=reason,
+        lost=1,
+        job=expired.job,
+        triggered_by=expired.triggered_by,
+    )
+
+
 def decide_loss(expired: Expired) -> Completion:
     """Decide what follows an expired lease: another run, claimed alone from the second loss on;
     failure at the fifth."""
     losses = expired.losses + 1
     if losses >= FATAL_LOSSES:
-        return Finish(
-            id=expired.id,
-            token=expired.token,
-            state=State.failed,
-            outcome=Outcome.lost,
-            error=f"lost {losses} times: each worker that ran it vanished or was cut off",
-            lost=1,
-            job=expired.job,
-            triggered_by=expired.triggered_by,
+        return fail_lost(
+            expired, f"lost {losses} times: each worker that ran it vanished or was cut off"
         )
     suspect = losses >= SUSPECT_LOSSES
     return Reschedule(

@@ -240,6 +240,7 @@ def new_record(new: NewAction, due_at: int | None, created_at: int) -> Record:
         new.on,
         new.due_at if child else None,
         new.delay if child else None,
+        new.expires_at,
         created_at,
         new.by,
         *_UNCHANGED,
@@ -248,8 +249,8 @@ def new_record(new: NewAction, due_at: int | None, created_at: int) -> Record:
 
 # The fields from `attempt` to `triggered_by`: no run, and no job.
 _UNTOUCHED = (0, 0, 0, *[None] * 11)
-# The fields from `modified_at` to `finished_at`.
-_UNCHANGED = (None,) * 4
+# The fields from `modified_at` to `error_group`.
+_UNCHANGED = (None,) * 5
 
 
 def _action_columns(new: NewActions) -> Sequence[Iterable[object]]:
@@ -262,6 +263,7 @@ def _action_columns(new: NewActions) -> Sequence[Iterable[object]]:
         new.payloads,
         repeat(State.scheduled),
         repeat(None),  # due_at
+        map_columns(cached_datetime, columns["expires_at"]),
         repeat(0),  # attempt
         repeat(0),  # losses
         columns["queue"],
@@ -271,7 +273,7 @@ def _action_columns(new: NewActions) -> Sequence[Iterable[object]]:
         columns["tenant"],
         columns["after"],
         columns["on"],
-        *[repeat(None)] * 7,  # from `job` to `lease_expires_at`
+        *[repeat(None)] * 8,  # from `job` to `lease_expires_at`
         repeat(None),  # created_at
         columns["by"],
         *[repeat(None)] * 4,  # from `modified_at` to `finished_at`

@@ -11,13 +11,17 @@ from typing import NamedTuple
 from duetime.errors import InvalidPayload
 from duetime.model.actions.claim import Claim, Expired
 from duetime.model.actions.completion import Completion, Finish, Reschedule, decide_loss
+from duetime.model.actions.expiry import expiry_reason
 from duetime.model.actions.retry import Retry
-from duetime.model.actions.signals import SIGNALS, Cancel, Fail, Snooze
+from duetime.model.actions.signals import SIGNALS, Fail, Release, RetryAfter, Signal, Snooze
+from duetime.model.actions.stop import StopRequest
 from duetime.model.clock import micros_of
 from duetime.model.lane import parking_lane, parse_lane
 from duetime.model.payloads.bounded import TooLarge, bounded_json
 from duetime.model.safe_text import readable
 from duetime.model.state import Outcome, State
+from duetime.model.tenant import SYSTEM
+from duetime.model.traceback_text import traceback_text
 
 ERROR_LIMIT = 500
 TRUNCATED = " [truncated]"
@@ -70,7 +74,16 @@ class Unhandled:
     reason: str
 
 
-HandlerResult = Returned | Raised | Undecodable | TimedOut | Released | ConnectionBroken | Unhandled
+@dataclass(frozen=True, slots=True)
+class TooLate:
+    """The action expired before its handler could be started."""
+
+    expires_at: int
+
+
+HandlerResult = (
+    Returned | Raised | Undecodable | TimedOut | Released | ConnectionBroken | Unhandled | TooLate
+)
 
 
 def decide(
@@ -81,28 +94,28 @@ def decide(
     chance: float,
     started_at: int | None,
     max_result: int,
-    requested_by: str | None = None,
+    stop: StopRequest | None = None,
 ) -> Completion:
     """Return the completion of a claim whose handler ended with `result`.
 
-    `chance` in [0, 1) is the random part of the retry's jitter; `requested_by` is the actor who
-    requested the handler to stop, or None.
+    `chance` in [0, 1) is the random part of the retry's jitter; `stop` is what asked the handler to
+    stop, or None.
     """
     if isinstance(result, Returned):
         # The usual case: finding it by `match` takes ten times as long.
         if isinstance(result.value, SIGNALS):
-            return _signalled(claim, result.value, started_at, requested_by or claim.by)
+            return _signalled(claim, result.value, retry, chance, started_at, stop)
         return _succeeded(claim, result.value, started_at, max_result)
     match result:
-        case Raised(Snooze() | Cancel() | Fail() as error):
-            return _signalled(claim, error, started_at, requested_by or claim.by)
+        case Raised(error) if isinstance(error, SIGNALS):
+            return _signalled(claim, error, retry, chance, started_at, stop)
         case Undecodable(error):
             return _failed(claim, describe(error), started_at)
         case Raised(error):
-            return _retried(claim, describe(error), retry, chance, started_at)
+            return _retried(claim, error, describe(error), retry, chance, started_at)
         case TimedOut(after):
             reason = f"TimeoutError: timed out after {after:g} s"
-            return _retried(claim, reason, retry, chance, started_at)
+            return _retried(claim, TimeoutError(), reason, retry, chance, started_at)
         case Released(reason, delay):
             return _released(claim, reason, started_at)._replace(
                 delay=None if delay is None else micros_of(delay)
@@ -114,6 +127,16 @@ def decide(
         case Unhandled(reason):
             lane = parking_lane(claim.kind, claim.version, claim.lane)
             return _released(claim, reason, started_at)._replace(lane=lane)
+        case TooLate(expires_at):
+            return _expired(claim, expires_at)
+
+
+def with_traceback(completion: Completion, result: HandlerResult) -> Completion:
+    """Return the completion with the traceback of its failed attempt, if an exception ended it."""
+    failed = completion.outcome in (Outcome.retried, Outcome.failed)
+    if not failed or not isinstance(result, Raised | Undecodable):
+        return completion
+    return completion._replace(traceback=traceback_text(result.error, indent=""))
 
 
 def _released(claim: Claim, reason: str | None, started_at: int | None) -> Reschedule:
@@ -124,6 +147,20 @@ def _released(claim: Claim, reason: str | None, started_at: int | None) -> Resch
         refund=True,
         error=None if reason is None else truncate_error(reason),
         started_at=started_at,
+    )
+
+
+def _expired(claim: Claim, expires_at: int) -> Finish:
+    return Finish(
+        id=claim.id,
+        token=claim.token,
+        state=State.cancelled,
+        outcome=Outcome.cancelled,
+        error=expiry_reason(expires_at),
+        cancelled_by=SYSTEM,
+        job=claim.job,
+        triggered_by=claim.triggered_by,
+        refund=True,
     )
 
 
@@ -138,29 +175,75 @@ def _as_expired(claim: Claim) -> Expired:
         claim.losses,
         claim.job,
         claim.triggered_by,
+        claim.kind,
     )
 
 
 def _signalled(
-    claim: Claim, error: Snooze | Cancel | Fail, started_at: int | None, by: str
+    claim: Claim,
+    signal: Signal,
+    retry: Retry,
+    chance: float,
+    started_at: int | None,
+    stop: StopRequest | None,
 ) -> Completion:
-    if isinstance(error, Snooze):
+    if isinstance(signal, Snooze):
         return Reschedule(
             id=claim.id,
             token=claim.token,
             outcome=Outcome.snoozed,
-            delay=micros_of(error.delay),
+            delay=micros_of(signal.delay),
             refund=True,
             started_at=started_at,
         )
-    if isinstance(error, Fail):
-        return _failed(claim, _message(error), started_at)
+    if isinstance(signal, Fail):
+        return _failed(claim, _message(signal), started_at)
+    if isinstance(signal, RetryAfter):
+        pause = None if retry.exhausted(claim.tries) else signal.delay
+        return _tried_again(claim, truncate_error(_message(signal)), pause, started_at)
+    if stop is not None:
+        return _stopped(claim, _message(signal), retry, chance, started_at, stop)
+    if isinstance(signal, Release):
+        reason = f"{describe(signal)}{NOTHING_ASKED}"
+        return _retried(claim, signal, reason, retry, chance, started_at)
+    return _cancelled(claim, _message(signal), started_at, claim.by)
+
+
+NOTHING_ASKED = (
+    "; but ctx.stop_reason is None: released, it would start again at once; raise Snooze(delay) to "
+    "run it again later"
+)
+
+
+def _stopped(
+    claim: Claim,
+    message: str,
+    retry: Retry,
+    chance: float,
+    started_at: int | None,
+    stop: StopRequest,
+) -> Completion:
+    """A handler that was asked to stop did so: what becomes of its action is for the one to say
+    who asked. Only a person ends it for good."""
+    match stop.reason:
+        case "cancelled":
+            return _cancelled(claim, message, started_at, stop.by or claim.by)
+        case "timeout":
+            reason = truncate_error(f"TimeoutError: its handler stopped at its timeout: {message}")
+            return _retried(claim, TimeoutError(), reason, retry, chance, started_at)
+        case "shutdown":
+            return _released(claim, f"released as its worker stopped: {message}", started_at)
+        case "lost":
+            return _released(claim, f"released as its lease ran out: {message}", started_at)
+
+
+def _cancelled(claim: Claim, message: str, started_at: int | None, by: str) -> Finish:
     return Finish(
         id=claim.id,
         token=claim.token,
         state=State.cancelled,
         outcome=Outcome.cancelled,
-        error=truncate_error(_message(error)),
+        error=truncate_error(message),
         cancelled_by=by,
         started_at=started_at,
         job=claim.job,
@@ -189,9 +272,21 @@ _SUCCEEDED, _SUCCEEDED_OUTCOME = State.succeeded, Outcome.succeeded
 
 
 def _retried(
-    claim: Claim, reason: str, retry: Retry, chance: float, started_at: int | None
+    claim: Claim,
+    error: BaseException,
+    reason: str,
+    retry: Retry,
+    chance: float,
+    started_at: int | None,
 ) -> Completion:
-    pause = retry.pause(claim.tries, chance)
+    pause = retry.pause(claim.tries, chance) if retry.covers(error) else None
+    return _tried_again(claim, reason, pause, started_at)
+
+
+def _tried_again(
+    claim: Claim, reason: str, pause: float | None, started_at: int | None
+) -> Completion:
+    """Schedule another attempt after a pause in seconds; fail if there is none."""
     if pause is None:
         return _failed(claim, reason, started_at)
     return Reschedule(

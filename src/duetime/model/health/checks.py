@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from duetime.model.health.diagnosis import (
+    NO_ENCODING,
     DatabaseFile,
     Diagnosis,
     ListenProbe,
@@ -64,6 +65,8 @@ def judge_database(diagnosis: Diagnosis, migrate: str) -> list[CheckResult]:
     """Judge a diagnosis; `migrate` is the command that would create missing tables."""
     results = [connection(diagnosis)]
     results += [version(installed) for installed in diagnosis.versions]
+    if diagnosis.encoding is not None:
+        results.append(encoding(diagnosis.encoding))
     if diagnosis.schema is not None:
         results.append(schema(diagnosis.schema, migrate))
     if diagnosis.listen_probe is not None:
@@ -93,6 +96,16 @@ def version(part: Version) -> CheckResult:
     return _failure(part.name, f"{figure} is too old", f"install {oldest} or newer")
 
 
+def encoding(name: str) -> CheckResult:
+    if name != NO_ENCODING:
+        return _ok("encoding", name)
+    return _failure(
+        "encoding",
+        f"{name}: text that is no UTF-8 may come into a row, and stops what reads it",
+        "move to a database with ENCODING 'UTF8'",
+    )
+
+
 def schema(tables: Schema, migrate: str) -> CheckResult:
     if tables.refused is not None:
         return _failure("schema", tables.refused)
@@ -101,6 +114,12 @@ def schema(tables: Schema, migrate: str) -> CheckResult:
     if tables.applied > tables.known:
         figure = f"version {tables.applied}; this duetime knows up to {tables.known} and can use it"
         return _warning("schema", figure, "upgrade duetime on this machine soon")
+    if tables.missing_indexes:
+        figure = (
+            f"version {tables.applied}, without the indexes {', '.join(tables.missing_indexes)}"
+        )
+        remedy = f"actions are found slowly: run `{migrate}`, or start a worker, which builds them"
+        return _warning("schema", figure, remedy)
     return _ok("schema", f"version {tables.applied}")
 
 
@@ -195,6 +214,7 @@ def judge_work(stats: Stats, runs: HasHandler | None = None) -> list[CheckResult
         clock(stats.clock_offset),
         _ok("unfinished", _unfinished(stats)),
         overdue(stats),
+        queues(stats.paused_queues),
         leases(stats),
         parked(stats, runs),
         unreachable(stats.unreachable),
@@ -228,6 +248,11 @@ def overdue(stats: Stats) -> CheckResult:
     if not stats.workers:
         remedy = "start a worker"
     return _overdue_result("overdue", f"{stats.overdue:,}, the oldest", oldest, remedy)
+
+
+def queues(paused: Sequence[str]) -> CheckResult:
+    """Name the paused queues in which actions wait: somebody wanted that, so it is no problem."""
+    return _ok("queues", f"paused: {_name_list(paused)}" if paused else "none paused")
 
 
 def leases(stats: Stats) -> CheckResult:
@@ -270,7 +295,7 @@ def failed(count: int) -> CheckResult:
     if not count:
         return _ok("failed", "none")
     remedy = (
-        "see `duetime actions list --state failed --any-tenant`, and retry what should run again "
+        "see `duetime actions find --state failed --any-tenant`, and retry what should run again "
         "with `duetime actions retry ID`"
     )
     return _warning("failed", f"{count:,} actions", remedy)

@@ -19,13 +19,15 @@ class Schema:
     """The schema version that is `applied` in the database (0: no tables), and the newest one
     `known` to the code.
 
-    `refused` says why this code must not use the tables, or is None.
+    `missing_indexes` are those that are built beside the work. `refused` says why this code must
+    not use the tables, or is None.
     """
 
     applied: int
     known: int
     pending: tuple[str, ...] = ()
     refused: str | None = None
+    missing_indexes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,10 @@ class DatabaseFile:
     locked_for: float | None = None
 
 
+# PostgreSQL's name for text that is never checked: any bytes may stand in it.
+NO_ENCODING = "SQL_ASCII"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """The results of all checks of a database; None or empty where a check failed or does not
@@ -72,6 +78,7 @@ class Diagnosis:
     fault: str | None = None
     answered_in: float | None = None
     versions: tuple[Version, ...] = ()
+    encoding: str | None = None
     schema: Schema | None = None
     listen_probe: ListenProbe | None = None
     snapshot_holders: tuple[SnapshotHolder, ...] | None = None

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from duetime.model.actions.claim import WorkerInfo
+from duetime.model.actions.claim import SeenWorker
 from duetime.model.clock import from_micros, nearest_micros, seconds_of
-from duetime.model.health.worker import HEALTHY, WorkerHealth
+from duetime.model.health.worker import HEALTHY, SlotUse, WorkerHealth
 from duetime.model.jobs.stats import JobStats
 from duetime.model.lane import Lane, readable_lane
 from duetime.model.state import State
@@ -48,8 +48,10 @@ class StoreCounts:
     now: int
     lanes: Sequence[LaneCount]
     finished: dict[State, int]
-    workers: Sequence[tuple[WorkerInfo, int]]
+    workers: Sequence[SeenWorker]
     jobs: JobStats
+    # The names of all queues that are paused now.
+    paused: frozenset[str] = frozenset()
 
 
 def is_stray(
@@ -64,7 +66,11 @@ def is_stray(
 
 @dataclass(frozen=True, slots=True)
 class LivingWorker:
-    """A worker that was seen recently."""
+    """A worker that was seen recently.
+
+    A worker of code that does not know pauses of queues has no `version`, and tells nothing of its
+    slots.
+    """
 
     id: str
     app: str
@@ -75,6 +81,11 @@ class LivingWorker:
     concurrency: int
     seen_at: datetime
     health: WorkerHealth = HEALTHY
+    version: str | None = None
+    started_at: datetime | None = None
+    slots: int | None = None
+    slots_used: int | None = None
+    pools: tuple[SlotUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +101,8 @@ class Parked:
 class Stats:
     """The health of a store, or of one tenant's share of it, at one instant.
 
-    `scheduled`, `waiting`, `parked` and `running` add up to all unfinished actions.
+    `scheduled`, `waiting`, `parked` and `running` add up to all unfinished actions. What is due in
+    a paused queue is not overdue; `paused_queues` are those that hold unfinished actions.
     """
 
     at: datetime
@@ -110,23 +122,26 @@ class Stats:
     workers: tuple[LivingWorker, ...]
     jobs: JobStats
     clock_offset: float
+    paused_queues: tuple[str, ...] = ()
 
 
 def stats_of(counted: StoreCounts, clock_offset: float) -> Stats:
     """Compute Stats from the counts of a store."""
     lanes = [(c, None if c.lane is None else readable_lane(c.lane)) for c in counted.lanes]
-    due = [count for count, lane in lanes if lane is None or lane.parked is None]
+    due = [(count, lane) for count, lane in lanes if lane is None or lane.parked is None]
+    held = {lane.queue for _, lane in lanes if lane is not None and lane.queue in counted.paused}
+    moving = [count for count, lane in due if lane is None or lane.queue not in held]
     parked = _parked(lanes)
-    workers = tuple(_living(worker, seen) for worker, seen in sorted(counted.workers, key=_by_id))
+    workers = living_workers(counted.workers)
     known = {kind for worker in workers for kind in worker.kinds}
-    oldest = min((count.oldest for count in due if count.oldest is not None), default=None)
+    oldest = min((count.oldest for count in moving if count.oldest is not None), default=None)
     return Stats(
         at=from_micros(counted.now),
-        scheduled=sum(count.free for count in due),
+        scheduled=sum(count.free for count, _ in due),
         waiting=sum(count.waiting for count, _ in lanes),
         parked=sum(group.count for group in parked),
         running=sum(count.running for count, _ in lanes),
-        overdue=sum(count.overdue for count in due),
+        overdue=sum(count.overdue for count in moving),
         oldest_overdue=None if oldest is None else seconds_of(counted.now - oldest),
         expired_leases=sum(count.expired for count, _ in lanes),
         unreachable=sum(_unreachable(count, lane) for count, lane in lanes),
@@ -138,6 +153,7 @@ def stats_of(counted: StoreCounts, clock_offset: float) -> Stats:
         workers=workers,
         jobs=counted.jobs,
         clock_offset=clock_offset,
+        paused_queues=tuple(sorted(held)),
     )
 
 
@@ -155,7 +171,13 @@ def _unreachable(count: LaneCount, lane: Lane | None) -> int:
     return count.stray if count.lane is None or lane is not None else count.all
 
 
-def _living(worker: WorkerInfo, seen_at: int) -> LivingWorker:
+def living_workers(seen: Iterable[SeenWorker]) -> tuple[LivingWorker, ...]:
+    """Return workers as users see them, by id."""
+    return tuple(sorted(map(_living, seen), key=lambda worker: worker.id))
+
+
+def _living(seen: SeenWorker) -> LivingWorker:
+    worker, pools = seen.worker, seen.worker.pools
     return LivingWorker(
         id=worker.id,
         app=worker.app,
@@ -164,13 +186,14 @@ def _living(worker: WorkerInfo, seen_at: int) -> LivingWorker:
         kinds=tuple(worker.kinds),
         queues=tuple(worker.queues),
         concurrency=worker.concurrency,
-        seen_at=from_micros(nearest_micros(seen_at)),
+        seen_at=from_micros(nearest_micros(seen.seen_at)),
         health=worker.health,
+        version=worker.version,
+        started_at=from_micros(nearest_micros(seen.started_at)),
+        slots=sum(pool.slots for pool in pools) if pools else None,
+        slots_used=sum(pool.used for pool in pools) if pools else None,
+        pools=pools,
     )
-
-
-def _by_id(worker: tuple[WorkerInfo, int]) -> str:
-    return worker[0].id
 
 
 def clock_offset(now: int, before: int, after: int) -> float:

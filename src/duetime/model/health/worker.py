@@ -1,9 +1,10 @@
-"""The health of one worker, which its sweeps store for `duetime doctor` and `app.stats()`."""
+"""What a worker's sweeps store of its state, for operators: its health, and its slots in use."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 MAX_PROBLEMS = 20
@@ -39,3 +40,37 @@ def health_of_text(text: str | None) -> WorkerHealth:
         return WorkerHealth(problems, int(stored["refused_wakes"]))
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return WorkerHealth((f"its stored health is unreadable: {text!r:.100}",))
+
+
+@dataclass(frozen=True, slots=True)
+class SlotUse:
+    """How many slots of a pool are in use. A pool with `queues` serves only those; one without
+    serves every queue that no other pool of its worker names."""
+
+    queues: tuple[str, ...] | None
+    slots: int
+    used: int
+
+    @property
+    def full(self) -> bool:
+        return self.used >= self.slots
+
+
+def slots_to_text(pools: Sequence[SlotUse]) -> str | None:
+    """Return the slots of a worker as stores keep them."""
+    return json.dumps([asdict(pool) for pool in pools]) if pools else None
+
+
+def slots_of_text(text: str | None) -> tuple[SlotUse, ...]:
+    """Return the stored slots; none for older code, and for a text that duetime did not write."""
+    try:
+        stored: Any = json.loads(text or "[]")
+        return tuple(_slot_use(pool) for pool in stored)
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return ()
+
+
+def _slot_use(pool: Any) -> SlotUse:
+    queues = pool["queues"]
+    named = None if queues is None else tuple(str(queue) for queue in queues)
+    return SlotUse(named, int(pool["slots"]), int(pool["used"]))

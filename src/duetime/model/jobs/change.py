@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from duetime.model.act import SYSTEM_ACT, Act
 from duetime.model.actions.action import NewAction, Record
 from duetime.model.jobs.job import JobRecord
 
@@ -63,13 +64,13 @@ class NewOccurrence:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobChange:
     """A change to store: the job as it shall be, occurrences to insert and to cancel, and for the
-    audit the verb and the actor."""
+    audit the verb and the act."""
 
     job: JobRecord
     occurrences: tuple[NewOccurrence, ...] = ()
     cancel: tuple[UUID, ...] = ()
     verb: str | None = None
-    by: str = "system"
+    act: Act = SYSTEM_ACT
 
 
 JobEdit = Callable[[FoundJob], JobChange | None]

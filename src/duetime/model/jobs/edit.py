@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from duetime.errors import ConfigError, DuetimeError, InvalidRecurrence, JobNotFound, StaleVersion
+from duetime.errors import (
+    DuetimeError,
+    InvalidArgument,
+    InvalidRecurrence,
+    JobNameTaken,
+    JobNotFound,
+    StaleVersion,
+)
+from duetime.model.act import Act
 from duetime.model.actions.completion import Finish
 from duetime.model.clock import from_micros, maybe_micros
 from duetime.model.ids import NewId
@@ -49,7 +57,7 @@ def put_job(
     found: FoundJob,
     wanted: JobDefinition,
     app: str,
-    by: str,
+    act: Act,
     version: int | None,
     apply_ticks: ApplyTicks,
 ) -> JobChange | None:
@@ -58,9 +66,11 @@ def put_job(
     if job is None:
         _refuse_stale(wanted.name, version, 0)
         _refuse_exhausted(wanted, found.now)
-        new = _new(wanted, app, by, found.now, declared=False)
-        return JobChange(job=new, verb="put", by=by)
-    if job.declared or job.app != app or job.tenant != wanted.tenant:
+        new = _new(wanted, app, act.by, found.now, declared=False)
+        return JobChange(job=new, verb="put", act=act)
+    if job.tenant != wanted.tenant:
+        raise JobNameTaken(job.name)
+    if job.declared or job.app != app:
         raise _name_taken(job, app)
     was_removed = job.removed_at is not None
     if not (was_removed and version == 0):
@@ -70,8 +80,8 @@ def put_job(
     _refuse_exhausted(wanted, found.now)
     change = _apply_due_ticks(found, job, apply_ticks)
     before = _recreated(change.job) if was_removed else change.job
-    after = _redefined(before, wanted, by, found.now, rearm=was_removed)
-    return replace(change, job=after, verb="put", by=by)
+    after = _redefined(before, wanted, act.by, found.now, rearm=was_removed)
+    return replace(change, job=after, verb="put", act=act)
 
 
 def _recreated(job: JobRecord) -> JobRecord:
@@ -89,8 +99,7 @@ def _recreated(job: JobRecord) -> JobRecord:
 def pause_job(
     found: FoundJob,
     tenant: Scope,
-    by: str,
-    note: str | None,
+    act: Act,
     until: int | None,
     apply_ticks: ApplyTicks,
 ) -> JobChange | None:
@@ -98,14 +107,14 @@ def pause_job(
     occurrences triggered by hand stay. A pause by another actor replaces the one before."""
     before = _visible(found, tenant)
     pause = (before.paused_by, before.pause_note, before.paused_until)
-    if before.paused(found.now) and pause == (by, note, until):
+    if before.paused(found.now) and pause == (act.by, act.note, until):
         return None
-    change = _skip_pending_ticks(found, before, apply_ticks, f"paused by {by}")
+    change = _skip_pending_ticks(found, before, apply_ticks, f"paused by {act.by}")
     job = replace(
         change.job,
         paused_at=found.now,
-        paused_by=by,
-        pause_note=note,
+        paused_by=act.by,
+        pause_note=act.note,
         paused_until=until,
     )
     waiting = tuple(
@@ -113,48 +122,50 @@ def pause_job(
         for occurrence in found.unfinished
         if not occurrence.running and occurrence.tick is not None
     )
-    after = _edited(job, by, found.now)
-    return replace(change, job=after, cancel=waiting, verb="pause", by=by)
+    after = _edited(job, act.by, found.now)
+    return replace(change, job=after, cancel=waiting, verb="pause", act=act)
 
 
-def resume_job(found: FoundJob, tenant: Scope, by: str) -> JobChange | None:
+def resume_job(found: FoundJob, tenant: Scope, act: Act) -> JobChange | None:
     """End a pause. Ticks that fell in the pause do not run."""
     job = _visible(found, tenant)
     if not job.paused(found.now):
         return None
-    return JobChange(job=_edited(job.unpaused(), by, found.now), verb="resume", by=by)
+    return JobChange(job=_edited(job.unpaused(), act.by, found.now), verb="resume", act=act)
 
 
-def trigger_job(found: FoundJob, tenant: Scope, by: str, new_id: NewId) -> JobChange:
+def trigger_job(found: FoundJob, tenant: Scope, act: Act, new_id: NewId) -> JobChange:
     """Add an occurrence that is due now or, unless occurrences may overlap, after all unfinished
     ones. The schedule and a pause stay as they are."""
     job = _visible(found, tenant)
     after = None if job.definition.overlap is Overlap.allow else found.queue_tail
     return JobChange(
         job=job,
-        occurrences=(new_occurrence(job, new_id(), after=after, triggered_by=by),),
+        occurrences=(new_occurrence(job, new_id(), after=after, triggered_by=act.by),),
         verb="trigger",
-        by=by,
+        act=act,
     )
 
 
-def remove_job(found: FoundJob, tenant: Scope, by: str, apply_ticks: ApplyTicks) -> JobChange:
+def remove_job(found: FoundJob, tenant: Scope, act: Act, apply_ticks: ApplyTicks) -> JobChange:
     """Remove a job: waiting occurrences are cancelled, running ones finish, history stays."""
-    change = _skip_pending_ticks(found, _visible(found, tenant), apply_ticks, f"removed by {by}")
+    change = _skip_pending_ticks(
+        found, _visible(found, tenant), apply_ticks, f"removed by {act.by}"
+    )
     waiting = tuple(occurrence.id for occurrence in found.unfinished if not occurrence.running)
-    job = _edited(replace(change.job, removed_at=found.now), by, found.now)
-    return replace(change, job=job, cancel=waiting, verb="remove", by=by)
+    job = _edited(replace(change.job, removed_at=found.now), act.by, found.now)
+    return replace(change, job=job, cancel=waiting, verb="remove", act=act)
 
 
-def restore_job(found: FoundJob, tenant: Scope, by: str) -> JobChange | None:
+def restore_job(found: FoundJob, tenant: Scope, act: Act) -> JobChange | None:
     """Bring a removed job back."""
     job = found.job
     if job is None or not sees(tenant, job.tenant):
         raise JobNotFound(found.name)
     if job.removed_at is None:
         return None
-    after = _edited(replace(job, removed_at=None), by, found.now)
-    return JobChange(job=after, verb="restore", by=by)
+    after = _edited(replace(job, removed_at=None), act.by, found.now)
+    return JobChange(job=after, verb="restore", act=act)
 
 
 def retire_job(found: FoundJob, apply_ticks: ApplyTicks) -> JobChange | None:
@@ -176,16 +187,16 @@ def rearm_job(found: FoundJob) -> JobChange | None:
 
 
 def backfill_job(
-    found: FoundJob, tenant: Scope, ticks: Sequence[int], by: str, new_id: NewId
+    found: FoundJob, tenant: Scope, ticks: Sequence[int], act: Act, new_id: NewId
 ) -> JobChange | None:
     """Add occurrences of past ticks, one after another unless they may overlap."""
     job = _visible(found, tenant)
     tail, added = found.queue_tail, []
     for tick in ticks:
         after = None if job.definition.overlap is Overlap.allow else tail
-        added.append(new_occurrence(job, new_id(), tick=tick, after=after, triggered_by=by))
+        added.append(new_occurrence(job, new_id(), tick=tick, after=after, triggered_by=act.by))
         tail = added[-1].action.id
-    return JobChange(job=job, occurrences=tuple(added), verb="backfill", by=by) if added else None
+    return JobChange(job=job, occurrences=tuple(added), verb="backfill", act=act) if added else None
 
 
 def finish_occurrence(job: JobRecord, end: Finish, now: int) -> JobRecord:
@@ -260,9 +271,14 @@ def _redefined(
 ) -> JobRecord:
     """Return the job with a new definition; an unchanged rule keeps its next tick."""
     before = job.definition
-    same = (before.recurrence, before.tz) == (wanted.recurrence, wanted.tz) and not rearm
+    same = _schedule(before) == _schedule(wanted) and not rearm
     edited = _edited(replace(job, definition=wanted), by, now)
     return replace(edited, next_due_at=job.next_due_at) if same else edited
+
+
+def _schedule(definition: JobDefinition) -> tuple[object, ...]:
+    """Return the fields that say when the job ticks."""
+    return definition.recurrence, definition.tz, definition.starts_at, definition.ends_at
 
 
 def _edited(job: JobRecord, by: str, now: int) -> JobRecord:
@@ -312,12 +328,17 @@ def _refuse_stale(name: str, expected: int | None, stored: int) -> None:
 
 
 def _refuse_exhausted(wanted: JobDefinition, now: int) -> None:
-    if rule_of_definition(wanted).wake(from_micros(now)) is None:
-        remedy = "its last tick has passed; give a rule that still has ticks to come"
-        raise InvalidRecurrence("recurrence", wanted.recurrence, remedy)
+    if rule_of_definition(wanted).wake(from_micros(now)) is not None:
+        return
+    endless = replace(wanted, ends_at=None)
+    if wanted.ends_at is not None and rule_of_definition(endless).wake(from_micros(now)):
+        remedy = "no tick is left before it; give a later instant"
+        raise InvalidArgument("ends_at", from_micros(wanted.ends_at), remedy)
+    remedy = "its last tick has passed; give a rule that still has ticks to come"
+    raise InvalidRecurrence("recurrence", wanted.recurrence, remedy)
 
 
-def _name_taken(job: JobRecord, app: str) -> ConfigError:
+def _name_taken(job: JobRecord, app: str) -> JobNameTaken:
     how = "declared in code" if job.declared else "made by put at run time"
     whose = "" if job.app == app else f" of the app {job.app!r}"
-    return ConfigError(f"job {job.name!r} is {how}{whose}: change it there, or choose another name")
+    return JobNameTaken(job.name, how + whose)

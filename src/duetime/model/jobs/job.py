@@ -7,8 +7,11 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from duetime.model.recurrence.base import Recurrence
+from duetime.model.audit import changed_fields, payload_digest
+from duetime.model.clock import from_micros, seconds_of
+from duetime.model.recurrence.base import BEGINNING, END, Recurrence
 from duetime.model.recurrence.serialize import from_text
+from duetime.model.recurrence.within import Within
 from duetime.model.state import Outcome
 
 if TYPE_CHECKING:
@@ -55,6 +58,11 @@ class JobDefinition:
     alert_after: int
     retry: str | None
     tenant: str | None
+    # Left out of the stored text where they are None: see `serialize.py`.
+    misfire_after: int | None = None
+    starts_at: int | None = None
+    ends_at: int | None = None
+    timeout: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +108,11 @@ class JobRecord:
     def tenant(self) -> str | None:
         return self.definition.tenant
 
+    @property
+    def failing(self) -> bool:
+        """Whether it failed so often in a row that the alert was raised, and is not cleared."""
+        return self.failing_since is not None
+
     def paused(self, now: int) -> bool:
         until = self.paused_until
         return self.paused_at is not None and (until is None or now < until)
@@ -115,13 +128,25 @@ class JobRecord:
         return replace(self, paused_at=None, paused_by=None, pause_note=None, paused_until=None)
 
 
+def misfire_after_of(job: JobRecord, default: float) -> float:
+    """Return how many seconds late a tick of the job may be and still run."""
+    own = job.definition.misfire_after
+    return default if own is None else seconds_of(own)
+
+
 def rule_of(job: JobRecord) -> Recurrence:
     """Return the rule of a job. Raises InvalidRecurrence if its text cannot be read."""
     return rule_of_definition(job.definition)
 
 
 def rule_of_definition(definition: JobDefinition) -> Recurrence:
-    return _rule(definition.recurrence, definition.tz)
+    """Return the rule, without the ticks before `starts_at` and after `ends_at`."""
+    rule = _rule(definition.recurrence, definition.tz)
+    start, end = definition.starts_at, definition.ends_at
+    if start is None and end is None:
+        return rule
+    first = BEGINNING if start is None else from_micros(start)
+    return Within(rule, first, END if end is None else from_micros(end))
 
 
 @lru_cache(maxsize=4096)
@@ -129,8 +154,20 @@ def _rule(text: str, tz: str) -> Recurrence:
     return from_text(text, tz)
 
 
-def audit_snapshot(job: JobRecord | None) -> dict[str, object]:
-    """Return the part of a job that an audit entry shows before and after a change."""
+def audit_snapshots(
+    before: JobRecord | None, after: JobRecord
+) -> tuple[dict[str, object], dict[str, object]]:
+    """Return what an audit entry records of a job before and after a change: of the payload its
+    digest and the names of the changed fields, never a value."""
+    snapshots = _audit_snapshot(before), _audit_snapshot(after)
+    if before is not None:
+        names = changed_fields(before.definition.payload, after.definition.payload)
+        if names:
+            snapshots[1]["payload_changed"] = names
+    return snapshots
+
+
+def _audit_snapshot(job: JobRecord | None) -> dict[str, object]:
     if job is None:
         return {}
     definition = job.definition
@@ -138,13 +175,18 @@ def audit_snapshot(job: JobRecord | None) -> dict[str, object]:
         "recurrence": definition.recurrence,
         "tz": definition.tz,
         "kind": definition.kind,
-        "payload": definition.payload,
+        "payload": payload_digest(definition.payload),
         "queue": definition.queue,
         "priority": definition.priority,
         "misfire": definition.misfire,
+        "misfire_after": definition.misfire_after,
+        "starts_at": definition.starts_at,
+        "ends_at": definition.ends_at,
         "overlap": definition.overlap.value,
         "jitter": definition.jitter,
         "alert_after": definition.alert_after,
+        "retry": definition.retry,
+        "timeout": definition.timeout,
         "version": job.version,
         "paused": job.paused_at is not None,
         "paused_by": job.paused_by,

@@ -11,12 +11,12 @@ MAX_JOB_NAME_LENGTH = 200
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
 
-def check_job_name(name: str) -> str:
+def check_job_name(name: str, argument: str = "name") -> str:
     """Refuse names of fewer than two words: a name says whose job it is and what the job does."""
-    check_name("name", name, MAX_JOB_NAME_LENGTH)
+    check_name(argument, name, MAX_JOB_NAME_LENGTH)
     if not KEBAB.fullmatch(name):
         raise InvalidArgument(
-            "name",
+            argument,
             name,
             "a job is named {module}-{action}: two or more words of a-z and 0-9 with single "
             f"hyphens between them, as {_suggested(name)!r}",

@@ -17,7 +17,7 @@ from duetime.model.actions.new_actions import new_record
 from duetime.model.clock import (
     MICROSECOND,
     from_micros,
-    maybe_from_micros,
+    maybe_nearest,
     seconds_of,
     to_micros,
 )
@@ -25,6 +25,7 @@ from duetime.model.ids import NewId
 from duetime.model.jobs.change import FoundJob, NewOccurrence, Unfinished, queue_tail_of
 from duetime.model.jobs.job import JobRecord, Overlap
 from duetime.model.jobs.misfire import Misfired
+from duetime.model.jobs.occurrence_filter import final_outcome
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import SYSTEM
@@ -155,6 +156,7 @@ class Occurrence:
     started_by: str
     worker: str | None
     late_by: timedelta | None
+    duration: timedelta | None
 
 
 def as_occurrence(record: Record) -> Occurrence:
@@ -166,24 +168,26 @@ def as_occurrence(record: Record) -> Occurrence:
         else timedelta(microseconds=record.started_at - nominal)
     )
     return Occurrence(
-        tick=maybe_from_micros(record.tick),
+        tick=maybe_nearest(record.tick),
         action_id=record.id,
         state=record.state,
-        started_at=maybe_from_micros(record.started_at),
-        finished_at=maybe_from_micros(record.finished_at),
-        outcome=_outcome(record),
+        started_at=maybe_nearest(record.started_at),
+        finished_at=maybe_nearest(record.finished_at),
+        outcome=final_outcome(record),
         retries=max(record.attempt - 1, 0),
         error=record.error,
         started_by=record.triggered_by or SYSTEM,
         worker=record.worker,
         late_by=late,
+        duration=_duration(record),
     )
 
 
-def _outcome(record: Record) -> Outcome | None:
-    if record.outcome is None and record.state is State.cancelled:
-        return Outcome.cancelled
-    return record.outcome
+def _duration(record: Record) -> timedelta | None:
+    """Return how long the last run took; None while it runs, and if none began."""
+    if record.started_at is None or record.finished_at is None:
+        return None
+    return timedelta(microseconds=record.finished_at - record.started_at)
 
 
 class OccurrenceBuilder:

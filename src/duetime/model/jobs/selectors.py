@@ -1,28 +1,18 @@
-"""Selectors: which jobs a read shows, and which jobs an edit is about."""
+"""Selectors: which jobs an edit is about."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from duetime.model.tenant import Scope
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobFilter:
-    """Jobs to show: one by its name, or the next `limit` jobs after a name."""
-
-    tenant: Scope
-    name: str | None = None
-    after: str = ""
-    limit: int = 1
-    removed: bool = False
+from duetime.model.tenant import ANY, Scope
 
 
 @dataclass(frozen=True, slots=True)
 class ByName:
-    """Jobs by name, whether they exist or not."""
+    """Jobs by name, whether they exist or not; outside the tenant's scope they do not."""
 
     names: tuple[str, ...]
+    tenant: Scope = ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,32 +38,37 @@ class DueJobs:
 @dataclass(frozen=True, slots=True)
 class OrphanedJobs:
     """Declared jobs of an app that none of its workers seen within `alive` microseconds
-    declares."""
+    declares, except some names."""
 
     app: str
     alive: int
     limit: int
+    excluded_names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Reappeared:
-    """Retired jobs of an app that `worker` declares."""
+    """Retired jobs of an app that `worker` declares, except some names."""
 
     app: str
     worker: str
     alive: int
     limit: int
+    excluded_names: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class ArmedTooFarAhead:
     """Jobs of an app whose next tick is more than `ahead` microseconds away: the first `limit`
-    after a name, by name."""
+    after a name, by name, except some names."""
 
     app: str
     ahead: int
     after: str
     limit: int
+    excluded_names: frozenset[str] = frozenset()
 
 
+# Selectors that search for jobs, rather than naming them.
+JobSearch = DueJobs | OrphanedJobs | Reappeared | ArmedTooFarAhead
 JobSelector = ByName | ToSeed | DueJobs | OrphanedJobs | Reappeared | ArmedTooFarAhead

@@ -20,12 +20,16 @@ INSTANTS = (
     *("created_at", "modified_at", "next_due_at", "last_tick", "last_started_at"),
     *("last_finished_at", "failing_since", "paused_at", "paused_until", "retired_at", "removed_at"),
 )
+# Fields that versions before them do not know, and would have to carry along unread.
+LATER_FIELDS = ("misfire_after", "starts_at", "ends_at", "timeout")
 DEFINITION_KEYS = {stored_key(field.name) for field in fields(JobDefinition)}
 
 
 def to_text(job: JobRecord) -> str:
     """Return the text that a store keeps beside the columns by which it finds jobs."""
-    text = _RECORD.dump_json(job, exclude={"read_from"}, by_alias=True).decode()
+    unset = {name for name in LATER_FIELDS if getattr(job.definition, name) is None}
+    hidden: dict[str, Any] = {"read_from": True, "definition": unset}
+    text = _RECORD.dump_json(job, exclude=hidden, by_alias=True).decode()
     return text if job.read_from is None else _with_unknown(text, job.read_from)
 
 
@@ -45,17 +49,20 @@ def of_text(text: str) -> JobRecord:
 
 def _check_range(job: JobRecord) -> None:
     """Raise ValueError for a number that no version writes, and that cannot be shown or stored."""
-    for name in INSTANTS:
-        micros = getattr(job, name)
+    definition = job.definition
+    instants = {name: getattr(job, name) for name in INSTANTS}
+    instants |= {"starts_at": definition.starts_at, "ends_at": definition.ends_at}
+    for name, micros in instants.items():
         try:
             maybe_from_micros(micros)
         except OverflowError:
             raise ValueError(f"{name} holds {micros}, outside years 1 to 9999") from None
-    definition = job.definition
     if definition.priority not in PRIORITY_OF_RANK:
         raise ValueError(f"priority holds {definition.priority}; it must be 0 to 3")
-    if not 0 <= definition.jitter <= MAX_SHOWN_INSTANT:
-        raise ValueError(f"jitter holds {definition.jitter}, which is no duration")
+    for name in ("jitter", "misfire_after", "timeout"):
+        length = getattr(definition, name)
+        if length is not None and not 0 <= length <= MAX_SHOWN_INSTANT:
+            raise ValueError(f"{name} holds {length}, which is no duration")
 
 
 def unreadable_job(name: str, error: Exception) -> JobRecord:

@@ -18,7 +18,7 @@ from duetime.model.clock import (
 )
 from duetime.model.ids import NewId
 from duetime.model.jobs.change import FoundJob, JobChange
-from duetime.model.jobs.job import rule_of
+from duetime.model.jobs.job import misfire_after_of, rule_of
 from duetime.model.jobs.misfire import Misfire, MisfirePolicy, decide
 from duetime.model.jobs.occurrence import OccurrenceBuilder
 from duetime.model.jobs.view import JobView
@@ -28,6 +28,7 @@ def apply_ticks(
     found: FoundJob, new_id: NewId, misfire_after: float, *, delayed_by_lock: bool = False
 ) -> JobChange | None:
     """Apply every tick that has come; None if none is due, as another worker applied them.
+    `misfire_after` is for jobs that have none of their own.
 
     Ticks that are late only because the job was locked were not missed: with `delayed_by_lock`,
     the newest of them runs under every policy.
@@ -38,10 +39,11 @@ def apply_ticks(
     rule, misfire = rule_of(job), Misfire.from_text(job.definition.misfire)
     if delayed_by_lock and misfire.policy is MisfirePolicy.skip:
         misfire = Misfire.once()
-    due = decide(rule, from_micros(job.next_due_at - 1), from_micros(now), misfire, misfire_after)
+    late_after = misfire_after_of(job, misfire_after)
+    due = decide(rule, from_micros(job.next_due_at - 1), from_micros(now), misfire, late_after)
     builder = OccurrenceBuilder(job, found, new_id)
     # Recovered misfires of the policy `all` run one after another where `overlap` would skip them.
-    late = due.run and to_micros(due.run[0]) < now - micros_of(misfire_after)
+    late = due.run and to_micros(due.run[0]) < now - micros_of(late_after)
     queued = bool(late) and misfire.policy is MisfirePolicy.all
     occurrences = [*builder.misfired(due.misfired), *builder.run(due.run, queued=queued)]
     ticks = [occurrence.tick for occurrence in occurrences if occurrence.tick is not None]

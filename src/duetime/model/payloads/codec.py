@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from duetime.errors import InvalidPayload
 from duetime.model.payloads.errors import reason
+from duetime.model.payloads.secrets import unmasked
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -26,7 +27,7 @@ def written_alone(entry: PayloadType, payload: object, limit: int) -> str:
     """Return a payload as JSON. InvalidPayload unless it fits its type and can be read back."""
     data = _written(entry, [payload], warnings="error")
     _check_text(entry, payload, data[0], limit)
-    _check_read_back(entry, data[0])
+    _check_read_back(entry, payload, data[0])
     return data[0].decode()
 
 
@@ -52,9 +53,24 @@ def _written(
     read only once."""
     write = entry.adapter.serializer.to_json
     try:
-        return [write(payload, warnings=warnings) for payload in payloads]
-    except Exception as error:
-        raise InvalidPayload(entry.kind, reason(error)) from error
+        written = [write(payload, warnings=warnings) for payload in payloads]
+        return _unmasked(entry, payloads, written) if entry.secret else written
+    except Exception as error:  # noqa: BLE001 - raised as InvalidPayload
+        raise InvalidPayload(entry.kind, reason(error)) from named_cause(entry, error)
+
+
+def _unmasked(
+    entry: PayloadType, payloads: Sequence[object], written: Sequence[bytes]
+) -> list[bytes]:
+    """Return payloads as they are stored: with their secrets, which pydantic has masked."""
+    plain = (entry.adapter.dump_python(payload, warnings=False) for payload in payloads)
+    pairs = zip(written, plain, strict=True)
+    return [to_json(unmasked(json.loads(data), value)).encode() for data, value in pairs]
+
+
+def named_cause(entry: PayloadType, error: Exception) -> Exception | None:
+    """Return an error as the cause of another one; None if its text could quote secrets."""
+    return None if entry.secret else error
 
 
 def _check_batch(
@@ -70,11 +86,14 @@ def _check_batch(
             _check_text(entry, payload, text, limit)
     try:
         many.serializer.to_json(payloads, warnings="error")
-        many.validator.validate_json(b"[%b]" % joined)
+        stored = many.validator.validate_json(b"[%b]" % joined)
+        if entry.untyped is not None:
+            for payload, read in zip(payloads, stored, strict=True):
+                entry.untyped.check(entry.kind, payload, read)
     except Exception:  # noqa: BLE001 - the invalid payload raises it again below
         for payload, text in zip(payloads, data, strict=True):
             _written(entry, [payload], warnings="error")
-            _check_read_back(entry, text)
+            _check_read_back(entry, payload, text)
 
 
 def _check_text(entry: PayloadType, payload: object, data: bytes, limit: int) -> None:
@@ -85,8 +104,8 @@ def _check_text(entry: PayloadType, payload: object, data: bytes, limit: int) ->
             to_json(_plain(entry.adapter.dump_python(payload, warnings=False)))
         if b"u0000" in data and NUL.search(data):
             raise ValueError("not every store can keep NUL (\\x00); leave it out")
-    except Exception as error:
-        raise InvalidPayload(entry.kind, reason(error)) from error
+    except Exception as error:  # noqa: BLE001 - raised as InvalidPayload
+        raise InvalidPayload(entry.kind, reason(error)) from named_cause(entry, error)
     if len(data) > limit:
         raise InvalidPayload(
             entry.kind,
@@ -95,11 +114,13 @@ def _check_text(entry: PayloadType, payload: object, data: bytes, limit: int) ->
         )
 
 
-def _check_read_back(entry: PayloadType, data: bytes) -> None:
+def _check_read_back(entry: PayloadType, payload: object, data: bytes) -> None:
     try:
-        entry.adapter.validator.validate_json(data)
-    except Exception as error:
-        raise InvalidPayload(entry.kind, reason(error)) from error
+        stored = entry.adapter.validator.validate_json(data)
+    except Exception as error:  # noqa: BLE001 - raised as InvalidPayload
+        raise InvalidPayload(entry.kind, reason(error)) from named_cause(entry, error)
+    if entry.untyped is not None:
+        entry.untyped.check(entry.kind, payload, stored)
 
 
 def to_json(data: object) -> str:

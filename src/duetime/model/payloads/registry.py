@@ -16,11 +16,13 @@ from dataclasses import dataclass, field, is_dataclass
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-from duetime.errors import ConfigError, InvalidPayload, UnknownKind
+from duetime.errors import ConfigError, InvalidArgument, InvalidPayload, UnknownKind
 from duetime.model.actions.action import Action, Record, as_action, as_clamped_action
 from duetime.model.columns import ConstantColumn, is_constant
-from duetime.model.payloads.codec import written_alone, written_many
+from duetime.model.payloads.codec import named_cause, written_alone, written_many
 from duetime.model.payloads.errors import reason, stored_payload_remedy
+from duetime.model.payloads.secrets import MASK, has_secret_fields, secret_values
+from duetime.model.payloads.untyped import UntypedFields, untyped_fields
 from duetime.model.validation import check_name
 
 if TYPE_CHECKING:
@@ -44,6 +46,16 @@ class PayloadType:
     upgrades: Mapping[int, Upgrade]
     queue: str
     adapter: TypeAdapter[Any] = field(repr=False)
+    # What must come back equal; None for a type without untyped parts, which costs nothing then.
+    untyped: UntypedFields | None = field(default=None, repr=False)
+    # Whether it has fields that are masked outside handlers; most types have none.
+    secret: bool = False
+
+    def secrets_of(self, payload: object) -> list[str | bytes]:
+        """Return the values of the secret fields of a payload of this type."""
+        if not self.secret:
+            return []
+        return list(secret_values(self.adapter.dump_python(payload, warnings=False)))
 
 
 class Payloads:
@@ -92,6 +104,7 @@ class Payloads:
             queue = known.queue if known else "default"
         if version is None:
             version = known.version if known else 1
+        adapter = _adapter(type_)
         entry = PayloadType(
             kind=check_name("kind", known.kind if kind is None and known else kind, 200),
             type=_payload_class(type_),
@@ -99,7 +112,9 @@ class Payloads:
             aliases=_aliases(aliases, known),
             upgrades=dict(upgrades or (known.upgrades if known else {})),
             queue=check_name("queue", queue, 200),
-            adapter=_adapter(type_),
+            adapter=adapter,
+            untyped=untyped_fields(adapter.core_schema),
+            secret=has_secret_fields(adapter.core_schema),
         )
         _check_upgrades(entry)
         self._refuse_clash(entry)
@@ -111,6 +126,7 @@ class Payloads:
         if other is not None:
             known = other.type.__qualname__
             raise ConfigError(f"{name!r} is already the kind of {known}; rename the job")
+        adapter = _adapter(type_)
         return PayloadType(
             kind=check_name("name", name, 200),
             type=type_ if type_ is NoneType else _payload_class(type_),
@@ -118,7 +134,9 @@ class Payloads:
             aliases=(),
             upgrades={},
             queue=check_name("queue", "default" if queue is None else queue, 200),
-            adapter=_adapter(type_),
+            adapter=adapter,
+            untyped=untyped_fields(adapter.core_schema),
+            secret=has_secret_fields(adapter.core_schema),
         )
 
     def keep_job(self, entry: PayloadType) -> None:
@@ -140,6 +158,10 @@ class Payloads:
                 f"{entry.type.__qualname__} is already registered as kind {known.kind!r}; "
                 f"use that kind, or add {entry.kind!r} to its aliases"
             )
+
+    def tables(self) -> list[dict[Any, Any]]:
+        """Return what changes when a payload type is added."""
+        return [self._by_kind, self._by_type]
 
     def kinds(self) -> list[str]:
         """Return every kind that this app can decode, aliases included."""
@@ -199,6 +221,14 @@ class Payloads:
         entry = self.of(payload)
         return entry, written_alone(entry, payload, limit)
 
+    def encode_as(self, kind: str, payload: object, limit: int) -> tuple[int, str]:
+        """Return the version and the text of a payload of this kind, which may be that of a job."""
+        entry = self.named(kind)
+        if type(payload) is not entry.type:
+            remedy = f"the kind {kind!r} takes an instance of {entry.type.__qualname__}"
+            raise InvalidArgument("payload", payload, remedy)
+        return entry.version, written_alone(entry, payload, limit)
+
     def decode(self, kind: str, version: int, text: str) -> Any:
         """Return the typed payload of stored data, upgraded from the version it was written in."""
         entry = self.named(kind)
@@ -206,17 +236,18 @@ class Payloads:
             if version == entry.version:
                 return entry.adapter.validator.validate_json(text)
             return entry.adapter.validate_python(_upgraded(entry, version, json.loads(text)))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - raised as InvalidPayload
             cause = error.reason if isinstance(error, InvalidPayload) else reason(error)
-            raise InvalidPayload(kind, f"{cause}; {self._remedy(entry, version)}") from error
+            invalid = InvalidPayload(kind, f"{cause}; {self._remedy(entry, version)}")
+            raise invalid from named_cause(entry, error)
 
     def parse(self, kind: str, text: str) -> Any:
         """Return the typed payload of JSON in the current version, as users write it."""
         entry = self.named(kind)
         try:
             return entry.adapter.validator.validate_json(text)
-        except Exception as error:
-            raise InvalidPayload(kind, reason(error)) from error
+        except Exception as error:  # noqa: BLE001 - raised as InvalidPayload
+            raise InvalidPayload(kind, reason(error)) from named_cause(entry, error)
 
     def _remedy(self, entry: PayloadType, stored: int) -> str:
         # Kinds of jobs and subscribers are not registered by type.
@@ -231,7 +262,8 @@ class Payloads:
         try:
             return self.decode(kind, version, text)
         except InvalidPayload:
-            return from_json(text)
+            # Which of the data are secret cannot be told.
+            return MASK if self.named(kind).secret else from_json(text)
 
     def action(self, record: Record) -> Action:
         """Return a record as the Action that users see."""
@@ -345,8 +377,9 @@ def _upgraded(entry: PayloadType, version: int, data: Any) -> Any:
     for step in sorted(step for step in entry.upgrades if step >= version):
         try:
             data = entry.upgrades[step](data)
-        except Exception as error:
-            raise InvalidPayload(
-                entry.kind, f"upgrade from version {step} failed: {error!r}"
-            ) from error
+        except Exception as error:  # noqa: BLE001 - raised as InvalidPayload
+            # Its text may quote the data.
+            text = type(error).__name__ if entry.secret else repr(error)
+            invalid = InvalidPayload(entry.kind, f"upgrade from version {step} failed: {text}")
+            raise invalid from named_cause(entry, error)
     return data

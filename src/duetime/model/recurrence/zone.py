@@ -36,6 +36,33 @@ LAST_PROBE = (datetime(9999, 12, 29, tzinfo=UTC) - EPOCH).days * DAY
 NOT_ZONES = ("localtime", "posixrules", "posix/", "right/", "Factory")
 
 
+# Abbreviations that stand for one region, and are no zones; ambiguous ones (IST) are left out.
+ZONES_OF_ABBREVIATION = {
+    "CEST": "'Europe/Paris' or 'Europe/Berlin'",
+    "EEST": "'Europe/Helsinki' or 'Europe/Athens'",
+    "WEST": "'Europe/Lisbon'",
+    "BST": "'Europe/London'",
+    "MSK": "'Europe/Moscow'",
+    "EDT": "'America/New_York'",
+    "CDT": "'America/Chicago'",
+    "MDT": "'America/Denver'",
+    "PDT": "'America/Los_Angeles'",
+    "PST": "'America/Los_Angeles'",
+    "AKST": "'America/Anchorage'",
+    "AKDT": "'America/Anchorage'",
+    "JST": "'Asia/Tokyo'",
+    "KST": "'Asia/Seoul'",
+    "AEST": "'Australia/Sydney' or 'Australia/Brisbane'",
+    "AEDT": "'Australia/Sydney'",
+    "ACST": "'Australia/Adelaide' or 'Australia/Darwin'",
+    "ACDT": "'Australia/Adelaide'",
+    "AWST": "'Australia/Perth'",
+    "NZST": "'Pacific/Auckland'",
+    "NZDT": "'Pacific/Auckland'",
+}
+MAX_ABBREVIATION = 5
+
+
 class Span(NamedTuple):
     """Instants `start <= t < end` with the same offset; the end of a year ends a span, too."""
 
@@ -158,5 +185,21 @@ def _load(name: str) -> ZoneInfo:
             return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass
-    guess = did_you_mean(name, available_timezones())
-    raise InvalidRecurrence("tz", name, f"there is no IANA zone of that name{guess}")
+    raise InvalidRecurrence("tz", name, f"there is no IANA zone of that name{_hint(name)}")
+
+
+def _hint(name: str) -> str:
+    """Return the zones that a known abbreviation stands for, the zone of a city, or a zone of a
+    similar name. Short names are all similar to each other, which says nothing."""
+    zones = ZONES_OF_ABBREVIATION.get(name.upper())
+    if zones is not None:
+        return f": {name} is an offset of a part of the year; name the place, as {zones}"
+    of_city = _zones_of_city(name)
+    if len(of_city) == 1:
+        return did_you_mean(of_city[0], of_city)
+    return did_you_mean(name, available_timezones()) if len(name) > MAX_ABBREVIATION else ""
+
+
+def _zones_of_city(name: str) -> list[str]:
+    ending = f"/{name.strip().replace(' ', '_').lower()}"
+    return [zone for zone in available_timezones() if zone.lower().endswith(ending)]

@@ -10,6 +10,7 @@ from duetime.model.actions.action import Record, StoredRun, current_run
 from duetime.model.actions.claim import Claim, Expired
 from duetime.model.actions.completion import Completion, Finish, Reschedule
 from duetime.model.actions.state_changes import to_scheduled
+from duetime.model.error_group import error_group
 from duetime.model.state import Outcome, State
 from duetime.store.memory.lanes import MemoryRow
 
@@ -47,7 +48,9 @@ def to_finished(record: Record, completion: Finish, now: int) -> Record:
         outcome=completion.outcome,
         result=completion.result,
         error=completion.error,
-        started_at=_started_at(record, completion),
+        error_group=completion.error_group,
+        attempt=record.attempt - completion.refund,
+        started_at=None if completion.refund else _started_at(record, completion),
         cancelled_by=completion.cancelled_by,
         losses=record.losses + completion.lost,
         finished_at=now,
@@ -57,7 +60,12 @@ def to_finished(record: Record, completion: Finish, now: int) -> Record:
 def to_failed(record: Record, reason: str, now: int) -> Record:
     """Return a scheduled action as finished without a run."""
     return replace(
-        record, state=State.failed, outcome=Outcome.failed, error=reason, finished_at=now
+        record,
+        state=State.failed,
+        outcome=Outcome.failed,
+        error=reason,
+        error_group=error_group(reason),
+        finished_at=now,
     )
 
 
@@ -110,6 +118,7 @@ def to_claim(row: MemoryRow, token: UUID) -> Claim:
         job=record.job,
         tick=record.tick,
         triggered_by=record.triggered_by,
+        expires_at=record.expires_at,
     )
 
 
@@ -123,4 +132,5 @@ def to_expired(record: Record, token: UUID) -> Expired:
         record.losses,
         record.job,
         record.triggered_by,
+        record.kind,
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+from duetime.model.act import Act
 from duetime.model.actions.action import Record
+from duetime.model.actions.claim import SeenWorker
 from duetime.model.actions.completion import Completion, Finish
 from duetime.model.actions.state_changes import to_cancelled
 from duetime.model.jobs.change import (
@@ -19,13 +21,15 @@ from duetime.model.jobs.change import (
     Unfinished,
 )
 from duetime.model.jobs.edit import finish_occurrence, replayed_alert
-from duetime.model.jobs.job import JobRecord, audit_snapshot
+from duetime.model.jobs.job import JobRecord, audit_snapshots
+from duetime.model.jobs.job_filter import JobFilter, page_of
 from duetime.model.jobs.occurrence import queue_up, relink, to_record
+from duetime.model.jobs.occurrence_filter import OccurrenceFilter, newest_of
 from duetime.model.jobs.selectors import (
     ArmedTooFarAhead,
     ByName,
     DueJobs,
-    JobFilter,
+    JobSearch,
     JobSelector,
     OrphanedJobs,
     Reappeared,
@@ -38,7 +42,7 @@ from duetime.model.tenant import sees
 from duetime.store.base import Store
 from duetime.store.flow import Wake, immediate
 from duetime.store.memory.lanes import MemoryRow
-from duetime.store.memory.tables import SeenWorker, Tables
+from duetime.store.memory.tables import Tables
 
 
 class MemoryJobs(Store, ABC):
@@ -57,7 +61,7 @@ class MemoryJobs(Store, ABC):
     def _audit(
         self,
         verb: str,
-        by: str,
+        act: Act,
         subject: tuple[str, str],
         tenant: str | None,
         before: Mapping[str, object],
@@ -66,8 +70,7 @@ class MemoryJobs(Store, ABC):
 
     @immediate
     def jobs(self, wanted: JobFilter) -> list[JobView]:
-        found = [job for _, job in sorted(self._tables.jobs.items()) if _fits(job, wanted)]
-        return [self._view(job) for job in found[: wanted.limit]]
+        return page_of(map(self._view, self._tables.jobs.values()), wanted)
 
     def _view(self, job: JobRecord) -> JobView:
         running = next((action for action in self._unfinished(job.name) if action.running), None)
@@ -76,10 +79,10 @@ class MemoryJobs(Store, ABC):
         return JobView(job, running, dead, self._now())
 
     @immediate
-    def occurrences(self, name: str, limit: int) -> list[Record]:
+    def occurrences(self, wanted: OccurrenceFilter) -> list[Record]:
         open_ = (row.record for row in self._tables.unfinished.values())
-        records = [r for r in (*open_, *self._tables.finished.values()) if r.job == name]
-        return sorted(records, key=lambda r: (r.created_at, r.id), reverse=True)[:limit]
+        records = (*open_, *self._tables.finished.values())
+        return newest_of([record for record in records if record.job == wanted.job], wanted)
 
     @immediate
     def ticks(self, name: str, since: int, before: int) -> list[int]:
@@ -91,7 +94,8 @@ class MemoryJobs(Store, ABC):
         changes = []
         youngest, now = self._may_seed(which), self._now()
         for name in self._selected_names(which):
-            job, unfinished = self._tables.jobs.get(name), self._unfinished(name)
+            job = self._selected(which, name)
+            unfinished = self._unfinished(name)
             found = FoundJob(name, job, unfinished, now, youngest, self._is_abandoned(which, job))
             change = decide(found)
             if change is not None:
@@ -105,28 +109,36 @@ class MemoryJobs(Store, ABC):
                 self._wakes.append(Wake(job_lane(job.app), job.next_due_at, self._now()))
         return JobEditResult(changes, None, self._now())
 
+    def _selected(self, which: JobSelector, name: str) -> JobRecord | None:
+        job = self._tables.jobs.get(name)
+        hidden = (
+            isinstance(which, ByName) and job is not None and not sees(which.tenant, job.tenant)
+        )
+        return None if hidden else job
+
     def _selected_names(self, which: JobSelector) -> list[str]:
+        if isinstance(which, ByName | ToSeed):
+            return sorted(which.names)
+        jobs = [job for job in self._tables.jobs.values() if job.app == which.app]
+        return self._search(which, [job for job in jobs if job.name not in which.excluded_names])
+
+    def _search(self, which: JobSearch, ours: Sequence[JobRecord]) -> list[str]:
         match which:
-            case ByName(names) | ToSeed(names):
-                return sorted(names)
-            case DueJobs(app, limit, excluded_names):
-                ours = [job for job in self._tables.jobs.values() if job.app == app]
-                wanted = [job for job in ours if job.name not in excluded_names]
-                due = [(job.next_due_at, job.name) for job in wanted if self._is_due(job)]
+            case DueJobs(_, limit):
+                due = [(job.next_due_at, job.name) for job in ours if self._is_due(job)]
                 return [name for _, name in sorted(due)][:limit]
             case OrphanedJobs(app, alive, limit):
                 declared_now = self._declared_by_live(app, self._now() - alive)
-                declared = [j for j in self._tables.jobs.values() if j.app == app and j.declared]
+                declared = [job for job in ours if job.declared]
                 lost = [j for j in declared if not (j.retired_at or j.removed_at)]
                 return sorted(job.name for job in lost if job.name not in declared_now)[:limit]
-            case Reappeared(app, worker, _, limit):
+            case Reappeared(_, worker, _, limit):
                 seen = self._tables.workers.get(worker)
-                own = [self._tables.jobs.get(name) for name in seen.worker.jobs] if seen else []
-                ours = [job for job in own if job is not None and job.app == app and job.declared]
-                back = [job for job in ours if job.retired_at and not job.removed_at]
+                own = {*seen.worker.jobs} if seen else set()
+                declared = [job for job in ours if job.name in own and job.declared]
+                back = [job for job in declared if job.retired_at and not job.removed_at]
                 return sorted(job.name for job in back)[:limit]
-            case ArmedTooFarAhead(app, ahead, after, limit):
-                ours = [job for job in self._tables.jobs.values() if job.app == app]
+            case ArmedTooFarAhead(_, ahead, after, limit):
                 far = [j.name for j in ours if (j.next_due_at or 0) > self._now() + ahead]
                 return sorted(name for name in far if name > after)[:limit]
 
@@ -186,13 +198,13 @@ class MemoryJobs(Store, ABC):
             self._add_occurrence(new)
         waiting = [self._tables.unfinished.get(action_id) for action_id in change.cancel]
         free = [row.record for row in waiting if row is not None and row.record.token is None]
-        cancelled = tuple(to_cancelled(record, change.by, found.now) for record in free)
+        cancelled = tuple(to_cancelled(record, change.act.by, found.now) for record in free)
         for record in cancelled:
             self._tables.finish(record)
         if change.verb is not None:
             subject, tenant = ("job", found.name), change.job.tenant
-            before, after = audit_snapshot(found.job), audit_snapshot(change.job)
-            self._audit(change.verb, change.by, subject, tenant, before, after)
+            before, after = audit_snapshots(found.job, change.job)
+            self._audit(change.verb, change.act, subject, tenant, before, after)
         return AppliedJobChange(found.job, change.job, inserted, cancelled)
 
     def _new_occurrences(self, requested: Iterable[NewOccurrence]) -> tuple[NewOccurrence, ...]:
@@ -232,12 +244,3 @@ class MemoryJobs(Store, ABC):
         for done in completions:
             if isinstance(done, Finish) and done.job is not None and done.job in jobs:
                 yield done, jobs[done.job]
-
-
-def _fits(job: JobRecord, wanted: JobFilter) -> bool:
-    return (
-        wanted.name in (None, job.name)
-        and job.name > wanted.after
-        and (wanted.removed or job.removed_at is None)
-        and sees(wanted.tenant, job.tenant)
-    )

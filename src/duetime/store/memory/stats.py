@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from duetime.model.actions.claim import WorkerInfo
+from duetime.model.actions.claim import SeenWorker
 from duetime.model.health.stats import LaneCount, StoreCounts, is_stray
 from duetime.model.jobs.stats import JobStats, job_stats
+from duetime.model.pause import paused_queues
 from duetime.model.state import FINISHED
 from duetime.model.tenant import Scope, sees
 from duetime.store.memory.lanes import MemoryRow
@@ -26,13 +27,17 @@ def count(tables: Tables, tenant: Scope, now: int, alive: int, limit: int) -> St
     }
     counts = [_lane(lane, members, now) for lane, members in lanes.items()]
     return StoreCounts(
-        now, counts, finished, living(tables, now, alive), _jobs(tables, tenant, now)
+        now,
+        counts,
+        finished,
+        living(tables, now, alive),
+        _jobs(tables, tenant, now),
+        frozenset(paused_queues(tables.pauses.values(), now)),
     )
 
 
-def living(tables: Tables, now: int, alive: int) -> list[tuple[WorkerInfo, int]]:
-    known = ((seen.worker, seen.seen_at) for seen in tables.workers.values())
-    return [(worker, seen_at) for worker, seen_at in known if seen_at >= now - alive]
+def living(tables: Tables, now: int, alive: int) -> list[SeenWorker]:
+    return [seen for seen in tables.workers.values() if seen.seen_at >= now - alive]
 
 
 def _lane(lane: str | None, rows: Sequence[MemoryRow], now: int) -> LaneCount:

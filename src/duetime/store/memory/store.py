@@ -15,6 +15,8 @@ from typing import TypeVar
 from uuid import UUID, uuid4
 
 from duetime.errors import DuplicateKey, InvalidArgument, LeaseLost
+from duetime.model.act import SYSTEM_ACT, Act
+from duetime.model.actions import expiry
 from duetime.model.actions.action import (
     Added,
     AddedRecord,
@@ -22,7 +24,9 @@ from duetime.model.actions.action import (
     Record,
     StoredRun,
     current_run,
+    unknown_run,
 )
+from duetime.model.actions.action_key import ActionKey, KeyMatch, named_id
 from duetime.model.actions.chain import (
     CYCLE_REMEDY,
     parent_end,
@@ -34,42 +38,68 @@ from duetime.model.actions.claim import (
     Claimed,
     ClaimOrder,
     Fence,
-    LaneSpan,
     RenewResult,
+    SeenWorker,
     SweepResult,
     WorkerInfo,
 )
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
 from duetime.model.actions.new_actions import IfExists, new_record
 from duetime.model.actions.state_changes import (
-    audit_snapshot,
     default_lane,
+    repeat_snapshots,
+    replacement_snapshots,
     to_cancelled,
     to_replaced,
     to_rescheduled,
     to_retried,
 )
-from duetime.model.audit import AuditEntry
 from duetime.model.clock import Clock, SystemClock, to_micros
 from duetime.model.filter import Filter
 from duetime.model.health.stats import StoreCounts
 from duetime.model.ids import NewId, TimeOrderedIds
-from duetime.model.lane import DAMAGED_LANE
-from duetime.model.state import State
+from duetime.model.state import FINISHED, State
 from duetime.model.tenant import ANY, Scope
 from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Wake, immediate, run_in_memory
 from duetime.store.listeners import Listeners
 from duetime.store.memory import changes
+from duetime.store.memory.access import MemoryAccess
+from duetime.store.memory.answers import MemoryAnswers
+from duetime.store.memory.audit import subject_of
+from duetime.store.memory.bulks import MemoryBulks
+from duetime.store.memory.damaged import MemoryDamaged
+from duetime.store.memory.erasures import MemoryErasures
+from duetime.store.memory.expiry import MemoryExpiry
+from duetime.store.memory.figures import MemoryFigures
+from duetime.store.memory.finding import MemoryFinding
+from duetime.store.memory.job_definitions import MemoryJobDefinitions
 from duetime.store.memory.jobs import MemoryJobs
 from duetime.store.memory.lanes import MemoryRow
+from duetime.store.memory.queues import MemoryQueues
 from duetime.store.memory.stats import count, living
 from duetime.store.memory.tables import Tables, has_expired
+from duetime.store.memory.timeline import MemoryTimeline
+from duetime.store.memory.transitions import MemoryTransitions
 
 T = TypeVar("T")
 
 
-class MemoryStore(MemoryJobs):
+class MemoryStore(
+    MemoryAccess,
+    MemoryAnswers,
+    MemoryBulks,
+    MemoryErasures,
+    MemoryDamaged,
+    MemoryExpiry,
+    MemoryFigures,
+    MemoryFinding,
+    MemoryJobs,
+    MemoryJobDefinitions,
+    MemoryQueues,
+    MemoryTimeline,
+    MemoryTransitions,
+):
     """A store whose data lives as long as this object. Threads may share it, processes cannot."""
 
     def __init__(
@@ -113,18 +143,20 @@ class MemoryStore(MemoryJobs):
     # -- the client's verbs ----------------------------------------------------------
 
     @immediate
-    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Sequence[Added]:
+    def add(
+        self, new: Sequence[NewAction], if_exists: IfExists, act: Act = SYSTEM_ACT
+    ) -> Sequence[Added]:
         now = self._now()
         for action in new:
-            self._require_parent(action)
-        stored = [self._add_one(action, if_exists, now) for action in new]
+            self._check_new(action, now)
+        stored = [self._add_one(action, if_exists, now, act) for action in new]
         # Read at the end: a later action of the same call may have replaced an earlier one.
         return [
             AddedRecord(self._tables.visible(action_id, ANY), created=action_id == action.id)
             for action, action_id in zip(new, stored, strict=True)
         ]
 
-    def _add_one(self, new: NewAction, if_exists: IfExists, now: int) -> UUID:
+    def _add_one(self, new: NewAction, if_exists: IfExists, now: int, act: Act) -> UUID:
         """Add one action, and return the id under which it is stored."""
         if self._tables.record(new.id) is not None:
             return new.id
@@ -138,13 +170,21 @@ class MemoryStore(MemoryJobs):
         if if_exists == "replace":
             changes.require("replace", holder.record, State.scheduled)
             self._refuse_cycle(holder.record.id, new)
-            self._make_due(changes.to_row(to_replaced(holder.record, new, due_at, now), new.lane))
+            after = to_replaced(holder.record, new, due_at, now)
+            self._make_due(changes.to_row(after, new.lane))
+            snapshots = replacement_snapshots(holder.record, after)
+            actor = replace(act, by=new.by)
+            self._audit("replace", actor, subject_of(after), after.tenant, *snapshots)
         return holder.record.id
 
-    def _require_parent(self, new: NewAction) -> None:
-        """Refuse an unknown parent, except in a replay: the first sending had its parent."""
-        if new.after is not None and self._tables.record(new.id) is None:
-            self._tables.visible(new.after, new.tenant)
+    def _check_new(self, new: NewAction, now: int) -> None:
+        """Refuse an unknown parent and an early expiry, except in a replay: the first sending was
+        checked."""
+        if self._tables.record(new.id) is None:
+            if new.after is not None:
+                self._tables.visible(new.after, new.tenant)
+            if (error := expiry.early_expiry(new, now)) is not None:
+                raise error
 
     def _refuse_cycle(self, action_id: UUID, new: NewAction) -> None:
         if new.after and would_wait_for_itself(action_id, new.after, self._tables.waits_for):
@@ -155,98 +195,117 @@ class MemoryStore(MemoryJobs):
         return self._tables.visible(action_id, tenant)
 
     @immediate
-    def find(self, wanted: Filter) -> list[Record]:
-        before = wanted.before
-        found = self._tables.matching(wanted)
-        return [r for r in found if before is None or r.id < before][: wanted.limit]
+    def find_id(self, wanted: ActionKey, tenant: Scope) -> UUID:
+        same_key = Filter(kinds=(wanted.kind,), key=wanted.key, tenant=tenant)
+        found = self._tables.matching(same_key, self._now())
+        named = (record for record in found if wanted.may_name(record.state))
+        return named_id(wanted, [KeyMatch(r.id, r.tenant, r.state.finished) for r in named])
 
     @immediate
-    def runs(self, action_id: UUID, tenant: Scope) -> list[StoredRun]:
+    def runs(
+        self, action_id: UUID, tenant: Scope, *, limit: int, before: UUID | None = None
+    ) -> list[StoredRun]:
         last = current_run(self._tables.visible(action_id, tenant))
-        return [*self._tables.runs.get(action_id, ()), *([last] if last else [])]
+        known = [*self._tables.runs.get(action_id, ()), *([last] if last else [])]
+        ids = [run.id for run in known]
+        if before is not None and before not in ids:
+            raise unknown_run(before)
+        runs = known[: len(known) if before is None else ids.index(before)][-limit:]
+        failed, traceback = self._tables.tracebacks.get(action_id, (None, None))
+        return [replace(run, traceback=traceback) if run.id == failed else run for run in runs]
 
     @immediate
-    def cancel(self, action_id: UUID, tenant: Scope, by: str, *, running: bool) -> Record:
+    def cancel(self, action_id: UUID, tenant: Scope, act: Act, *, running: bool) -> Record:
         record = self._tables.visible(action_id, tenant)
         if running and record.state is State.running:
-            return self._request_stop(record, by)
+            return self._request_stop(record, act)
         allowed = (State.scheduled, State.running) if running else (State.scheduled,)
         changes.require("cancel", record, *allowed)
-        return self._cancel(record, by)
+        return self._cancel(record, act)
 
-    def _cancel(self, record: Record, by: str) -> Record:
-        after = to_cancelled(record, by, self._now())
+    def _cancel(self, record: Record, act: Act) -> Record:
+        after = to_cancelled(record, act.by, self._now())
         self._tables.finish(after)
-        self._audit_action("cancel", by, record, after)
+        self._audit_action("cancel", act, record, after)
         return after
 
-    def _request_stop(self, record: Record, by: str) -> Record:
+    def _request_stop(self, record: Record, act: Act) -> Record:
         row = self._tables.unfinished[record.id]
-        if row.stop_by == by:
+        if row.stop_by == act.by:
             return record
-        self._tables.put(replace(row, stop_by=by))
-        before, after = ({"state": record.state, "stop_by": who} for who in (row.stop_by, by))
-        self._audit("cancel", by, _subject(record), record.tenant, before, after)
+        self._tables.put(replace(row, stop_by=act.by))
+        before, after = ({"state": record.state, "stop_by": who} for who in (row.stop_by, act.by))
+        self._audit("cancel", act, subject_of(record), record.tenant, before, after)
         return record
 
     @immediate
     def reschedule(
-        self, action_id: UUID, tenant: Scope, by: str, *, due_at: int | None, delay: int | None
+        self, action_id: UUID, tenant: Scope, act: Act, *, due_at: int | None, delay: int | None
     ) -> Record:
         now = self._now()
         before = self._tables.visible(action_id, tenant)
         changes.require("reschedule", before, State.scheduled)
+        expiry.refuse_move_beyond_expiry(before, due_at=due_at, delay=delay, now=now)
         due = changes.due_time(due_at, delay, now)
-        after = to_rescheduled(before, due, by, now)
+        after = to_rescheduled(before, due, act.by, now)
         self._make_due(replace(self._tables.unfinished[action_id], record=after))
-        self._audit_action("reschedule", by, before, after)
+        self._audit_action("reschedule", act, before, after)
         return after
 
     @immediate
-    def retry(self, action_id: UUID, tenant: Scope, by: str) -> Record:
+    def retry(self, action_id: UUID, tenant: Scope, act: Act) -> Record:
         record = self._tables.visible(action_id, tenant)
         changes.require("retry", record, State.failed)
+        expiry.refuse_expired_retry(record, self._now())
         holder = self._tables.key_holder(record.tenant, record.kind, record.key)
         if holder is not None:
             raise DuplicateKey(str(record.key), record.kind, holder.record.id)
-        return self._retry(record, by)
+        return self._retry(record, act)
 
-    def _retry(self, record: Record, by: str) -> Record:
+    def _retry(self, record: Record, act: Act) -> Record:
         failed = current_run(record)
         if failed is not None:
             self._tables.add_run(failed)
-        after = self._in_turn(to_retried(record, by, self._now()))
+        after = self._in_turn(to_retried(record, act.by, self._now()))
         row = changes.to_row(after, default_lane(after))
         self._tables.restore(row)
         self._wake(row)
-        self._audit_action("retry", by, record, after)
+        self._audit_action("retry", act, record, after)
         return after
 
     @immediate
-    def cancel_many(self, wanted: Filter, by: str) -> list[Record]:
-        found = self._tables.matching(wanted)
-        return [self._cancel(r, by) for r in found if r.state is State.scheduled]
+    def cancel_many(self, wanted: Filter, act: Act) -> list[Record]:
+        found = self._tables.matching(wanted, self._now())
+        return [self._cancel(r, act) for r in found if r.state is State.scheduled]
 
     @immediate
-    def retry_many(self, wanted: Filter, by: str) -> list[Record]:
-        failed = [r for r in self._tables.matching(wanted) if r.state is State.failed]
+    def retry_many(self, wanted: Filter, act: Act) -> list[Record]:
+        now = self._now()
+        found = self._tables.matching(wanted, now)
+        failed = [r for r in found if r.state is State.failed and expiry.can_be_retried(r, now)]
         # Checked one at a time: of two actions with the same key, only the first is retried.
         return [
-            self._retry(r, by)
+            self._retry(r, act)
             for r in failed
             if self._tables.key_holder(r.tenant, r.kind, r.key) is None
         ]
 
     @immediate
-    def audit(self, subject_id: str, limit: int) -> list[AuditEntry]:
-        return [*reversed(self._tables.audit.get(subject_id, ()))][:limit]
+    def repeat(self, action_id: UUID, tenant: Scope, act: Act, new: NewAction) -> Record:
+        record = self._tables.visible(action_id, tenant)
+        changes.require("repeat", record, *sorted(FINISHED))
+        self._add_one(new, "return", self._now(), act)
+        self._audit(
+            "repeat", act, subject_of(record), record.tenant, *repeat_snapshots(record, new)
+        )
+        return self._tables.visible(new.id, ANY)
 
     @immediate
     def stats(self, tenant: Scope, *, alive: int, limit: int) -> StoreCounts:
         return count(self._tables, tenant, self._now(), alive, limit)
 
     @immediate
-    def workers(self, alive: int) -> list[tuple[WorkerInfo, int]]:
+    def workers(self, alive: int) -> list[SeenWorker]:
         return living(self._tables, self._now(), alive)
 
     # -- the worker's verbs ----------------------------------------------------------
@@ -276,34 +335,6 @@ class MemoryStore(MemoryJobs):
         return changes.to_claim(taken, token)
 
     @immediate
-    def claimable_ids(self, span: LaneSpan, limit: int) -> list[UUID]:
-        return list(islice(self._tables.lanes.due(span, self._now()), limit))
-
-    @immediate
-    def fail_damaged(self, action_id: UUID, reason: str, *, without_data: bool = False) -> bool:
-        row = self._claimable_row(action_id)
-        if row is not None:
-            failed = changes.to_failed(row.record, reason, self._now())
-            dropped = replace(failed, payload="null", progress=None)
-            self._tables.finish(dropped if without_data else failed)
-        return row is not None
-
-    @immediate
-    def withdraw_damaged(self, action_id: UUID, reason: str) -> bool:
-        row = self._claimable_row(action_id)
-        if row is not None:
-            withdrawn = replace(row.record, error=reason)
-            self._tables.put(replace(row, record=withdrawn, lane=DAMAGED_LANE))
-        return row is not None
-
-    def _claimable_row(self, action_id: UUID) -> MemoryRow | None:
-        """Return the row of a scheduled action that waits for no parent."""
-        row = self._tables.unfinished.get(action_id)
-        if row is None or row.record.token is not None or row.record.waits:
-            return None
-        return row
-
-    @immediate
     def complete(
         self,
         completions: Sequence[Completion],
@@ -326,6 +357,8 @@ class MemoryStore(MemoryJobs):
             return False
         if rescuing and not has_expired(row.record, now):
             return False
+        if completion.traceback is not None:
+            self._tables.keep_traceback(completion.id, completion.token, completion.traceback)
         if isinstance(completion, Finish):
             self._tables.finish(changes.to_finished(row.record, completion, now))
             return True
@@ -337,9 +370,10 @@ class MemoryStore(MemoryJobs):
 
     def _applied_before(self, completion: Completion) -> bool:
         """Return whether this very completion was applied before; a rescuer's does not count."""
-        record = self._tables.finished.get(completion.id)
-        last = current_run(record) if record else None
-        runs = (*self._tables.runs.get(completion.id, ()), *([last] if last else []))
+        last = self._tables.finished.get(completion.id)
+        if last is not None and last.token == completion.token:
+            return last.outcome == completion.outcome
+        runs = self._tables.runs.get(completion.id, ())
         return any(r.id == completion.token and r.outcome == completion.outcome for r in runs)
 
     @immediate
@@ -361,7 +395,7 @@ class MemoryStore(MemoryJobs):
         now = self._now()
         renewed: dict[UUID, str | None] = {}
         for fence in fences:
-            row = self._fenced_row(fence)
+            row = self._tables.fenced(fence)
             if row is not None:
                 self._tables.put(replace(row, record=replace(row.record, lease_until=now + lease)))
                 renewed[fence.id] = row.stop_by
@@ -370,7 +404,7 @@ class MemoryStore(MemoryJobs):
 
     @immediate
     def progress(self, fence: Fence, progress: str) -> None:
-        row = self._fenced_row(fence)
+        row = self._tables.fenced(fence)
         if row is None:
             raise LeaseLost(fence.id)
         self._tables.put(replace(row, record=replace(row.record, progress=progress)))
@@ -378,12 +412,13 @@ class MemoryStore(MemoryJobs):
     @immediate
     def look_ahead(self, app: str | None = None) -> SweepResult:
         next_tick = None if app is None else self._next_tick(app)
-        return SweepResult(self._now(), self._tables.lanes.heads(), [], next_tick=next_tick)
+        heads = self._tables.lanes.heads()
+        return SweepResult(self._now(), heads, [], next_tick=next_tick, paused=self._paused())
 
     @immediate
     def look_ahead_from(self, since: Mapping[str, int]) -> SweepResult:
         heads = [self._tables.lanes.head(lane, time) for lane, time in since.items()]
-        return SweepResult(self._now(), heads, [])
+        return SweepResult(self._now(), heads, [], paused=self._paused())
 
     @immediate
     def sweep(self, worker: WorkerInfo, ahead: int, limit: int) -> SweepResult:
@@ -401,6 +436,7 @@ class MemoryStore(MemoryJobs):
             self._next_tick(worker.app),
             known,
             self._is_youngest(seen, now - worker.alive),
+            self._paused(),
         )
 
     @immediate
@@ -412,7 +448,12 @@ class MemoryStore(MemoryJobs):
         oldest_tick = now - max(keep, keep_failed)
         for job, tick in [key for key in self._tables.ticks if key[1] < oldest_tick]:
             self._tables.delete_tick(job, tick)
+        self._prune_bulks()
         return len(old)
+
+    @immediate
+    def clear(self) -> None:
+        self._tables = Tables()
 
     @immediate
     def unregister(self, worker: str) -> None:
@@ -423,10 +464,6 @@ class MemoryStore(MemoryJobs):
     def _now(self) -> int:
         return to_micros(self._clock.now())
 
-    def _fenced_row(self, fence: Fence) -> MemoryRow | None:
-        row = self._tables.unfinished.get(fence.id)
-        return row if row is not None and row.record.token == fence.token else None
-
     def _make_due(self, row: MemoryRow) -> None:
         self._tables.put(row)
         self._wake(row)
@@ -434,23 +471,3 @@ class MemoryStore(MemoryJobs):
     def _wake(self, row: MemoryRow) -> None:
         if row.record.due_at is not None and row.lane is not None:
             self._wakes.append(Wake(row.lane, row.record.due_at, self._now()))
-
-    def _audit_action(self, verb: str, by: str, before: Record, after: Record) -> None:
-        snapshots = audit_snapshot(before), audit_snapshot(after)
-        self._audit(verb, by, _subject(before), before.tenant, *snapshots)
-
-    def _audit(
-        self,
-        verb: str,
-        by: str,
-        subject: tuple[str, str],
-        tenant: str | None,
-        before: Mapping[str, object],
-        after: Mapping[str, object],
-    ) -> None:
-        entry = AuditEntry(self._ids(), self._now(), by, tenant, verb, *subject, before, after)
-        self._tables.add_audit(entry)
-
-
-def _subject(record: Record) -> tuple[str, str]:
-    return "action", str(record.id)

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from typing import TypeVar
 from uuid import UUID
 
 from duetime.errors import ActionNotFound
+from duetime.model.access.api_keys import StoredApiKey
+from duetime.model.access.grants import StoredGrant
+from duetime.model.access.sessions import StoredLink, StoredSession
 from duetime.model.actions.action import Record, StoredRun
-from duetime.model.actions.claim import WorkerInfo
-from duetime.model.audit import AuditEntry
+from duetime.model.actions.claim import Fence, SeenWorker, WorkerInfo
+from duetime.model.answer import StoredAnswer
+from duetime.model.audit import AuditFilter, StoredAuditEntry
+from duetime.model.bulk import StoredBulk
 from duetime.model.filter import Filter
+from duetime.model.health.figures import FigureKey
 from duetime.model.jobs.job import JobRecord
+from duetime.model.kept_report import StoredReport
+from duetime.model.pause import QueuePause
 from duetime.model.state import State
 from duetime.model.tenant import Scope, sees
 from duetime.store.memory.lanes import Lanes, MemoryRow
+from duetime.store.memory.matching import fits
 from duetime.store.memory.undo import UndoLog
 
 K = TypeVar("K")
 V = TypeVar("V")
 KeySlot = tuple[str | None, str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class SeenWorker:
-    """A worker, when it started and when it was last seen."""
-
-    worker: WorkerInfo
-    started_at: int
-    seen_at: int
 
 
 class Tables:
@@ -39,10 +40,25 @@ class Tables:
         self.finished: dict[UUID, Record] = {}
         # Earlier runs only: the current or last run is part of the action's record.
         self.runs: dict[UUID, tuple[StoredRun, ...]] = {}
-        self.audit: dict[str, tuple[AuditEntry, ...]] = {}
+        # By action: the run that failed last, and its traceback.
+        self.tracebacks: dict[UUID, tuple[UUID, str]] = {}
+        self.audit: dict[str, tuple[StoredAuditEntry, ...]] = {}
         self.workers: dict[str, SeenWorker] = {}
         self.jobs: dict[str, JobRecord] = {}
         self.ticks: dict[tuple[str, int], bool] = {}
+        self.grants: dict[UUID, StoredGrant] = {}
+        self.api_keys: dict[UUID, StoredApiKey] = {}
+        self.links: dict[UUID, StoredLink] = {}
+        self.sessions: dict[UUID, StoredSession] = {}
+        # With when their last step was taken.
+        self.bulks: dict[UUID, tuple[StoredBulk, int]] = {}
+        self.pauses: dict[str, QueuePause] = {}
+        self.reports: dict[str, StoredReport] = {}
+        self.figures: dict[FigureKey, int] = {}
+        # By worker: the number of the last batch of figures that was added.
+        self.figure_batches: dict[str, int] = {}
+        # When an answer was stored, and the answer, by the id of its key.
+        self.answers: dict[str, tuple[int, StoredAnswer]] = {}
         self.lanes = Lanes()
         self._ids_by_key: dict[KeySlot, UUID] = {}
         self._children: dict[UUID, set[UUID]] = {}
@@ -61,16 +77,42 @@ class Tables:
             raise ActionNotFound(action_id)
         return record
 
-    def matching(self, wanted: Filter) -> list[Record]:
-        """Return every matching action, newest first; the caller applies `before` and `limit`."""
-        rows = [row.record for row in self.unfinished.values()]
-        found = (record for record in (*rows, *self.finished.values()) if _fits(record, wanted))
+    def matching(self, wanted: Filter, now: int) -> list[Record]:
+        """Return every action that the filter matches at `now`, newest first; the caller makes
+        pages of them."""
+        finished = (MemoryRow(record, None) for record in self.finished.values())
+        rows = chain(self.unfinished.values(), finished)
+        found = (row.record for row in rows if fits(row, wanted, now))
         return sorted(found, key=lambda record: record.id, reverse=True)
+
+    def matching_audit(self, wanted: AuditFilter) -> list[StoredAuditEntry]:
+        """Return every matching audit entry, newest first; the caller applies `limit`."""
+        entries = (entry for entries in self.audit.values() for entry in entries)
+        found = (entry for entry in entries if _audit_fits(entry, wanted))
+        return sorted(found, key=lambda entry: (entry.at, entry.id), reverse=True)
+
+    def audit_before(self, instant: int) -> list[StoredAuditEntry]:
+        """Return the audit entries that were written before an instant, oldest first."""
+        entries = (entry for entries in self.audit.values() for entry in entries)
+        old = (entry for entry in entries if entry.at < instant)
+        return sorted(old, key=lambda entry: (entry.at, entry.id))
 
     def key_holder(self, tenant: str | None, kind: str, key: str | None) -> MemoryRow | None:
         """Return the unfinished action that holds a key."""
         action_id = None if key is None else self._ids_by_key.get((tenant, kind, key))
         return None if action_id is None else self.unfinished[action_id]
+
+    def claimable(self, action_id: UUID) -> MemoryRow | None:
+        """Return the row of a scheduled action that waits for no parent."""
+        row = self.unfinished.get(action_id)
+        if row is None or row.record.token is not None or row.record.waits:
+            return None
+        return row
+
+    def fenced(self, fence: Fence) -> MemoryRow | None:
+        """Return the row of a running action if the fence names its token."""
+        row = self.unfinished.get(fence.id)
+        return row if row is not None and row.record.token == fence.token else None
 
     def parents(self) -> list[UUID]:
         """Return the actions for which children wait."""
@@ -123,14 +165,36 @@ class Tables:
 
     def delete_finished(self, action_id: UUID) -> None:
         self._set(self.finished, action_id, None)
-        self._set(self.runs, action_id, None)
+        self.delete_runs(action_id)
 
     def add_run(self, run: StoredRun) -> None:
         self._set(self.runs, run.action_id, (*self.runs.get(run.action_id, ()), run))
 
-    def add_audit(self, entry: AuditEntry) -> None:
+    def keep_traceback(self, action_id: UUID, run_id: UUID, traceback: str) -> None:
+        self._set(self.tracebacks, action_id, (run_id, traceback))
+
+    def add_audit(self, entry: StoredAuditEntry) -> None:
         entries = self.audit.get(entry.subject_id, ())
         self._set(self.audit, entry.subject_id, (*entries, entry))
+
+    def delete_audit(self, entry: StoredAuditEntry) -> None:
+        kept = tuple(other for other in self.audit[entry.subject_id] if other.id != entry.id)
+        self._set(self.audit, entry.subject_id, kept or None)
+
+    def set_grant(self, grant_id: UUID, grant: StoredGrant | None) -> None:
+        self._set(self.grants, grant_id, grant)
+
+    def set_api_key(self, key_id: UUID, key: StoredApiKey | None) -> None:
+        self._set(self.api_keys, key_id, key)
+
+    def set_link(self, link_id: UUID, link: StoredLink | None) -> None:
+        self._set(self.links, link_id, link)
+
+    def set_session(self, session_id: UUID, session: StoredSession | None) -> None:
+        self._set(self.sessions, session_id, session)
+
+    def set_report(self, report: StoredReport) -> None:
+        self._set(self.reports, report.app, report)
 
     def set_job(self, job: JobRecord) -> None:
         self._set(self.jobs, job.name, job)
@@ -144,6 +208,28 @@ class Tables:
     def delete_tick(self, job: str, tick: int) -> None:
         self._set(self.ticks, (job, tick), None)
 
+    def set_bulk(self, bulk: StoredBulk, now: int) -> None:
+        self._set(self.bulks, bulk.id, (bulk, now))
+
+    def delete_bulk(self, bulk_id: UUID) -> None:
+        self._set(self.bulks, bulk_id, None)
+
+    def delete_runs(self, action_id: UUID) -> None:
+        self._set(self.runs, action_id, None)
+        self._set(self.tracebacks, action_id, None)
+
+    def set_pause(self, queue: str, pause: QueuePause | None) -> None:
+        self._set(self.pauses, queue, pause)
+
+    def set_answer(self, key_id: str, answer: tuple[int, StoredAnswer] | None) -> None:
+        self._set(self.answers, key_id, answer)
+
+    def set_figure(self, key: FigureKey, runs: int | None) -> None:
+        self._set(self.figures, key, runs)
+
+    def note_figure_batch(self, worker: str, number: int) -> None:
+        self._set(self.figure_batches, worker, number)
+
     def register_worker(self, worker: WorkerInfo, now: int) -> SeenWorker:
         """Record that a worker is alive; once registered, it omits its kinds and jobs."""
         old = self.workers.get(worker.id)
@@ -156,6 +242,7 @@ class Tables:
 
     def unregister_worker(self, worker: str) -> None:
         self._set(self.workers, worker, None)
+        self._set(self.figure_batches, worker, None)
 
     def _set(self, table: dict[K, V], key: K, value: V | None) -> None:
         old = table.get(key)
@@ -205,18 +292,12 @@ def _slot(record: Record) -> KeySlot | None:
     return None if record.key is None else (record.tenant, record.kind, record.key)
 
 
-def _fits(record: Record, wanted: Filter) -> bool:
-    equal = ("state", "kind", "queue", "correlation_id", "key")
+def _audit_fits(entry: StoredAuditEntry, wanted: AuditFilter) -> bool:
+    equal = ("subject_id", "by", "verb")
     return (
-        all(getattr(wanted, name) in (None, getattr(record, name)) for name in equal)
-        and sees(wanted.tenant, record.tenant)
-        and _due_within(record.due_at, wanted)
-    )
-
-
-def _due_within(due_at: int | None, wanted: Filter) -> bool:
-    if due_at is None:
-        return wanted.due_from is None and wanted.due_before is None
-    return (wanted.due_from is None or wanted.due_from <= due_at) and (
-        wanted.due_before is None or due_at < wanted.due_before
+        all(getattr(wanted, name) in (None, getattr(entry, name)) for name in equal)
+        and sees(wanted.tenant, entry.tenant)
+        and (wanted.since is None or wanted.since <= entry.at)
+        and (wanted.before is None or entry.at < wanted.before)
+        and (wanted.follows is None or (entry.at, entry.id) < wanted.follows)
     )

@@ -33,7 +33,7 @@ COMMIT, ROLLBACK = Command("COMMIT"), Command("ROLLBACK")
 
 
 def messages(steps: Steps[T]) -> Driven[Statement | Pipeline, tuple[T, list[Wake]]]:
-    """Yield a flow's statements and pipelines.
+    """Yield a flow's statements and pipelines. The flow sees the errors with which they end.
 
     Returns the flow's value, and the wakes to send once it is committed.
     """
@@ -44,8 +44,13 @@ def messages(steps: Steps[T]) -> Driven[Statement | Pipeline, tuple[T, list[Wake
             if isinstance(step, Wake):
                 wakes.append(step)
                 step = next(steps)
+                continue
+            try:
+                rows = yield step
+            except Exception as error:  # noqa: BLE001 - the flow decides
+                step = steps.throw(error)
             else:
-                step = steps.send((yield step))
+                step = steps.send(rows)
     except StopIteration as end:
         return cast("T", end.value), wakes
 

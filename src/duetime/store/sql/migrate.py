@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from duetime.errors import ConfigError
-from duetime.model.health.diagnosis import Schema
+from duetime.model.health.diagnosis import NO_ENCODING, Schema
 from duetime.store.flow import Flow, Mode, Rows, Statement, Steps
 from duetime.store.sql.migrate_hint import migrate_command
 from duetime.store.sql.statements.loader import Dialect, Migration, StatementLoader
@@ -86,7 +86,10 @@ def _applied(loader: StatementLoader) -> Steps[list[int]]:
 def _apply(loader: StatementLoader) -> Steps[None]:
     yield Statement("migration_lock", {"lock": loader.names.migration_lock})
     # Checked after taking the lock: another process may have migrated while we waited for it.
-    ((_, schema_exists),) = yield _tables_query(loader)
+    ((tables_exist, schema_exists),) = yield _tables_query(loader)
+    if loader.dialect == "postgres" and not tables_exist:
+        ((encoding,),) = yield Statement("encoding", {})
+        _refuse_encoding(cast("str", encoding))
     if not schema_exists:
         yield Statement("create_schema", {})
     for migration in (yield from _pending(loader)):
@@ -98,6 +101,17 @@ def _tables_query(loader: StatementLoader) -> Statement:
     names = loader.names
     params = {"table": f"{names.prefix}migrations", "schema": names.schema}
     return Statement("migrations_table", params)
+
+
+def _refuse_encoding(encoding: str) -> None:
+    """Raise ConfigError for an encoding that is none. A database that has our tables already is
+    used all the same; the doctor names it."""
+    if encoding == NO_ENCODING:
+        raise ConfigError(
+            f"the database has the encoding {NO_ENCODING}, which lets text in that cannot be read "
+            "again: create a database with UTF8 (CREATE DATABASE shop ENCODING 'UTF8' TEMPLATE "
+            "template0), and give its URL"
+        )
 
 
 def _refuse_newer(applied: Rows, known: int) -> None:

@@ -223,10 +223,12 @@ def _untouched(new: NewAction, now: int) -> Record:
         after_on=None,
         after_at=None,
         after_delay=None,
+        expires_at=None,
         created_at=now,
         created_by=new.by,
         modified_at=None,
         modified_by=None,
         cancelled_by=None,
         finished_at=None,
+        error_group=None,
     )

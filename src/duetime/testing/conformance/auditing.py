@@ -8,6 +8,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from duetime.errors import ActionNotFound, DuplicateKey, IllegalState
+from duetime.model.act import Act
+from duetime.model.actions.state_changes import audit_snapshot
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.testing.conformance.broken import Broken, broken
@@ -79,6 +81,88 @@ class Auditing(Suite):
         assert (entry.verb, entry.by, entry.at) == ("retry", "bob", probe.now)
         assert (entry.before["state"], entry.after["state"]) == ("failed", "scheduled")
 
+    async def test_a_replacement_is_audited(self, probe: Probe) -> None:
+        holder = await probe.add(key="k", tenant="a", by="ann", delay=SECOND)
+        probe.pass_time(1)
+        new = probe.new(
+            key="k",
+            tenant="a",
+            by="bob",
+            due_at=probe.now + 9,
+            queue="billing",
+            priority=3,
+            correlation_id="c",
+            payload='{"to": "secret", "cc": "other"}',
+        )
+        await probe.add_many([new], "replace")
+        [entry] = await probe.audit(holder.id)
+        assert (entry.verb, entry.by, entry.tenant) == ("replace", "bob", "a")
+        assert (entry.at, entry.subject_id) == (probe.now, str(holder.id))
+        before, after = dict(entry.before), dict(entry.after)
+        assert before.pop("payload") != after.pop("payload")
+        assert after.pop("payload_changed") == ["cc", "to"]
+        assert before == {
+            "state": "scheduled",
+            "due_at": holder.due_at,
+            "queue": "default",
+            "priority": "normal",
+            "correlation_id": None,
+        }
+        assert after == {
+            "state": "scheduled",
+            "due_at": probe.now + 9,
+            "queue": "billing",
+            "priority": "critical",
+            "correlation_id": "c",
+        }
+        assert "secret" not in str(entry)
+        assert "ann" not in str(entry)
+
+    async def test_each_replacement_in_a_call_is_audited_by_its_actor(self, probe: Probe) -> None:
+        first = await probe.add(key="k")
+        second = await probe.add(key="l", kind="sms")
+        news = [
+            probe.new(),
+            probe.new(key="k", by="bob", payload="[1]"),
+            probe.new(key="l", kind="sms", by="eve"),
+            probe.new(key="k", by="dan", payload="[2]"),
+        ]
+        added = await probe.add_many(news, "replace")
+        assert [entry.by for entry in await probe.audit(first.id)] == ["dan", "bob"]
+        [entry] = await probe.audit(second.id)
+        assert (entry.by, "payload" in entry.after) == ("eve", False)
+        assert await probe.audit(added[0].record.id) == []
+        newest, older = await probe.audit(first.id)
+        assert newest.before["payload"] == older.after["payload"]
+        assert "payload_changed" not in newest.after
+
+    async def test_a_replaced_parent_is_audited(self, probe: Probe) -> None:
+        old, new = await probe.add(delay=SECOND), await probe.add(delay=SECOND)
+        child = await probe.child(old.id, key="k")
+        await probe.add_many(
+            [probe.new(key="k", due_at=None, delay=0, after=new.id, on="failed")], "replace"
+        )
+        [entry] = await probe.audit(child.id)
+        assert (entry.before["after"], entry.before["on"]) == (str(old.id), "succeeded")
+        assert (entry.after["after"], entry.after["on"]) == (str(new.id), "failed")
+
+    async def test_keys_that_replace_nothing_leave_no_entry(self, probe: Probe) -> None:
+        running = await probe.running(key="busy", kind="sms")
+        record = await probe.add(key="k")
+        await probe.add_many([probe.new(key="fresh"), probe.new(key="k")], "return")
+        await probe.add_many([probe.new(key="new"), probe.new()], "replace")
+        with pytest.raises(IllegalState):
+            await probe.add_many([probe.new(key="k"), probe.new(key="busy", kind="sms")], "replace")
+        assert await probe.audit(record.id) == await probe.audit(running.id) == []
+        assert await probe.find_audit() == []
+
+    async def test_a_rolled_back_replacement_leaves_no_entry(self, probe: Probe) -> None:
+        record = await probe.add(key="k")
+        with pytest.raises(Broken):
+            await probe.do(broken(probe.store.add([probe.new(key="k", payload="2")], "replace")))
+        assert await probe.audit(record.id) == []
+        assert await probe.get(record.id) == record
+
     async def test_each_of_many_is_audited(self, probe: Probe) -> None:
         waiting = [await probe.add(delay=SECOND, tenant=tenant) for tenant in (None, "a")]
         failed = [await probe.finished(State.failed, tenant=tenant) for tenant in (None, "a")]
@@ -148,10 +232,22 @@ class Auditing(Suite):
                 await attempt()
         assert await probe.audit(record.id) == []
 
+    async def test_a_schedule_has_one_entry_however_often_it_is_sent(self, probe: Probe) -> None:
+        first, second = await probe.add(tenant="a", by="ann"), await probe.add(by="bob")
+        act = Act("eve", note="by hand", source="cli", address="203.0.113.7")
+        for _ in range(2):
+            await probe.do(probe.store.audit_schedules([first, second], act))
+        [entry] = await probe.audit(first.id)
+        assert (entry.id, entry.at, entry.by) == (first.id, first.created_at, "ann")
+        assert (entry.verb, entry.subject, entry.tenant) == ("schedule", "action", "a")
+        assert (entry.before, entry.after) == ({}, audit_snapshot(first))
+        assert (entry.note, entry.source, entry.address) == ("by hand", "cli", "203.0.113.7")
+        assert [entry.by for entry in await probe.audit(second.id)] == ["bob"]
+
     async def test_a_rolled_back_change_leaves_no_entry(self, probe: Probe) -> None:
         """An error inside the transaction rolls back the entry too."""
         record = await probe.add()
-        cancel = probe.store.cancel(record.id, None, "bob", running=False)
+        cancel = probe.store.cancel(record.id, None, Act("bob"), running=False)
         with pytest.raises(Broken):
             await probe.do(broken(cancel))
         assert await probe.audit(record.id) == []

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from duetime.model.act import Act
 from duetime.model.actions.claim import Claim, Claimed, LaneSpan
 from duetime.model.lane import lane_of
 from duetime.model.state import FINISHED, State
@@ -47,6 +48,7 @@ class Claiming(Suite):
             job=None,
             tick=None,
             triggered_by=None,
+            expires_at=None,
         )
 
     async def test_a_claim_returns_payloads_of_any_length(self, probe: Probe) -> None:
@@ -248,7 +250,9 @@ class Claiming(Suite):
 
     async def test_a_cancel_and_a_claim_have_one_winner(self, probe: Probe) -> None:
         records = [await probe.add() for _ in range(12)]
-        cancels = [probe.store.cancel(record.id, None, "bob", running=False) for record in records]
+        cancels = [
+            probe.store.cancel(record.id, None, Act("bob"), running=False) for record in records
+        ]
         claims = [probe.store.claim(probe.claim_order(limit=3)) for _ in range(4)]
         flows: list[Flow[Any]] = [*cancels, *claims]
         await race(probe.store, flows)

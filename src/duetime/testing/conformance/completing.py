@@ -34,6 +34,7 @@ class Completing(Suite):
             outcome=Outcome(state.value),
             result="[7]",
             error="why",
+            error_group="why" if state is State.failed else None,
             cancelled_by="bob",
             finished_at=probe.now,
         )
@@ -69,6 +70,65 @@ class Completing(Suite):
         claim = await probe.claim_one()
         await probe.end(finish(claim))
         assert (await probe.get(claim.id)).error is None
+
+    # -- tracebacks ------------------------------------------------------------------
+
+    async def test_the_traceback_is_kept_with_its_run(self, probe: Probe) -> None:
+        first = await probe.running()
+        await probe.end(reschedule(first, traceback="line 1\nZeroDivisionError: \u00e9"))
+        [run] = await probe.runs(first.id)
+        assert run.traceback == "line 1\nZeroDivisionError: \u00e9"
+
+    async def test_of_each_action_the_last_traceback_is_kept(self, probe: Probe) -> None:
+        first = await probe.running()
+        await probe.end(reschedule(first, traceback="first"))
+        await probe.end(reschedule(await probe.claim_one(), traceback="second"))
+        await probe.end(finish(await probe.claim_one()))
+        assert [run.traceback for run in await probe.runs(first.id)] == [None, "second", None]
+
+    async def test_a_failed_action_keeps_its_traceback(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(finish(claim, State.failed, traceback="boom"))
+        assert [run.traceback for run in await probe.runs(claim.id)] == ["boom"]
+        await probe.retry(claim.id)
+        assert [run.traceback for run in await probe.runs(claim.id)] == ["boom"]
+        await probe.end(finish(await probe.claim_one()))
+        assert [run.traceback for run in await probe.runs(claim.id)] == ["boom", None]
+
+    async def test_many_tracebacks_in_one_call(self, probe: Probe) -> None:
+        claims = [await probe.running() for _ in range(5)]
+        failures: list[Completion] = [
+            reschedule(claim, traceback=f"of {n}") if n % 2 else finish(claim, State.failed)
+            for n, claim in enumerate(claims[:4])
+        ]
+        await probe.end(*failures, finish(claims[4]))
+        found = [run.traceback for claim in claims for run in await probe.runs(claim.id)]
+        assert found == [None, "of 1", None, "of 3", None]
+
+    async def test_a_stale_completion_keeps_no_traceback(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.end(reschedule(claim, traceback="ours"))
+        claimed = await probe.claim_one()
+        assert (
+            await probe.end(reschedule(claimed, token=stale(claimed), traceback="not ours"))
+            == set()
+        )
+        assert [run.traceback for run in await probe.runs(claim.id)] == ["ours", None]
+
+    async def test_a_failure_sent_again_keeps_its_traceback(self, probe: Probe) -> None:
+        claim = await probe.running()
+        failure = finish(claim, State.failed, traceback="once")
+        for _ in range(2):
+            assert await probe.end(failure) == {claim.id}
+        assert [run.traceback for run in await probe.runs(claim.id)] == ["once"]
+
+    async def test_the_traceback_of_an_occurrence(self, probe: Probe) -> None:
+        job = probe.job()
+        await probe.put(job)
+        await probe.occur(probe.occurrence(job), job=job)
+        claim = await probe.claim_one()
+        await probe.end(finish(claim, State.failed, job=job.name, traceback="boom"))
+        assert [run.traceback for run in await probe.runs(claim.id)] == ["boom"]
 
     # -- reschedule ------------------------------------------------------------------
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from duetime.model.actions.claim import SeenWorker
 from duetime.model.health.stats import LaneCount, Stats, StoreCounts, stats_of
+from duetime.model.health.worker import SlotUse
 from duetime.model.jobs.stats import JobStats
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
@@ -143,8 +145,8 @@ class Counting(Suite):
         await probe.do(probe.store.sweep(worker, SECOND, 10))
         seen = probe.now
         probe.pass_time(ALIVE)
-        assert list((await counted(probe, "whoever")).workers) == [(worker, seen)]
-        assert await probe.do(probe.store.workers(ALIVE)) == [(worker, seen)]
+        assert list((await counted(probe, "whoever")).workers) == [SeenWorker(worker, seen, seen)]
+        assert await probe.do(probe.store.workers(ALIVE)) == [SeenWorker(worker, seen, seen)]
         probe.pass_time(1)
         assert list((await counted(probe)).workers) == []
         assert await probe.do(probe.store.workers(ALIVE)) == []
@@ -152,6 +154,23 @@ class Counting(Suite):
         assert len((await counted(probe)).workers) == 1
         await probe.do(probe.store.unregister(worker.id))
         assert list((await counted(probe)).workers) == []
+
+    async def test_a_worker_is_listed_with_its_version_and_its_slots(self, probe: Probe) -> None:
+        pools = (SlotUse(("billing",), 2, 1), SlotUse(None, 10, 0))
+        first = replace(WORKER, version="1.2.3", pools=pools)
+        started = probe.now
+        await probe.do(probe.store.sweep(first, SECOND, 10))
+        probe.pass_time(SECOND)
+        later = replace(first, registered=True, pools=(SlotUse(None, 10, 4),))
+        await probe.do(probe.store.sweep(later, SECOND, 10))
+        [seen] = await probe.do(probe.store.workers(ALIVE))
+        assert (seen.started_at, seen.seen_at) == (started, probe.now)
+        assert (seen.worker.version, seen.worker.pools) == ("1.2.3", later.pools)
+
+    async def test_a_worker_of_older_code_has_no_version_and_no_slots(self, probe: Probe) -> None:
+        await probe.sweep()
+        [seen] = await probe.do(probe.store.workers(ALIVE))
+        assert (seen.worker.version, seen.worker.pools) == (None, ())
 
     async def test_jobs_are_counted_by_state(self, probe: Probe) -> None:
         await probe.put(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from uuid import uuid4
 
-from duetime.model.actions.claim import LaneSpan
+from duetime.model.actions.claim import Fence, LaneSpan
+from duetime.model.error_group import error_group
 from duetime.model.lane import DAMAGED_LANE
 from duetime.model.state import Outcome, State
-from duetime.testing.conformance.probe import LANE, LATER, SECOND, Probe
+from duetime.testing.conformance.probe import LANE, LATER, SECOND, WORKER, Probe
 from duetime.testing.conformance.suite import Suite
 
 REASON = "its row cannot be read"
@@ -40,6 +42,7 @@ class Damaged(Suite):
             state=State.failed,
             outcome=Outcome.failed,
             error=REASON,
+            error_group=error_group(REASON),
             finished_at=probe.now,
         )
         assert not await probe.do(probe.store.fail_damaged(before.id, REASON))
@@ -52,6 +55,7 @@ class Damaged(Suite):
             state=State.failed,
             outcome=Outcome.failed,
             error=REASON,
+            error_group=error_group(REASON),
             payload="null",
             progress=None,
             finished_at=probe.now,
@@ -80,3 +84,23 @@ class Damaged(Suite):
             assert not await probe.do(probe.store.fail_damaged(action_id, REASON))
             assert not await probe.do(probe.store.withdraw_damaged(action_id, REASON))
         assert [await probe.get(claim.id), await probe.get(child.id)] == before
+
+    async def test_data_of_a_running_action_is_dropped_if_the_fence_is_current(
+        self, probe: Probe
+    ) -> None:
+        claim = await probe.running()
+        await probe.do(probe.store.progress(Fence(claim.id, claim.token), "half"))
+        before = await probe.get(claim.id)
+        assert not await probe.do(probe.store.drop_data(Fence(claim.id, uuid4())))
+        assert await probe.get(claim.id) == before
+        assert await probe.do(probe.store.drop_data(Fence(claim.id, claim.token)))
+        assert await probe.get(claim.id) == replace(before, payload="null", progress=None)
+
+    async def test_what_is_not_damaged_is_not_named(self, probe: Probe) -> None:
+        claim = await probe.running()
+        await probe.put(probe.job("shop-mail"))
+        await probe.sweep()
+        assert await probe.do(probe.store.is_readable(claim.id))
+        assert await probe.do(probe.store.is_readable(uuid4()))
+        assert await probe.do(probe.store.lost_jobs(WORKER.app)) == frozenset()
+        assert await probe.do(probe.store.damaged_workers(WORKER.app, SECOND)) == []

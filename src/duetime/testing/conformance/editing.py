@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from duetime.errors import IllegalState
+from duetime.model.act import Act
 from duetime.model.actions.claim import WorkerInfo
 from duetime.model.jobs.change import FoundJob, JobChange
 from duetime.model.jobs.job import JobRecord, Overlap
+from duetime.model.jobs.job_filter import JobPosition
 from duetime.model.jobs.selectors import (
     ArmedTooFarAhead,
     DueJobs,
@@ -43,7 +45,7 @@ class Editing(Suite):
         names = ["b-two", "a-one", "a-one-more", "c-3"]
         await probe.put(*(probe.job(name) for name in names))
         first = await probe.jobs(limit=2)
-        rest = await probe.jobs(after=first[-1].job.name)
+        rest = await probe.jobs(follows=JobPosition(0, first[-1].job.name))
         assert [view.job.name for view in [*first, *rest]] == sorted(names)
 
     @pytest.mark.parametrize(("tenant", "seen"), [(ANY, 3), (None, 1), ("a", 1), ("z", 0)])
@@ -114,7 +116,7 @@ class Editing(Suite):
         job = probe.job(tenant="a")
         await probe.put(job)
         paused = replace(job, paused_at=probe.now, paused_by="bob", pause_note="why")
-        change = JobChange(job=paused, verb="pause", by="bob")
+        change = JobChange(job=paused, verb="pause", act=Act("bob"))
         await probe.edit(job.name, decide=lambda _: change)
         [entry] = await probe.audit(job.name)
         assert (entry.verb, entry.by, entry.subject, entry.tenant) == ("pause", "bob", "job", "a")
@@ -194,6 +196,22 @@ class Editing(Suite):
         assert await _found(probe, ArmedTooFarAhead(WORKER.app, 5, "", 9)) == ["x-1", "x-5"]
         assert await _found(probe, ArmedTooFarAhead(WORKER.app, 5, "", 1)) == ["x-1"]
         assert await _found(probe, ArmedTooFarAhead(WORKER.app, 5, "x-1", 9)) == ["x-5"]
+
+    async def test_a_search_leaves_out_the_names_it_is_given(self, probe: Probe) -> None:
+        await probe.put(
+            *(probe.job(f"lost-{n}", next_due_at=probe.now + 9) for n in range(3)),
+            *(probe.job(f"back-{n}", retired_at=1, next_due_at=None) for n in range(3)),
+        )
+        names = ["back-0", "back-1", "back-2"]
+        await probe.do(probe.store.sweep(replace(WORKER, jobs=names), 0, 1))
+        excluded = frozenset({"lost-1", "back-1"})
+        for which in (
+            OrphanedJobs(WORKER.app, SECOND, 100, excluded),
+            ArmedTooFarAhead(WORKER.app, 5, "", 100, excluded),
+        ):
+            assert await _found(probe, which) == ["lost-0", "lost-2"]
+        back = Reappeared(WORKER.app, WORKER.id, SECOND, 100, excluded)
+        assert await _found(probe, back) == ["back-0", "back-2"]
 
     async def test_reappeared_jobs_are_retired_ones_that_a_worker_declares(
         self, probe: Probe

@@ -11,8 +11,10 @@ from uuid import UUID
 import pytest
 
 from duetime.errors import ActionNotFound, DuetimeError, DuplicateKey
+from duetime.model.act import Act
 from duetime.model.actions.action import Record
 from duetime.model.actions.claim import Fence
+from duetime.model.audit import AuditFilter
 from duetime.model.filter import Filter
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY
@@ -75,9 +77,9 @@ class Performing(Suite):
         store = probe.store
         flows: list[Flow[Any]] = [
             store.add([probe.new(key="k")], "return"),
-            store.reschedule(waiting.id, ANY, "bob", due_at=None, delay=SECOND),
-            store.cancel(waiting.id, ANY, "bob", running=False),
-            store.retry(failed.id, ANY, "bob"),
+            store.reschedule(waiting.id, ANY, Act("bob"), due_at=None, delay=SECOND),
+            store.cancel(waiting.id, ANY, Act("bob"), running=False),
+            store.retry(failed.id, ANY, Act("bob")),
             store.progress(Fence(claim.id, claim.token), "[1]"),
             store.complete([reschedule(claim, delay=9)]),
         ]
@@ -95,7 +97,7 @@ class Performing(Suite):
 
         def steps() -> Steps[Record]:
             yield from probe.store.add([new], "return").start()
-            yield from probe.store.cancel(new.id, ANY, "bob", running=False).start()
+            yield from probe.store.cancel(new.id, ANY, Act("bob"), running=False).start()
             return (yield from probe.store.get(new.id, ANY).start())
 
         assert (await probe.do(Flow(steps))).state is State.cancelled
@@ -189,29 +191,29 @@ async def _steps(probe: Probe, do: Do) -> AsyncIterator[object]:
     waiting, failing = probe.new(key="k", queue="q", delay=SECOND), probe.new(key="l")
     yield await do(store.add([waiting, failing], "raise"))
     yield await _error(do, store.add([probe.new(key="k", queue="q")], "raise"))
-    yield await do(store.reschedule(waiting.id, ANY, "bob", due_at=5, delay=None))
+    yield await do(store.reschedule(waiting.id, ANY, Act("bob"), due_at=5, delay=None))
     yield await do(store.sweep(WORKER, 0, 10))
     for ending in (reschedule, lambda claim: finish(claim, State.failed)):
         claimed = await do(store.claim(probe.claim_order(lease=0)))
         [claim] = claimed.claims
         yield claimed
         yield await do(store.progress(Fence(claim.id, claim.token), "[1]"))
-        yield await do(store.cancel(claim.id, ANY, "bob", running=True))
-        yield await _error(do, store.cancel(claim.id, ANY, "bob", running=False))
+        yield await do(store.cancel(claim.id, ANY, Act("bob"), running=True))
+        yield await _error(do, store.cancel(claim.id, ANY, Act("bob"), running=False))
         yield await do(store.renew([Fence(claim.id, claim.token)], 0))
         yield await do(store.complete([ending(claim)], rescuing=True))
         yield await _error(do, store.progress(Fence(claim.id, claim.token), "[2]"))
-    yield await do(store.retry(failing.id, ANY, "bob"))
+    yield await do(store.retry(failing.id, ANY, Act("bob")))
     claim = (await do(store.claim(probe.claim_order(lease=0)))).claims[0]
     yield await do(store.complete([reschedule(claim, Outcome.released, lane=PARKED)]))
     yield await do(store.look_ahead())
-    yield await do(store.runs(failing.id, ANY))
-    yield await do(store.cancel_many(Filter(queue="q"), "bob"))
-    yield await do(store.retry_many(Filter(), "bob"))
+    yield await do(store.runs(failing.id, ANY, limit=9))
+    yield await do(store.cancel_many(Filter(queue="q"), Act("bob")))
+    yield await do(store.retry_many(Filter(), Act("bob")))
     claim = (await do(store.claim(probe.claim_order(PARKED)))).claims[0]
     yield await do(store.complete([finish(claim)]))
     yield await do(store.find(Filter(limit=10)))
-    yield await do(store.audit(str(failing.id), 10))
+    yield await do(store.audit(AuditFilter(subject_id=str(failing.id))))
     yield await do(store.unregister(WORKER.id))
     yield await do(store.prune(keep=-1, keep_failed=-1, limit=10))
     yield await _error(do, store.get(failing.id, ANY))

@@ -8,7 +8,9 @@ from dataclasses import fields
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
+from duetime.model.act import Act
 from duetime.model.actions.action import Added, AddedRecord, NewAction, Record, StoredRun
+from duetime.model.actions.action_key import ActionKey, KeyStates
 from duetime.model.actions.claim import (
     Claim,
     ClaimOrder,
@@ -19,20 +21,30 @@ from duetime.model.actions.claim import (
     WorkerInfo,
 )
 from duetime.model.actions.completion import Completion, CompletionResult, Finish, Reschedule
+from duetime.model.actions.found import Found
 from duetime.model.actions.new_actions import IfExists
-from duetime.model.audit import AuditEntry
+from duetime.model.actions.state_changes import to_repeated
+from duetime.model.audit import AuditFilter, StoredAuditEntry
 from duetime.model.clock import to_micros
-from duetime.model.filter import Filter
+from duetime.model.erasure import ERASURE_SIZE, Erased, ErasureOrder
+from duetime.model.filter import Filter, Position
+from duetime.model.groups import GroupField, Groups
+from duetime.model.health.queues import Queue, queues_of
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.jobs.change import JobChange, JobEdit, JobEditResult, NewOccurrence
 from duetime.model.jobs.job import JobDefinition, JobRecord, Overlap
+from duetime.model.jobs.job_filter import JobFilter
 from duetime.model.jobs.occurrence import new_occurrence, to_record
-from duetime.model.jobs.selectors import ByName, DueJobs, JobFilter
+from duetime.model.jobs.occurrence_filter import OccurrenceFilter
+from duetime.model.jobs.selectors import ByName, DueJobs
 from duetime.model.jobs.view import JobView
 from duetime.model.lane import lane_of, parking_lane
+from duetime.model.pause import PausedQueues, QueuePause
+from duetime.model.reason import Reason, reasons_of
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import ANY, Scope
 from duetime.store.base import Store
+from duetime.store.contract.expiry import ExpiredActions
 from duetime.store.flow import Flow
 from duetime.testing.clock import FakeClock
 
@@ -130,22 +142,38 @@ class Probe:
     async def get(self, action_id: UUID, tenant: Scope = ANY) -> Record:
         return await self.do(self.store.get(action_id, tenant))
 
+    async def find_id(
+        self, among: KeyStates = "any", tenant: Scope = None, *, kind: str = "mail", key: str = "k"
+    ) -> UUID:
+        return await self.do(self.store.find_id(ActionKey(kind, key, among), tenant))
+
     async def find(self, **wanted: Any) -> list[Record]:
-        return await self.do(self.store.find(Filter(**wanted)))
+        return [*(await self.find_page(**wanted))]
+
+    async def find_page(self, **wanted: Any) -> Found:
+        return await self.do(self.store.find(_filter(**wanted)))
+
+    async def groups(self, by: GroupField, **wanted: Any) -> Groups:
+        return await self.do(self.store.groups(by, _filter(**wanted)))
 
     async def all(self) -> list[Record]:
         return await self.find(limit=200)
 
-    async def runs(self, action_id: UUID, tenant: Scope = ANY) -> list[StoredRun]:
-        return await self.do(self.store.runs(action_id, tenant))
+    async def runs(
+        self, action_id: UUID, tenant: Scope = ANY, limit: int = 100, before: UUID | None = None
+    ) -> list[StoredRun]:
+        return await self.do(self.store.runs(action_id, tenant, limit=limit, before=before))
 
     async def cancel(
         self, action_id: UUID, tenant: Scope = ANY, by: str = "bob", *, running: bool = False
     ) -> Record:
-        return await self.do(self.store.cancel(action_id, tenant, by, running=running))
+        return await self.do(self.store.cancel(action_id, tenant, Act(by), running=running))
 
     async def cancel_many(self, by: str = "bob", **wanted: Any) -> list[Record]:
-        return await self.do(self.store.cancel_many(Filter(**wanted), by))
+        return await self.do(self.store.cancel_many(_filter(**wanted), Act(by)))
+
+    async def cancel_expired(self, *action_ids: UUID) -> ExpiredActions:
+        return await self.do(self.store.cancel_expired(action_ids))
 
     async def reschedule(
         self,
@@ -156,17 +184,74 @@ class Probe:
         tenant: Scope = ANY,
         by: str = "bob",
     ) -> Record:
-        flow = self.store.reschedule(action_id, tenant, by, due_at=due_at, delay=delay)
+        flow = self.store.reschedule(action_id, tenant, Act(by), due_at=due_at, delay=delay)
         return await self.do(flow)
 
     async def retry(self, action_id: UUID, tenant: Scope = ANY, by: str = "bob") -> Record:
-        return await self.do(self.store.retry(action_id, tenant, by))
+        return await self.do(self.store.retry(action_id, tenant, Act(by)))
+
+    async def repeat(
+        self, action_id: UUID, tenant: Scope = ANY, by: str = "bob", **given: Any
+    ) -> Record:
+        """Repeat a finished action, now unless `due_at` or `delay` is given."""
+        record = await self.get(action_id)
+        fields: dict[str, Any] = {"due_at": None, "delay": 0, "payload": None} | given
+        if fields["due_at"] is not None:
+            fields["delay"] = None
+        new = to_repeated(record, action_id=self.ids(), by=by, **fields)
+        return await self.do(self.store.repeat(action_id, tenant, Act(by), new))
+
+    async def erase(self, **wanted: Any) -> Erased:
+        return await self.do(self.store.erase(self.erasure(**wanted)))
+
+    def erasure(
+        self,
+        by: str = "bob",
+        *,
+        limit: int = ERASURE_SIZE,
+        before: UUID | None = None,
+        **wanted: Any,
+    ) -> ErasureOrder:
+        """The erasure of a correlation id, or of all of a tenant, whose jobs are then counted."""
+        tenant = None if "correlation_id" in wanted else wanted["tenant"]
+        erasure_id = self.ids()
+        act = Act(by, part_of=("erase", erasure_id))
+        return ErasureOrder(erasure_id, act, Filter(**wanted), tenant, before, limit)
 
     async def retry_many(self, by: str = "bob", **wanted: Any) -> list[Record]:
-        return await self.do(self.store.retry_many(Filter(**wanted), by))
+        return await self.do(self.store.retry_many(_filter(**wanted), Act(by)))
 
-    async def audit(self, subject: UUID | str, limit: int = 100) -> list[AuditEntry]:
-        return await self.do(self.store.audit(str(subject), limit))
+    async def audit(self, subject: UUID | str, limit: int = 100) -> list[StoredAuditEntry]:
+        return await self.find_audit(subject_id=str(subject), limit=limit)
+
+    async def find_audit(
+        self, *, after: Sequence[StoredAuditEntry] = (), limit: int = 100, **wanted: Any
+    ) -> list[StoredAuditEntry]:
+        """Find entries; with `after`, those that follow the last one of it."""
+        follows = (after[-1].at, after[-1].id) if after else None
+        return await self.do(self.store.audit(AuditFilter(**wanted, follows=follows, limit=limit)))
+
+    # -- queues ----------------------------------------------------------------------
+
+    async def pause(
+        self, queue: str, by: str = "bob", *, note: str | None = None, until: int | None = None
+    ) -> QueuePause:
+        return await self.do(self.store.pause_queue(queue, Act(by, note), until=until))
+
+    async def resume(self, queue: str, by: str = "bob") -> bool:
+        return await self.do(self.store.resume_queue(queue, Act(by)))
+
+    async def paused(self) -> PausedQueues:
+        """The paused queues, as look-aheads tell workers."""
+        return (await self.do(self.store.look_ahead())).paused
+
+    async def queues(self, alive: int = LATER) -> dict[str, Queue]:
+        found = await self.do(self.store.queues(alive))
+        return {queue.name: queue for queue in queues_of(found)}
+
+    async def why(self, action_id: UUID, tenant: Scope = ANY) -> list[Reason]:
+        flow = self.store.circumstances(action_id, tenant, alive=LATER)
+        return reasons_of(await self.do(flow))
 
     # -- jobs ------------------------------------------------------------------------
 
@@ -205,8 +290,11 @@ class Probe:
         [view] = await self.jobs(name=name, removed=True)
         return view
 
-    async def occurrences(self, name: str = "shop-report", limit: int = 100) -> list[Record]:
-        return await self.do(self.store.occurrences(name, limit))
+    async def occurrences(
+        self, name: str = "shop-report", limit: int = 100, **wanted: Any
+    ) -> list[Record]:
+        filter_ = OccurrenceFilter(job=name, limit=limit, **wanted)
+        return await self.do(self.store.occurrences(filter_))
 
     async def ticks(self, since: int, before: int, name: str = "shop-report") -> list[int]:
         return await self.do(self.store.ticks(name, since, before))
@@ -323,3 +411,21 @@ def finish(claim: Claim, state: State = State.succeeded, **given: Any) -> Finish
 def reschedule(claim: Claim, outcome: Outcome = Outcome.retried, **given: Any) -> Reschedule:
     fields: dict[str, Any] = {"id": claim.id, "token": claim.token, "outcome": outcome}
     return Reschedule(**(fields | given))
+
+
+def _filter(
+    *,
+    state: State | None = None,
+    kind: str | None = None,
+    before: UUID | None = None,
+    **wanted: Any,
+) -> Filter:
+    """Return a filter. One state, one kind and the id before which a page begins are given as such:
+    nearly all tests name only one."""
+    if state is not None:
+        wanted["states"] = (state,)
+    if kind is not None:
+        wanted["kinds"] = (kind,)
+    if before is not None:
+        wanted["follows"] = Position(0, before)
+    return Filter(**wanted)

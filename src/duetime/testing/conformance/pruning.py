@@ -86,6 +86,17 @@ class Pruning(Suite):
         await probe.add(id=claim.id)
         assert await probe.runs(claim.id) == []
 
+    async def test_tracebacks_of_other_actions_stay(self, probe: Probe) -> None:
+        old, young = await probe.running(), await probe.running()
+        await probe.end(finish(old, State.failed, traceback="old"))
+        probe.pass_time(SECOND)
+        await probe.end(finish(young, State.failed, traceback="young"))
+        probe.pass_time(1)
+        assert await probe.prune(keep=SECOND, keep_failed=SECOND) == 1
+        await probe.add(id=old.id)
+        assert await probe.runs(old.id) == []
+        assert [run.traceback for run in await probe.runs(young.id)] == ["young"]
+
     async def test_runs_of_other_actions_stay(self, probe: Probe) -> None:
         old, young = await probe.running(), await probe.running()
         await probe.end(reschedule(old), reschedule(young))

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from duetime.errors import ActionNotFound, DuplicateKey, IllegalState
+from duetime.model.act import Act
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import Scope
@@ -31,6 +32,7 @@ class Retrying(Suite):
             lease_until=None,
             started_at=None,
             error=None,
+            error_group=None,
             outcome=None,
             modified_at=probe.now,
             modified_by="bob",
@@ -128,7 +130,7 @@ class Retrying(Suite):
 
     async def test_among_racers_exactly_one_retries(self, probe: Probe) -> None:
         failed = await probe.finished(State.failed)
-        flows = [probe.store.retry(failed.id, None, f"user-{i}") for i in range(8)]
+        flows = [probe.store.retry(failed.id, None, Act(f"user-{i}")) for i in range(8)]
         results = await race(probe.store, flows)
         [winner] = [result for result in results if not isinstance(result, IllegalState)]
         assert not isinstance(winner, BaseException)

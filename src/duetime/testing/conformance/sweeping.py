@@ -107,7 +107,13 @@ class Sweeping(Suite):
         probe.pass_time(LEASE + 1)
         [expired] = (await probe.sweep()).expired
         assert expired == Expired(
-            id=record.id, token=claim.token, queue="q", priority=3, tenant="t", losses=1
+            id=record.id,
+            token=claim.token,
+            queue="q",
+            priority=3,
+            tenant="t",
+            losses=1,
+            kind=record.kind,
         )
 
     async def test_a_valid_lease_is_not_returned(self, probe: Probe) -> None:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from duetime.model.act import Act
 from duetime.model.jobs.change import JobChange
 from duetime.model.jobs.job import Overlap
 from duetime.model.state import Outcome, State
@@ -169,7 +170,7 @@ class Ticking(Suite):
             job=job,
             cancel=tuple(occurrence.action.id for occurrence in new),
             verb="pause",
-            by="bob",
+            act=Act("bob"),
         )
         edited = await probe.edit(job.name, decide=lambda _: change)
         [gone] = edited.changes[0].cancelled

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from uuid import uuid4
 
 import pytest
 
 from duetime.errors import DuplicateKey
+from duetime.model.act import Act
 from duetime.model.actions.action import Record
+from duetime.model.bulk import BulkCall
+from duetime.model.filter import Filter
 from duetime.model.jobs.change import JobChange
 from duetime.model.lane import job_lane
 from duetime.model.state import Outcome, State
@@ -53,6 +57,19 @@ class Waking(Suite):
             flow = probe.store.add([probe.new()], "return")
             await asyncio.to_thread(probe.store.perform_blocking, flow)
             await recorder.wait_for((LANE, probe.now))
+
+    async def test_a_listener_is_woken_by_a_bulk(self, probe: Probe) -> None:
+        await probe.add(delay=LATER)
+        order = BulkCall(uuid4(), 0, Act("bob"), "shift", ANY, Filter(), shift=-LATER)
+        async with _listening(probe) as recorder:
+            await probe.do(probe.store.step_bulk(order))
+            await recorder.wait_for((LANE, probe.now))
+
+    async def test_a_listener_is_woken_by_a_repeated_action(self, probe: Probe) -> None:
+        record = await probe.finished(State.succeeded)
+        async with _listening(probe) as recorder:
+            await probe.repeat(record.id, delay=LATER)
+            await recorder.wait_for((LANE, probe.now + LATER))
 
     async def test_a_listener_is_woken_for_every_lane(self, probe: Probe) -> None:
         async with _listening(probe) as recorder:

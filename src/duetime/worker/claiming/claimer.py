@@ -11,9 +11,11 @@ from duetime.model.clock import micros_of
 from duetime.model.lane import Lane, readable_lane, visit_order
 from duetime.store.base import Store
 from duetime.store.flow import Wake
-from duetime.worker.claiming.damaged_rows import CLAIM_REFUSALS, Evidence, RefusedClaim
-from duetime.worker.claiming.fairness import Fairness, fair_batch, shared_lanes
+from duetime.worker.claiming.evidence import Evidence
+from duetime.worker.claiming.fairness import Fairness, fair_batch
 from duetime.worker.claiming.heads import LaneHeads
+from duetime.worker.claiming.pauses import KnownPauses
+from duetime.worker.claiming.refused_claim import CLAIM_REFUSALS, RefusedClaim
 from duetime.worker.claiming.slots import Pool
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
 from duetime.worker.leases.store_clock import StoreClock
@@ -44,6 +46,7 @@ class Claimer:
         clock: StoreClock,
         pools: Sequence[Pool],
         runs: RunsInFlight,
+        pauses: KnownPauses,
         settings: WorkerSettings,
         *,
         start: Callable[[Pool, Sequence[InFlightRun]], None],
@@ -59,10 +62,9 @@ class Claimer:
         self._clock = clock
         self._pools = pools
         self._runs = runs
-        self._lease = settings.lease
-        self._lease_micros = micros_of(settings.lease)
-        self._preclaim = settings.preclaim
-        self._preclaim_micros = micros_of(settings.preclaim)
+        self._pauses = pauses
+        self._lease, self._lease_micros = settings.lease, micros_of(settings.lease)
+        self._preclaim, self._preclaim_micros = settings.preclaim, micros_of(settings.preclaim)
         self._batch = settings.batch
         self._start = start
         self._release_early = release_early
@@ -76,6 +78,7 @@ class Claimer:
         self._evidence = Evidence()
         self._fairness = {pool: Fairness() for pool in pools}
         self._turn = 0
+        self._claimed_count = 0
         self.stopping = False
         self.service = Service("claim", self._step, on_repeated_failure=self._forget_heads)
 
@@ -95,7 +98,7 @@ class Claimer:
 
     def look_finished(self, heads: Sequence[LaneHead], now: int, *, full: bool) -> None:
         """Take over the heads that a look-ahead returned; a full one lists all lanes."""
-        self._heads.look_finished(heads, now, full=full)
+        self._heads.look_finished(heads, now, full=full, held=self._pauses.recent)
         self.service.wake()
 
     def slot_freed(self) -> None:
@@ -173,9 +176,9 @@ class Claimer:
         return [(lane, due) for lane, due in known if lane and self._may_claim(pool, lane)]
 
     def _may_claim(self, pool: Pool, lane: Lane) -> bool:
-        """Return whether the pool serves the lane. Parked actions are claimed only by workers that
-        know their kind; suspects only one at a time."""
-        if not pool.serves(lane.queue):
+        """Return whether the pool serves the lane. Nothing is claimed from a paused queue; parked
+        actions only by workers that know their kind; suspects only one at a time."""
+        if not pool.serves(lane.queue) or lane.queue in self._pauses.queues:
             return False
         if lane.parked is not None and not self._can_run(*lane.parked):
             return False
@@ -196,12 +199,15 @@ class Claimer:
 
     async def _claim_fairly(self, pool: Pool, lanes: Sequence[Lane], capacity: int) -> int:
         """Claim a few actions of tenants that wait behind a crowd; return how many were claimed."""
-        lanes, fairness, began = shared_lanes(lanes), self._fairness[pool], self._clock.monotonic()
-        excluded = fairness.crowding(pool, self._runs, began) if lanes else frozenset()
+        shared = [lane for lane in lanes if lane.shared]
+        if not shared:
+            return 0
+        fairness, began = self._fairness[pool], self._clock.monotonic()
+        excluded = fairness.crowding(pool, self._runs, began)
         if not excluded:
             return 0
         try:
-            return await self._send_claim(pool, lanes, 0, fair_batch(pool, capacity), excluded)
+            return await self._send_claim(pool, shared, 0, fair_batch(pool, capacity), excluded)
         finally:
             # Also after a timeout: the next such claim would be as slow.
             now = self._clock.monotonic()
@@ -238,7 +244,6 @@ class Claimer:
         finally:
             self._cursors.claim_answered()
         self._clock.observe(claimed.now, sent)
-        self._evidence.note_claimed(len(claimed.claims))
         self._accept(pool, claimed, sent)
         return len(claimed.claims)
 
@@ -246,13 +251,14 @@ class Claimer:
         refused = RefusedClaim(
             self._store, self._clock, self._evidence, partial(self._accept, pool)
         )
-        return await refused.resolve(order, error)
+        return await refused.resolve(order, error, self._claimed_count)
 
     def _accept(self, pool: Pool, claimed: Claimed, sent: float) -> None:
         """Register the claims as in flight, so that they are renewed, and start them when due."""
         caught_up = self._heads.claims_of_missed_lanes(claimed.claims)
         if caught_up:
             self._caught_up(caught_up)
+        self._claimed_count += len(claimed.claims)
         lease_expires = sent + self._lease
         taken = [InFlightRun(claim, pool, lease_expires) for claim in claimed.claims]
         for run in taken:

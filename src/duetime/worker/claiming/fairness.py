@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from duetime.model.lane import Lane
 from duetime.worker.claiming.slots import Pool
 from duetime.worker.leases.in_flight import InFlightRun
 
@@ -45,9 +44,3 @@ class Fairness:
 
 def fair_batch(pool: Pool, room: int) -> int:
     return min(max(pool.slots // BATCH_DIVISOR, 1), room)
-
-
-def shared_lanes(lanes: Iterable[Lane]) -> list[Lane]:
-    """Return the lanes that several tenants share. Actions without a tenant have lanes of their
-    own."""
-    return [lane for lane in lanes if lane.shard and not lane.suspect]

@@ -82,11 +82,18 @@ class LaneHeads:
         self._wakes_since_look = {}
         self._drained = set()
 
-    def look_finished(self, heads: Sequence[LaneHead], now: int, *, full: bool) -> None:
+    def look_finished(
+        self,
+        heads: Sequence[LaneHead],
+        now: int,
+        *,
+        full: bool,
+        held: frozenset[str] = frozenset(),
+    ) -> None:
         """Take over the heads that a look-ahead returned; a full one lists all lanes.
 
         Lanes that were overdue without our knowing had lost their wake; their claims are counted as
-        catch-up.
+        catch-up. Not so in the `held` queues, which are paused, or were a moment ago.
         """
         if full:
             self._forget_all_but(frozenset(head.lane for head in heads))
@@ -95,11 +102,16 @@ class LaneHeads:
                 self._forget(head.lane)
                 continue
             if head.lane not in self._heads and head.next_due < now - SECOND:
-                self._missed.add(head.lane)
+                self._note_missed(head.lane, held)
             self._heads[head.lane] = self._backoff.retry_at(head.lane, head.next_due)
             self.cursors.lower(head.lane, head.next_due)
         for lane, due_at in self._wakes_since_look.items():
             self._lower(lane, due_at)
+
+    def _note_missed(self, lane: str, held: frozenset[str]) -> None:
+        parsed = readable_lane(lane)
+        if parsed is None or parsed.queue not in held:
+            self._missed.add(lane)
 
     def _forget_all_but(self, listed: frozenset[str]) -> None:
         self._listed = listed

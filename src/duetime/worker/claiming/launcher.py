@@ -1,4 +1,5 @@
-"""Starts claimed actions: when due, when a slot is free, while the lease is valid."""
+"""Starts claimed actions: when due, when a slot is free, while the lease is valid, and unless their
+queue is paused."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import itertools
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
+from duetime.worker.claiming.pauses import KnownPauses
 from duetime.worker.claiming.precise_timer import PreciseTimer
 from duetime.worker.claiming.slots import Pool
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
@@ -29,6 +31,7 @@ class Launcher:
         clock: StoreClock,
         timer: Callable[[Callable[[], None]], PreciseTimer],
         runs: RunsInFlight,
+        pauses: KnownPauses,
         run: Callable[[InFlightRun], Coroutine[Any, Any, None]],
         slot_freed: Callable[[], None],
         prefetch: Callable[[Pool], int],
@@ -37,6 +40,7 @@ class Launcher:
         self._clock = clock
         self._make_timer = timer
         self._runs = runs
+        self._pauses = pauses
         self._run = run
         self._slot_freed = slot_freed
         self._prefetch = prefetch
@@ -57,7 +61,9 @@ class Launcher:
         """Start fresh claims of one pool, each as soon as it is due."""
         now = self._clock.now()
         for run in claimed:
-            if run.claim.due_at <= now:
+            if self._is_held(run):
+                self._release(run)
+            elif run.claim.due_at <= now:
                 pool.ready.append(run)
             else:
                 pool.early += 1
@@ -101,6 +107,26 @@ class Launcher:
         while len(pool.ready) > max_waiting:
             self._release(pool.ready.pop())
 
+    def release_paused(self, pools: Sequence[Pool]) -> None:
+        """Release all runs of paused queues that have not started; those that run go on."""
+        held = [entry for entry in self._early if self._is_held(entry[2])]
+        self._early = [entry for entry in self._early if not self._is_held(entry[2])]
+        heapq.heapify(self._early)
+        unsure = [run for run in self._lease_unsure if self._is_held(run)]
+        self._lease_unsure = [run for run in self._lease_unsure if not self._is_held(run)]
+        ready = [run for pool in pools for run in pool.ready if self._is_held(run)]
+        for _, _, run in held:
+            run.pool.early -= 1
+        for run in unsure:
+            run.pool.lease_unsure -= 1
+        for run in ready:
+            run.pool.ready.remove(run)
+        for run in (*(entry[2] for entry in held), *unsure, *ready):
+            self._release(run)
+
+    def _is_held(self, run: InFlightRun) -> bool:
+        return self._pauses.hold(run.claim.lane)
+
     def _retry_unsure(self) -> None:
         unsure, self._lease_unsure = self._lease_unsure, []
         for run in unsure:
@@ -133,7 +159,10 @@ class Launcher:
         now = self._clock.monotonic()
         while pool.ready and pool.running < pool.slots:
             run = pool.ready.popleft()
-            if now < run.lease_expires and not run.lost:
+            if self._is_held(run):
+                self._release(run)
+                self._slot_freed()
+            elif now < run.lease_expires and not run.lost:
                 self._start(run)
             else:
                 self._defer(run)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from duetime.errors import ConfigError
+from duetime.model.health.worker import SlotUse
 from duetime.model.validation import check_name
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ MIN_MEASURE_SECONDS = 0.1
 # Runs that would wait longer than this many pre-claim windows are released.
 MAX_READY_WINDOWS = 4
 
-Queues = Mapping[str, int] | Sequence[str] | None
+QueuesArgument = Mapping[str, int] | Sequence[str] | None
 
 
 class Pool:
@@ -29,9 +30,15 @@ class Pool:
     soon as the store answers, so their slots stay reserved.
     """
 
-    def __init__(self, slots: int, serves: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        slots: int,
+        serves: Callable[[str], bool],
+        queues: tuple[str, ...] | None = None,
+    ) -> None:
         self.slots = slots
         self.serves = serves
+        self._queues = queues
         self.running = 0
         self.early = 0
         self.lease_unsure = 0
@@ -43,6 +50,11 @@ class Pool:
     @property
     def free(self) -> int:
         return self.slots - self.running - len(self.ready) - self.lease_unsure
+
+    @property
+    def use(self) -> SlotUse:
+        """How many slots are in use, as the worker's row tells."""
+        return SlotUse(self._queues, self.slots, self.running)
 
     def capacity_for_preclaim(self, window: float, limit: int) -> int:
         """Return how many actions to pre-claim: the free slots, plus as many as become free in one
@@ -92,7 +104,7 @@ class Pool:
             self._finished, self._since = 0, now
 
 
-def pools_of(concurrency: int, queues: Queues) -> list[Pool]:
+def pools_of(concurrency: int, queues: QueuesArgument) -> list[Pool]:
     """Return the pools for the settings `concurrency` and `queues`.
 
     `queues={"billing": 5}` gives billing its own slots and all other queues `concurrency`;
@@ -105,8 +117,8 @@ def pools_of(concurrency: int, queues: Queues) -> list[Pool]:
     names = [check_name("queues", name, 200) for name in queues]
     if not isinstance(queues, Mapping):
         only = frozenset(names)
-        return [Pool(concurrency, lambda queue: queue in only)]
-    own = [Pool(_slots(name, n), _just(name)) for name, n in queues.items()]
+        return [Pool(concurrency, lambda queue: queue in only, tuple(names))]
+    own = [Pool(_slots(name, n), _just(name), (name,)) for name, n in queues.items()]
     return [*own, Pool(concurrency, lambda queue: queue not in queues)]
 
 

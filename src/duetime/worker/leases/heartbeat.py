@@ -64,7 +64,7 @@ class Renewal:
         now = self._clock.monotonic()
         for run in self._runs:
             if now >= run.lease_expires and run.task is not None:
-                run.stop.asked = True
+                run.stop.ask("lost")
         return self._runs.renewable(now), now
 
     def flow(self, store: Store, runs: list[InFlightRun]) -> Flow[RenewResult]:
@@ -89,7 +89,7 @@ class Renewal:
 
     def _request_stop(self, run: InFlightRun, by: str | None) -> None:
         if by is not None:
-            run.stop.asked, run.stop.by = True, by
+            run.stop.ask("cancelled", by)
 
 
 def fences_of(runs: list[InFlightRun]) -> list[Fence]:

@@ -43,7 +43,8 @@ class InFlightRun:
     def mark_lost(self) -> None:
         """Another worker may own the action: never start this run, and ask it to stop if it is
         running."""
-        self.lost = self.stop.asked = True
+        self.lost = True
+        self.stop.ask("lost")
 
 
 class RunsInFlight:

@@ -22,7 +22,7 @@ class StoreClock:
         self.monotonic = monotonic
         self._test_clock = clock if isinstance(clock, SettableClock) else None
         self._observed = 0
-        self._observed_at = monotonic()
+        self._observed_at = self._asked_at = monotonic()
 
     def observe(self, now: int, sent: float) -> None:
         """Record the store's time `now` from a reply to a request sent at `sent`. A reply that is
@@ -31,12 +31,20 @@ class StoreClock:
         at = self.monotonic()
         stale = 0 < self.now() - now <= (at - sent) * 1_000_000
         if not stale or at - self._observed_at > REPLY_TRUST_SECONDS:
-            self._observed, self._observed_at = now, at
+            self._observed, self._observed_at, self._asked_at = now, at, sent
 
     def now(self) -> int:
+        return self._since(self._observed_at)
+
+    def latest(self) -> int:
+        """Return the latest that the store's clock may show now: it was read, at the earliest, when
+        the request was sent."""
+        return self._since(self._asked_at)
+
+    def _since(self, observed_at: float) -> int:
         if self._test_clock is not None:
             return to_micros(self._test_clock.now())
-        return self._observed + int((self.monotonic() - self._observed_at) * 1_000_000)
+        return self._observed + int((self.monotonic() - observed_at) * 1_000_000)
 
     def until(self, instant: int) -> float:
         """Return the seconds from now to an instant of the store."""

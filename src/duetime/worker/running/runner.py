@@ -11,28 +11,32 @@ from typing import Any, cast
 from pydantic_core import PydanticSerializationError
 
 from duetime.errors import InvalidArgument, InvalidPayload
-from duetime.logs import get_log
 from duetime.model.actions.action import Action, Record
 from duetime.model.actions.claim import Claim
-from duetime.model.actions.completion import Completion, Reschedule
+from duetime.model.actions.completion import Completion
 from duetime.model.actions.outcome import (
     HandlerResult,
     Raised,
     Released,
     Returned,
     TimedOut,
+    TooLate,
     Undecodable,
     Unhandled,
     decide,
+    with_traceback,
 )
 from duetime.model.actions.retry import Retry
-from duetime.model.actions.signals import Cancel, Fail, Snooze
-from duetime.model.clock import from_micros, maybe_from_micros, micros_of, seconds_of
+from duetime.model.actions.signals import Fail
+from duetime.model.clock import from_micros, maybe_from_micros, micros_of
+from duetime.model.hidden_text import hide_from_texts
 from duetime.model.payloads.bounded import TooLarge, bounded_json
+from duetime.model.state import Outcome
 from duetime.model.tenant import enter
 from duetime.registry.context import Context
 from duetime.registry.handlers import Handler
 from duetime.registry.injection import Injection, drive, run_inline
+from duetime.registry.middleware import call_through
 from duetime.registry.runtime import AppRuntime
 from duetime.store.base import Store
 from duetime.store.current_transaction import current_joined_store
@@ -41,6 +45,8 @@ from duetime.store.settlement import parent_of
 from duetime.store.transaction import JoinedStore, RunBlocking, TransactionFactory
 from duetime.worker.leases.in_flight import InFlightRun, fence_of
 from duetime.worker.leases.store_clock import StoreClock
+from duetime.worker.running.end_log import log_end
+from duetime.worker.running.job_limits import JobLimits
 from duetime.worker.running.threads import Threads
 from duetime.worker.running.timeouts import RunDeadline, RunDeadlines, ThreadTimeout
 from duetime.worker.running.transactional import (
@@ -51,9 +57,17 @@ from duetime.worker.running.transactional import (
 )
 from duetime.worker.settings import WorkerSettings
 
-log = get_log("duetime.worker")
-
+# A module global is faster to read than an enum member.
+SUCCEEDED = Outcome.succeeded
 RELEASED = Released("released: its worker stopped before it came to an end")
+
+
+class ExpiredWhileWaiting(Exception):
+    """The action expired after its run began, and before its handler was called."""
+
+    def __init__(self, result: TooLate) -> None:
+        super().__init__(result)
+        self.result = result
 
 
 class Runner:
@@ -85,39 +99,61 @@ class Runner:
         self._interrupted = interrupted
         self._all_tasks_cancelled = all_tasks_cancelled
         self._deadlines = RunDeadlines()
+        self._limits = JobLimits(runtime)
         self._transaction_lock = asyncio.Lock()
         # Runs that continue in a thread after their awaiting task was cancelled.
         self._detached: set[asyncio.Task[HandlerResult | RecordedRun]] = set()
 
     async def run(self, run: InFlightRun) -> None:
-        # The run is due, although a slow reply may have moved our view of the store's clock back.
         claim = run.claim
-        run.started_at = max(self._clock.now(), claim.due_at)
         handler = self._runtime.handlers.find(claim.kind, claim.version)
-        result = _parked(claim) if handler is None else await self._attempt(run, handler)
+        result: HandlerResult | RecordedRun | None = None
+        if handler is not None and self._limits.apply_to(claim):
+            limited = await self._limits.limited(handler, claim)
+            if isinstance(limited, Released):
+                result = limited
+            else:
+                handler = limited
+        # The run is due, although a slow reply may have moved our view of the store's clock back.
+        run.started_at = max(self._clock.now(), claim.due_at)
+        if claim.expires_at is not None and result is None:
+            result = self._too_late(claim)
+        if result is None:
+            result = _parked(claim) if handler is None else await self._attempt(run, handler)
         if isinstance(result, RecordedRun):
             self._committed(run, result)
         elif result is not None:
-            self._finished(run, self._decide(run, handler, result))
+            completion = self._decide(run, handler, result)
+            if completion.outcome is not SUCCEEDED:
+                log_end(claim, result, completion)
+                if self._settings.keep_tracebacks:
+                    completion = with_traceback(completion, result)
+            self._finished(run, completion)
             if isinstance(result, Raised) and isinstance(result.error, KeyboardInterrupt):
                 self._interrupted(claim, result.error)
+
+    def _too_late(self, claim: Claim) -> TooLate | None:
+        """Return the result of a claim whose action has expired, as far as this worker can tell:
+        if the store's clock may show a later instant already, the handler is not started."""
+        if claim.expires_at is None or self._clock.latest() <= claim.expires_at:
+            return None
+        return TooLate(claim.expires_at)
 
     def _decide(
         self, run: InFlightRun, handler: Handler | None, result: HandlerResult
     ) -> Completion:
         run.finished_at = self._clock.now()
-        completion = decide(
+        if isinstance(result, TooLate):
+            run.started_at = None
+        return decide(
             run.claim,
             result,
             retry=Retry.none() if handler is None else handler.retry,
             chance=self._dice(),
             started_at=run.started_at,
             max_result=self._settings.max_result,
-            requested_by=run.stop.by,
+            stop=run.stop.request,
         )
-        if not isinstance(result, Returned):
-            _log_failure(run.claim, result, completion)
-        return completion
 
     async def _attempt(
         self, run: InFlightRun, handler: Handler
@@ -130,12 +166,18 @@ class Runner:
             payload = self._runtime.payloads.decode(claim.kind, claim.version, claim.payload)
         except InvalidPayload as error:
             return Undecodable(error)
+        entry = self._runtime.payloads.named(claim.kind)
+        if entry.secret:
+            hide_from_texts(entry.secrets_of(payload))
         try:
-            if handler.transaction_factory is not None:
-                return await self._transact(run, handler, handler.transaction_factory, payload)
+            if handler.transaction_type is not None:
+                factory = self._runtime.transactions.factory(handler.transaction_type)
+                return await self._transact(run, handler, factory, payload)
             return Returned(await self._call(run, handler, payload))
         except HandlerTimeout:
             return TimedOut(handler.timeout or 0.0)
+        except ExpiredWhileWaiting as expired:
+            return expired.result
         except asyncio.CancelledError as error:
             if not _cancelled_by_worker(run) and not self._all_tasks_cancelled():
                 return Raised(error)
@@ -160,7 +202,7 @@ class Runner:
                 self._runtime.store,
                 factory,
                 run_blocking,
-                lambda lent: self._inject_with(run_blocking, run, handler, payload, lent),
+                lambda lent: self._work(run_blocking, run, handler, payload, lent),
                 timed,
                 lambda result: self._decide(run, handler, result),
                 lambda completion: self._runtime.outbox_store.complete(
@@ -169,7 +211,7 @@ class Runner:
             ).run()
 
         async def execute() -> HandlerResult | RecordedRun:
-            if handler.node.blocking:
+            if handler.node.blocking and not handler.middleware:
                 timeout = ThreadTimeout(lambda: self._start_timeout(run, handler))
                 call = self._threads.run(lambda: drive(steps(run_inline, timeout.start_then)))
                 return cast("HandlerResult | RecordedRun", await timeout.wait(call))
@@ -232,30 +274,70 @@ class Runner:
         return self._deadlines.start(run.stop, handler.timeout, interrupts=interrupts)
 
     def _inject(self, run: InFlightRun, handler: Handler, payload: object) -> Awaitable[Any]:
-        """Create the dependencies, call the handler, close the dependencies. If nothing needs the
-        loop, all of this happens in one thread, so that each dependency is opened, used and closed
-        there."""
-        node = handler.node
-        if node.blocking:
-            return self._threads.run(
-                lambda: drive(self._inject_with(run_inline, run, handler, payload))
-            )
-        if not node.sources:
-            # No dependencies: the most common handler, at a third of the cost.
-            plain = node.function(payload) if handler.takes_payload else node.function()
+        """Create the dependencies, call the handler, close the dependencies, with the handler's
+        middleware around all of it. If nothing needs the loop, all of this happens in one thread,
+        so that each dependency is opened, used and closed there."""
+        if handler.direct:
+            # Neither dependencies nor middleware: the most common handler, at a third of the cost.
+            plain = handler.function(payload) if handler.takes_payload else handler.function()
             return cast("Awaitable[Any]", plain)
-        return self._inject_with(self._threads.run, run, handler, payload)
+        if handler.node.blocking and not handler.middleware:
+            return self._threads.run(
+                lambda: drive(self._work(run_inline, run, handler, payload, None))
+            )
+        return self._work(self._threads.run, run, handler, payload, None)
 
-    async def _inject_with(
+    def _work(
         self,
         run_blocking: RunBlocking,
         run: InFlightRun,
         handler: Handler,
         payload: object,
-        lent: object = None,
+        lent: object,
+    ) -> Coroutine[Any, Any, Any]:
+        # It may have waited for its transaction or a thread.
+        if (late := self._too_late(run.claim)) is not None:
+            raise ExpiredWhileWaiting(late)
+        context = self._context(run, handler)
+        if handler.middleware:
+            return self._call_through(context, handler, payload, lent)
+        return self._inject_with(run_blocking, context, handler, payload, lent)
+
+    def _call_through(
+        self, context: Context, handler: Handler, payload: object, lent: object
+    ) -> Coroutine[Any, Any, Any]:
+        """Call the handler through its middleware, which runs on the loop. A sync handler whose
+        dependencies are sync still runs with them in one thread."""
+
+        def call_handler() -> Awaitable[object]:
+            if handler.node.blocking:
+                return self._until_thread_ends(
+                    lambda: drive(self._inject_with(run_inline, context, handler, payload, lent))
+                )
+            return self._inject_with(self._until_thread_ends, context, handler, payload, lent)
+
+        return call_through(handler.middleware, context, call_handler)
+
+    async def _until_thread_ends(self, call: Callable[[], Any]) -> Any:
+        """Run `call` in a thread. If this is cancelled, as by an `asyncio.timeout` in middleware,
+        wait for the thread first: it cannot be stopped, and the run must not end before it."""
+        thread = self._threads.start(call)
+        try:
+            return await asyncio.shield(thread)
+        except asyncio.CancelledError:
+            if not self._all_tasks_cancelled():
+                await asyncio.wait([thread])
+            raise
+
+    async def _inject_with(
+        self,
+        run_blocking: RunBlocking,
+        context: Context,
+        handler: Handler,
+        payload: object,
+        lent: object,
     ) -> Any:
         async with AsyncExitStack() as stack:
-            context = self._context(run, handler)
             injection = Injection(context, self._runtime.clock, run_blocking, stack, lent)
             return await injection.call(handler.node, *handler.arguments(payload))
 
@@ -267,6 +349,7 @@ class Runner:
             raise Fail(_out_of_range(claim)) from None
         return Context(
             action_id=claim.id,
+            kind=claim.kind,
             attempt=claim.attempt,
             due_at=due_at,
             tenant=claim.tenant,
@@ -286,7 +369,7 @@ class Runner:
     def _deadline(self, run: InFlightRun, handler: Handler) -> datetime | None:
         """Return the deadline that the handler sees. A run that waited for its transaction starts
         only now."""
-        begun = run.started_at if handler.transaction_factory is None else self._clock.now()
+        begun = run.started_at if handler.transaction_type is None else self._clock.now()
         if handler.timeout is None or begun is None:
             return None
         return from_micros(begun + micros_of(handler.timeout))
@@ -300,10 +383,9 @@ class Runner:
     def _progress_target(self, handler: Handler) -> Store | JoinedStore:
         """Return where progress is written. Where a transaction locks the whole store, progress
         becomes visible when it commits."""
-        alone = (
-            handler.transaction_factory is not None and handler.transaction_factory.one_at_a_time
-        )
-        return (current_joined_store(self._runtime.store) if alone else None) or self._runtime.store
+        runtime, type_ = self._runtime, handler.transaction_type
+        alone = type_ is not None and runtime.transactions.factory(type_).one_at_a_time
+        return (current_joined_store(runtime.store) if alone else None) or runtime.store
 
     def _progress_flow(self, run: InFlightRun, value: object) -> Flow[None]:
         try:
@@ -363,29 +445,4 @@ def _loop_is_running() -> bool:
 def _cancelled_by_worker(run: InFlightRun) -> bool:
     """Return whether the worker cancelled the task; a handler may also raise CancelledError."""
     task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0 and run.stop.asked
-
-
-def _log_failure(claim: Claim, result: HandlerResult, completion: Completion) -> None:
-    """Log a failed attempt, with its traceback and the ids to find it by."""
-    error = result.error if isinstance(result, Raised | Undecodable) else None
-    failed = isinstance(result, Raised | TimedOut | Undecodable)
-    if not failed or isinstance(error, Snooze | Cancel | Fail):
-        return
-    retry_in = completion.delay if isinstance(completion, Reschedule) else None
-    log.error(
-        "action %s (%s) failed in attempt %d%s: %s",
-        claim.id,
-        claim.kind,
-        claim.attempt,
-        "" if retry_in is None else f", retrying in {seconds_of(retry_in):.1f} s",
-        completion.error,
-        exc_info=error,
-        extra={
-            "action_id": str(claim.id),
-            "kind": claim.kind,
-            "attempt": claim.attempt,
-            "tenant": claim.tenant,
-            "correlation_id": claim.correlation_id,
-        },
-    )
+    return task is not None and task.cancelling() > 0 and run.stop.reason is not None

@@ -31,6 +31,10 @@ class Threads:
 
     async def run(self, call: Callable[[], T]) -> T:
         """Run `call` in a thread with this task's context variables, and wait for it."""
+        return await self.start(call)
+
+    def start(self, call: Callable[[], T]) -> asyncio.Future[T]:
+        """Start `call` in a thread with this task's context variables."""
         context = contextvars.copy_context()
         future: Future[T] = Future()
         with self._lock:
@@ -39,7 +43,7 @@ class Threads:
             else:
                 self._start()
         self._queue.put((lambda: context.run(call), future))
-        return await asyncio.wrap_future(future)
+        return asyncio.wrap_future(future)
 
     def close(self) -> None:
         """Let idle threads finish. Busy threads finish after their call, and so do threads started

@@ -47,7 +47,7 @@ class RunDeadline:
     def expire(self) -> None:
         """Request the stop before cancelling: a handler's cleanup may read `ctx.cancelled`."""
         del self._siblings[self]
-        self._stop.asked = True
+        self._stop.ask("timeout")
         if self._task is not None:
             self._interrupted = self._task.cancel()
 

@@ -7,11 +7,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from duetime.errors import ConfigError, StoreUnavailable
 from duetime.logs import get_log
-from duetime.model.actions.completion import Completion, CompletionResult, Finish
+from duetime.model.actions.completion import Completion, CompletionResult
 from duetime.model.actions.outcome import (
     ConnectionBroken,
     HandlerResult,
@@ -19,17 +19,20 @@ from duetime.model.actions.outcome import (
     Returned,
     describe,
 )
-from duetime.model.actions.signals import Cancel, Fail, Snooze
-from duetime.model.state import State
+from duetime.model.actions.signals import SIGNALS, Cancel, Fail, Release, RetryAfter
+from duetime.model.state import Outcome
 from duetime.store.base import Store
 from duetime.store.current_transaction import use_transaction
 from duetime.store.flow import Flow
 from duetime.store.transaction import (
     ConnectionStillInUse,
+    JoinedStore,
     RunBlocking,
     TransactionFactory,
     UserCommitted,
 )
+
+T = TypeVar("T")
 
 log = get_log("duetime.worker")
 
@@ -55,6 +58,26 @@ class HandlerTimeout(Exception):
 Work = Callable[[object], Coroutine[Any, Any, Any]]
 WithTimeout = Callable[[Awaitable[Any]], Awaitable[Any]]
 DecideCompletion = Callable[[HandlerResult], Completion]
+
+
+class AwaitableJoinedStore(JoinedStore):
+    """The store joined to a blocking transaction, for verbs that middleware or an async dependency
+    awaits. A statement that waits for a lock must not stop the loop: the owner of the lock may need
+    it to commit."""
+
+    def __init__(self, joined: JoinedStore, run_blocking: RunBlocking) -> None:
+        self._joined = joined
+        self._run_blocking = run_blocking
+
+    async def perform(self, flow: Flow[T]) -> T:
+        done = await self._run_blocking(lambda: self._joined.perform_blocking(flow))
+        return cast("T", done)
+
+    def perform_blocking(self, flow: Flow[T]) -> T:
+        return self._joined.perform_blocking(flow)
+
+    def after_commit(self, call: Callable[[], None]) -> bool:
+        return self._joined.after_commit(call)
 
 
 class TransactionalRun:
@@ -102,7 +125,7 @@ class TransactionalRun:
             value = await self._run_handler(lent)
             await self._transaction.check(self._run_blocking)
             completion = self._decide(Returned(value))
-            _refuse_result(value, completion)
+            _refuse_commit(value, completion)
             return await self._complete_and_commit(completion)
         except GeneratorExit:
             raise
@@ -115,7 +138,7 @@ class TransactionalRun:
 
     async def _run_handler(self, lent: object) -> Any:
         try:
-            with use_transaction(self._store, self._transaction.joined):
+            with use_transaction(self._store, self._joined_for_handler()):
                 return await self._timed(self._transaction.run_handler(self._work(lent)))
         except GeneratorExit:
             raise
@@ -129,6 +152,12 @@ class TransactionalRun:
                 )
                 raise UserCommitted from error
             raise
+
+    def _joined_for_handler(self) -> JoinedStore:
+        joined = self._transaction.joined
+        return (
+            AwaitableJoinedStore(joined, self._run_blocking) if self._factory.blocking else joined
+        )
 
     async def _ended_by_handler(self, error: BaseException) -> bool:
         try:
@@ -148,7 +177,7 @@ class TransactionalRun:
         if refusal := self._transaction.refusal(error):
             # Another attempt would fail in the same way, or repeat what was committed.
             raise Fail(str(refusal)) from error
-        chosen = isinstance(error, Snooze | Cancel | Fail | HandlerTimeout | asyncio.CancelledError)
+        chosen = isinstance(error, (*SIGNALS, HandlerTimeout, asyncio.CancelledError))
         if not chosen and self._transaction.is_disconnect(error):
             return ConnectionBroken(f"its transaction broke: {describe(error)}")
         return None
@@ -231,13 +260,14 @@ def _released(what: str, error: Exception) -> Released:
     return Released(reason, RETRY_SECONDS)
 
 
-def _refuse_result(value: object, completion: Completion) -> None:
-    """Fail a run whose result cannot be stored: then nothing else of it may be committed either."""
-    if (
-        isinstance(completion, Finish)
-        and completion.state is State.failed
-        and not isinstance(value, Fail)
+def _refuse_commit(value: object, completion: Completion) -> None:
+    """Raise what rolls the handler's work back, unless its run ends as the handler meant: a result
+    that cannot be stored fails, and work that is done again must not be committed."""
+    if isinstance(value, Release) or (
+        isinstance(value, Cancel) and completion.outcome is not Outcome.cancelled
     ):
+        raise value
+    if completion.outcome is Outcome.failed and not isinstance(value, Fail | RetryAfter):
         raise Fail(completion.error or "")
 
 

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any, cast
 from uuid import UUID
 
-from duetime.errors import DuplicateKey, IllegalState
+from duetime.errors import DuplicateKey
+from duetime.model.act import SYSTEM_ACT, Act
 from duetime.model.actions.action import Added, AddedRecord, NewAction, Record
+from duetime.model.actions.expiry import early_expiry
 from duetime.model.actions.new_actions import IfExists, InsertedBatch, NewActions
-from duetime.model.actions.state_changes import to_replaced
+from duetime.model.actions.state_changes import replacement_snapshots, to_replaced
+from duetime.model.ids import NewId
 from duetime.model.state import State
 from duetime.store.base import Store
 from duetime.store.flow import Batchable, Flow, Mode, Pipeline, Rows, Statement, Steps, then, wake
 from duetime.store.sql.flows import records
+from duetime.store.sql.flows.audit import audit_row, insert_audit
 from duetime.store.sql.flows.chains import refuse_cycle, require_parents
 from duetime.store.sql.flows.claims import clock
+from duetime.store.sql.flows.locked import locked_actions, require_state
 from duetime.store.sql.statements import bulk_rows
 from duetime.store.sql.statements.bulk_rows import json_param
 
@@ -34,11 +40,15 @@ KeySlot = tuple[str | None, str, str | None]
 class AddFlows(Store, ABC):
     """The flow of `add`."""
 
-    def add(self, new: Sequence[NewAction], if_exists: IfExists) -> Flow[Sequence[Added]]:
+    _ids: NewId
+
+    def add(
+        self, new: Sequence[NewAction], if_exists: IfExists, act: Act = SYSTEM_ACT
+    ) -> Flow[Sequence[Added]]:
         new = NewActions.of(new)
         if new.has("key") and if_exists == "replace":
-            return Flow(lambda: _add_each(new), Mode.write)
-        if new.has("key") or new.has("after") or not new.fresh:
+            return Flow(lambda: self._add_each(new, act), Mode.write)
+        if new.has("key") or new.has("after") or new.has("expires_at") or not new.fresh:
             return _add_flow(new, if_exists, insert_checked, Mode.write)
         return _add_flow(
             new, if_exists, self._insert_fresh, _insert_mode(new), self._batchable(new)
@@ -76,6 +86,47 @@ class AddFlows(Store, ABC):
             found = yield Pipeline(_insert_batches(new, inserted, now))
         inserted.mark_stored(cast("Any", found)[0][0])
         return (yield from _wake_lanes(inserted))
+
+    def _add_each(self, new: NewActions, act: Act) -> Steps[Sequence[Added]]:
+        """Insert or replace actions one by one."""
+        stored: dict[UUID, Added] = {}
+        yield from _check(new)
+        for action in new:
+            while action.id not in stored:
+                added = yield from _insert_replayed(NewActions.of([action]))
+                stored |= (
+                    {action.id: added[0]} if added else (yield from self._replace(action, act))
+                )
+        latest = {added.record.id: added.record for added in stored.values()}
+        return [
+            AddedRecord(latest[stored[action.id].record.id], stored[action.id].created)
+            for action in new
+        ]
+
+    def _replace(self, new: NewAction, act: Act) -> Steps[dict[UUID, Added]]:
+        """Replace the action that holds the key; empty if none holds it any more."""
+        by_id, by_slot = yield from _holders([new])
+        if new.id in by_id:
+            return {new.id: AddedRecord(by_id[new.id], True)}
+        holder = by_slot.get((new.tenant, new.kind, new.key))
+        if holder is None:
+            return {}
+        if holder.state is State.scheduled:
+            yield from refuse_cycle(holder.id, new)
+        # It may have changed since it was read: what the audit log shows is read under the lock.
+        locked = locked_actions((yield Statement("lock", {"id": str(holder.id)})))
+        if not locked:
+            return {}
+        before = locked[0].record
+        require_state("replace", before, [State.scheduled])
+        replaced = yield Statement("replace", _replace_params(holder.id, new))
+        ((_, due_at, now),) = cast("Any", replaced)
+        after = to_replaced(before, new, due_at, now)
+        snapshots = replacement_snapshots(before, after)
+        entry = audit_row(self._ids(), before.tenant, str(before.id), *snapshots)
+        yield insert_audit("replace", replace(act, by=new.by), now, [entry])
+        yield from wake([(new.lane, due_at)], now)
+        return {new.id: AddedRecord(after, False)}
 
 
 def _insert_mode(new: NewActions) -> Mode:
@@ -128,8 +179,7 @@ def _add_flow(
 
 def _add_all(new: NewActions, if_exists: IfExists, insert: Insert) -> Steps[Sequence[Added]]:
     stored: dict[UUID, Added] = {}
-    if new.has("after"):
-        yield from require_parents(new)
+    yield from _check(new)
     missing = new
     while missing:
         added = yield from insert(missing)
@@ -144,18 +194,25 @@ def _add_all(new: NewActions, if_exists: IfExists, insert: Insert) -> Steps[Sequ
     return [stored[action.id] for action in new]
 
 
-def _add_each(new: NewActions) -> Steps[Sequence[Added]]:
-    stored: dict[UUID, Added] = {}
-    yield from require_parents(new)
-    for action in new:
-        while action.id not in stored:
-            added = yield from _insert_replayed(NewActions.of([action]))
-            stored |= {action.id: added[0]} if added else (yield from _replace(action))
-    latest = {added.record.id: added.record for added in stored.values()}
-    return [
-        AddedRecord(latest[stored[action.id].record.id], stored[action.id].created)
-        for action in new
-    ]
+def _check(new: NewActions) -> Steps[None]:
+    if new.has("after"):
+        yield from require_parents(new)
+    if new.has("expires_at"):
+        yield from _refuse_early_expiries(new)
+
+
+def _refuse_early_expiries(new: NewActions) -> Steps[None]:
+    """Raise InvalidArgument for an action that would expire before it can start. One that is stored
+    already is a replay: it was checked the first time."""
+    now = yield from clock()
+    errors = {action.id: error for action in new if (error := early_expiry(action, now))}
+    if not errors:
+        return
+    found = cast("Any", (yield Statement("stored_tenants", {"ids": json_param(errors)})))
+    stored = {UUID(action_id) for action_id, _ in found}
+    for action_id, error in errors.items():
+        if action_id not in stored:
+            raise error
 
 
 def insert_checked(new: NewActions) -> Steps[InsertedBatch]:
@@ -222,32 +279,6 @@ def _find_stored(new: Sequence[NewAction], if_exists: IfExists) -> Steps[dict[UU
     return stored
 
 
-def _replace(new: NewAction) -> Steps[dict[UUID, Added]]:
-    by_id, by_slot = yield from _holders([new])
-    if new.id in by_id:
-        return {new.id: AddedRecord(by_id[new.id], True)}
-    holder = by_slot.get((new.tenant, new.kind, new.key))
-    if holder is None:
-        return {}
-    if holder.state is State.scheduled:
-        yield from refuse_cycle(holder.id, new)
-    changed = yield Statement("replace", _replace_params(holder.id, new))
-    if not changed:
-        # It was claimed or has finished since: read it again.
-        return (yield from _refuse_running(holder.id, new))
-    ((_, due_at, now),) = cast("Any", changed)
-    yield from wake([(new.lane, due_at)], now)
-    return {new.id: AddedRecord(to_replaced(holder, new, due_at, now), False)}
-
-
-def _refuse_running(action_id: UUID, new: NewAction) -> Steps[dict[UUID, Added]]:
-    by_id, _ = yield from _holders([new._replace(id=action_id)])
-    found = by_id.get(action_id)
-    if found is not None and found.state is State.running:
-        raise IllegalState("replace", action_id, found.state, [State.scheduled])
-    return {}
-
-
 def _holders(new: Sequence[NewAction]) -> Steps[tuple[dict[UUID, Record], dict[KeySlot, Record]]]:
     """Read the actions stored under these ids, and the unfinished actions that hold these keys."""
     ids = {action.id for action in new}
@@ -270,6 +301,7 @@ def _replace_params(holder: UUID, new: NewAction) -> dict[str, object]:
         "queue": new.queue,
         "priority": new.priority,
         "correlation_id": new.correlation_id,
+        "expires_at": new.expires_at,
         "by": new.by,
         **bulk_rows.timing(new)._asdict(),
         "after": None if new.after is None else str(new.after),

@@ -22,8 +22,9 @@ from duetime.model.actions.claim import (
     WorkerInfo,
 )
 from duetime.model.actions.completion import Completion, CompletionResult, Finish, Reschedule
+from duetime.model.bulk import BULK_RETENTION
 from duetime.model.clock import monotonic
-from duetime.model.health.worker import health_to_text
+from duetime.model.health.worker import health_to_text, slots_to_text
 from duetime.model.jobs.change import JobUpdate
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Mode, Row, Rows, Statement, Steps, flow, wake
@@ -87,7 +88,9 @@ class ClaimFlows(Store, ABC):
         finishes = [completion for completion in unique if isinstance(completion, Finish)]
         reschedules = [completion for completion in unique if isinstance(completion, Reschedule)]
         job_finishes = [completion for completion in finishes if completion.job is not None]
-        mode = Mode.pinned if job_finishes or (finishes and reschedules) else Mode.hot
+        failures = [completion for completion in unique if completion.traceback is not None]
+        several = job_finishes or (finishes and reschedules) or failures
+        mode = Mode.pinned if several else Mode.hot
 
         def steps() -> Steps[CompletionResult]:
             # Jobs first: all flows that change a job lock it before its occurrences.
@@ -98,6 +101,7 @@ class ClaimFlows(Store, ABC):
             free = [finish for finish in finishes if finish.id not in busy] if busy else finishes
             result = yield from self._complete_all(free, reschedules, rescuing)
             stored = [finish for finish in job_finishes if finish.id in result.applied]
+            yield from _keep_tracebacks([end for end in failures if end.id in result.applied])
             ends = (yield from self._finish_jobs(stored, jobs)) if stored else []
             result = replace(result, jobs=ends, busy=busy)
             if rescuing or len(result.applied) + len(busy) == len(completions):
@@ -178,13 +182,14 @@ class ClaimFlows(Store, ABC):
     def look_ahead(self, app: str | None = None) -> Steps[SweepResult]:
         (row,) = yield Statement("look_ahead", {"app": app})
         next_tick = None if app is None else cast("int | None", row[6])
-        return replace(records.sweep_result(row), next_tick=next_tick)
+        return replace(records.sweep_result(row, row[5]), next_tick=next_tick)
 
     @flow(Mode.read)
     def look_ahead_from(self, since: Mapping[str, int]) -> Steps[SweepResult]:
         lanes = json_param({"lane": lane, "since": time} for lane, time in since.items())
         found = cast("Any", (yield Statement("look_ahead_from", {"rows": lanes})))
-        return SweepResult(found[0][0], records.lane_heads(row[1:] for row in found), [])
+        heads = records.lane_heads(row[2:] for row in found)
+        return SweepResult(found[0][0], heads, [], paused=records.paused_queues(found[0][1]))
 
     @flow(Mode.single, resend=True)
     def sweep(self, worker: WorkerInfo, ahead: int, limit: int) -> Steps[SweepResult]:
@@ -204,10 +209,12 @@ class ClaimFlows(Store, ABC):
     def _sweep_result(self, row: Row, worker: WorkerInfo) -> SweepResult:
         last = cast("str | None", row[5])
         self._child_cursor = LOWEST_ID if last is None else UUID(last)
-        next_tick, known, younger = cast("Any", row)[6:9]
-        known = known or not worker.registered
+        next_tick, known, younger, paused = cast("Any", row)[6:10]
         return replace(
-            records.sweep_result(row), next_tick=next_tick, known=known, youngest=not younger
+            records.sweep_result(row, paused),
+            next_tick=next_tick,
+            known=known or not worker.registered,
+            youngest=not younger,
         )
 
     def _scan_expired(self, limits: Mapping[str, object]) -> Steps[list[Expired]]:
@@ -229,7 +236,8 @@ class ClaimFlows(Store, ABC):
     @flow(Mode.single)
     def prune(self, *, keep: int, keep_failed: int, limit: int) -> Steps[int]:
         params = {"keep": keep, "keep_failed": keep_failed, "limit": limit}
-        ((count,),) = yield Statement("prune", params | {"keep_worker": WORKER_RETENTION_MICROS})
+        fixed = {"keep_worker": WORKER_RETENTION_MICROS, "keep_bulk": BULK_RETENTION}
+        ((count,),) = yield Statement("prune", params | fixed)
         return cast("int", count)
 
     @flow(Mode.single, resend=True)
@@ -261,6 +269,11 @@ def claim_params(order: ClaimOrder) -> dict[str, object]:
         "apart": excluded,
         "ids": None if order.only is None else json_param(order.only),
     }
+
+
+def _keep_tracebacks(failures: Sequence[Completion]) -> Steps[None]:
+    if failures:
+        yield Statement("keep_tracebacks", {"rows": bulk_rows.traceback_rows(failures)})
 
 
 def _applied_earlier(missing: Sequence[Completion]) -> Steps[set[UUID]]:
@@ -296,4 +309,6 @@ def worker_params(worker: WorkerInfo) -> dict[str, object]:
         "queues": json.dumps(list(worker.queues)),
         "concurrency": worker.concurrency,
         "health": health_to_text(worker.health),
+        "code_version": worker.version,
+        "slots": slots_to_text(worker.pools),
     }

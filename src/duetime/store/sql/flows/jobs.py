@@ -1,16 +1,15 @@
-"""Jobs, for all SQL stores: reading them, editing them under their locks, and recording the end
-of their occurrences."""
+"""Jobs, for all SQL stores: editing them under their locks, and recording the end of their
+occurrences."""
 
 from __future__ import annotations
 
-import json
 from abc import ABC
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 from uuid import UUID
 
-from duetime.errors import UnreadableJob
+from duetime.model.act import Act
 from duetime.model.actions.action import Record
 from duetime.model.actions.completion import Finish
 from duetime.model.actions.state_changes import to_cancelled
@@ -23,28 +22,26 @@ from duetime.model.jobs.change import (
     JobEditResult,
     JobUpdate,
     NewOccurrence,
-    Unfinished,
 )
 from duetime.model.jobs.edit import finish_occurrence
-from duetime.model.jobs.job import JobRecord, audit_snapshot
+from duetime.model.jobs.job import JobRecord, audit_snapshots
 from duetime.model.jobs.occurrence import due_at_of, queue_up, relink
 from duetime.model.jobs.selectors import (
     ArmedTooFarAhead,
     ByName,
     DueJobs,
-    JobFilter,
+    JobSearch,
     JobSelector,
     OrphanedJobs,
     Reappeared,
     ToSeed,
 )
-from duetime.model.jobs.serialize import unreadable_job
-from duetime.model.jobs.view import JobView
 from duetime.store.base import Store
-from duetime.store.flow import Mode, Rows, Statement, Steps, flow, wake, wake_jobs
+from duetime.store.flow import Rows, Statement, Steps, flow, wake, wake_jobs
 from duetime.store.sql.flows import records
-from duetime.store.sql.flows.actions import insert_audit
+from duetime.store.sql.flows.audit import audit_row, insert_audit
 from duetime.store.sql.flows.claims import clock
+from duetime.store.sql.flows.job_reads import names_param, scope_params, unfinished_by_job
 from duetime.store.sql.flows.records import LockedJobs
 from duetime.store.sql.statements import bulk_rows
 from duetime.store.sql.statements.bulk_rows import json_param
@@ -75,44 +72,9 @@ Decisions = tuple[int, list[JobDecision], SkippedJobs]
 
 
 class JobFlows(Store, ABC):
-    """Flows that read and edit jobs."""
+    """Flows that edit jobs."""
 
     _ids: NewId
-
-    # -- reading ---------------------------------------------------------------------
-
-    @flow(Mode.read)
-    def jobs(self, wanted: JobFilter) -> Steps[list[JobView]]:
-        found = yield Statement("jobs_page", _page_params(wanted))
-        jobs, unreadable = records.split_readable(found)
-        if wanted.name is not None and unreadable:
-            raise UnreadableJob(wanted.name)
-        unfinished = yield from _unfinished_by_job(jobs)
-        dead = {}
-        if jobs:
-            dead = dict(cast("Any", (yield Statement("jobs_dead_count", _names_param(jobs)))))
-        now = cast("int", found[0][1]) if found else 0
-        views = {
-            name: JobView(job, _running(unfinished[name]), dead.get(name, 0), now)
-            for name, job in jobs.items()
-        }
-        for name, error in unreadable.items():
-            views[name] = JobView(unreadable_job(name, error), None, 0, now)
-        return [views[name] for _, _, name in cast("Any", found)]
-
-    @flow(Mode.read)
-    def occurrences(self, name: str, limit: int) -> Steps[list[Record]]:
-        params = {"job_name": name, "limit": limit}
-        unfinished = yield Statement("occurrences_unfinished", params)
-        finished = yield Statement("occurrences_finished", params)
-        found = {record.id: record for record in map(records.record, [*unfinished, *finished])}
-        newest = sorted(found.values(), key=lambda o: (o.created_at, o.id), reverse=True)
-        return newest[:limit]
-
-    @flow(Mode.read)
-    def ticks(self, name: str, since: int, before: int) -> Steps[list[int]]:
-        params = {"job_name": name, "since": since, "until": before}
-        return [cast("int", row[0]) for row in (yield Statement("ticks", params))]
 
     # -- changing --------------------------------------------------------------------
 
@@ -136,7 +98,7 @@ class JobFlows(Store, ABC):
         changes = [_applied_change(decision, inserted, cancelled_by_id) for decision in decisions]
         if isinstance(which, DueJobs):
             # Every worker knows when ticks are due, so applying ticks wakes none.
-            ((following, now),) = cast("Any", (yield Statement("next_tick", _due_params(which))))
+            ((following, now),) = cast("Any", (yield Statement("next_tick", _search_params(which))))
             return JobEditResult(changes, following, now, unreadable=skipped_jobs.unreadable)
         yield from wake_jobs((change.after for change in changes), now)
         return JobEditResult(changes, None, now, skipped_jobs.busy, skipped_jobs.unreadable)
@@ -149,7 +111,7 @@ class JobFlows(Store, ABC):
             names = {*which.names} - records.job_names(found)
             busy = (yield from _locked_elsewhere(names)) if isinstance(which, ToSeed) else busy
             jobs |= dict.fromkeys(sorted(names - busy))
-        unfinished = yield from _unfinished_by_job(jobs)
+        unfinished = yield from unfinished_by_job(jobs)
         now = cast("int", found[0][1]) if found else (yield from clock())
         youngest = yield from _is_youngest(which)
         abandoned = yield from _abandoned(which, jobs)
@@ -168,7 +130,7 @@ class JobFlows(Store, ABC):
         transaction has locked."""
         names = sorted({finish.job for finish in finishes if finish.job is not None})
         statement = "jobs_try_lock" if skip_busy_jobs else "jobs_lock"
-        found = yield Statement(statement, _names_param(names))
+        found = yield Statement(statement, names_param(names))
         rest = {*names} - records.job_names(found)
         busy = (yield from _locked_elsewhere(rest)) if skip_busy_jobs else frozenset()
         now = cast("int", found[0][1]) if found else 0
@@ -196,8 +158,8 @@ class JobFlows(Store, ABC):
         names = sorted({record.job for record in retried if record.job is not None})
         if not names:
             return list(retried)
-        jobs = records.readable_jobs((yield Statement("jobs_lock", _names_param(names))))
-        unfinished = yield from _unfinished_by_job(jobs)
+        jobs = records.readable_jobs((yield Statement("jobs_lock", names_param(names))))
+        unfinished = yield from unfinished_by_job(jobs)
         queues = {
             name: queue_up([r for r in retried if r.job == name], job, unfinished[name])
             for name, job in jobs.items()
@@ -208,52 +170,52 @@ class JobFlows(Store, ABC):
     # -- auditing --------------------------------------------------------------------
 
     def _audit_jobs(self, decisions: Sequence[JobDecision], now: int) -> Steps[None]:
-        """Write audit entries of changes by users, a statement for each verb and actor."""
-        entries_by_verb: dict[tuple[str, str], list[Mapping[str, object]]] = {}
+        """Write audit entries of changes by users, a statement for each verb and act."""
+        entries_by_verb: dict[tuple[str, Act], list[Mapping[str, object]]] = {}
         for decision in decisions:
             if decision.change.verb is not None:
-                entries_by_verb.setdefault((decision.change.verb, decision.change.by), []).append(
+                entries_by_verb.setdefault((decision.change.verb, decision.change.act), []).append(
                     self._job_audit_entry(decision)
                 )
-        for (verb, by), entries in entries_by_verb.items():
-            yield insert_audit(verb, by, now, entries, subject="job")
+        for (verb, act), entries in entries_by_verb.items():
+            yield insert_audit(verb, act, now, entries, subject="job")
 
     def _job_audit_entry(self, decision: JobDecision) -> Mapping[str, object]:
-        return {
-            "id": str(self._ids()),
-            "tenant": decision.change.job.tenant,
-            "subject_id": decision.found.name,
-            "before": json.dumps(audit_snapshot(decision.found.job)),
-            "after": json.dumps(audit_snapshot(decision.change.job)),
-        }
+        job = decision.change.job
+        snapshots = audit_snapshots(decision.found.job, job)
+        return audit_row(self._ids(), job.tenant, decision.found.name, *snapshots)
 
 
 def _lock_statement(which: JobSelector) -> Statement:
     match which:
-        case ByName(names):
-            return Statement("jobs_lock", _names_param(names))
+        case ByName(names, tenant):
+            return Statement("jobs_lock", names_param(names) | scope_params(tenant))
         case ToSeed(names):
-            return Statement("jobs_try_lock", _names_param(names))
+            return Statement("jobs_try_lock", names_param(names))
         case DueJobs(_, limit):
-            return Statement("jobs_due", _due_params(which) | {"limit": limit})
-        case OrphanedJobs(app, alive, limit):
-            return Statement("jobs_orphaned", {"app": app, "alive": alive, "limit": limit})
-        case Reappeared(app, worker, _, limit):
-            return Statement("jobs_reappeared", {"app": app, "worker": worker, "limit": limit})
-        case ArmedTooFarAhead(app, ahead, after, limit):
-            params = {"app": app, "ahead": ahead, "beyond_name": after, "limit": limit}
-            return Statement("jobs_armed_too_far", params)
+            return Statement("jobs_due", _search_params(which) | {"limit": limit})
+        case OrphanedJobs(_, alive, limit):
+            params: dict[str, object] = {"alive": alive, "limit": limit}
+            return Statement("jobs_orphaned", _search_params(which) | params)
+        case Reappeared(_, worker, _, limit):
+            params = {"worker": worker, "limit": limit}
+            return Statement("jobs_reappeared", _search_params(which) | params)
+        case ArmedTooFarAhead(_, ahead, after, limit):
+            params = {"ahead": ahead, "beyond_name": after, "limit": limit}
+            return Statement("jobs_armed_too_far", _search_params(which) | params)
 
 
-def _due_params(due: DueJobs) -> dict[str, object]:
-    excluded = json_param(sorted(due.excluded_names)) if due.excluded_names else None
-    return {"app": due.app, "names": excluded}
+def _search_params(which: JobSearch) -> dict[str, object]:
+    excluded = json_param(sorted(which.excluded_names)) if which.excluded_names else None
+    return {"app": which.app, "names": excluded}
 
 
 def _narrowed(which: JobSelector, names: Iterable[str]) -> ByName | ToSeed:
     """Return a selector of only these jobs."""
     ordered = tuple(sorted(names))
-    return replace(which, names=ordered) if isinstance(which, ToSeed) else ByName(ordered)
+    if isinstance(which, ByName | ToSeed):
+        return replace(which, names=ordered)
+    return ByName(ordered)
 
 
 def _is_youngest(which: JobSelector) -> Steps[bool]:
@@ -280,36 +242,8 @@ def _abandoned(which: JobSelector, jobs: Mapping[str, JobRecord | None]) -> Step
 def _locked_elsewhere(names: Iterable[str]) -> Steps[frozenset[str]]:
     """Return which of the jobs that could not be locked exist: other transactions lock them."""
     missing = set(names)
-    existing = (yield Statement("jobs_existing", _names_param(missing))) if missing else ()
+    existing = (yield Statement("jobs_existing", names_param(missing))) if missing else ()
     return frozenset(cast("str", row[0]) for row in existing)
-
-
-def _page_params(wanted: JobFilter) -> dict[str, object]:
-    return {
-        "beyond_name": wanted.after,
-        "job_name": wanted.name,
-        "kept": None if wanted.removed else True,
-        "tenant": wanted.tenant if isinstance(wanted.tenant, str) else None,
-        "untenanted": wanted.tenant is None or None,
-        "limit": wanted.limit,
-    }
-
-
-def _names_param(names: Iterable[str]) -> dict[str, object]:
-    return {"names": json_param(names)}
-
-
-def _unfinished_by_job(names: Iterable[str]) -> Steps[dict[str, tuple[Unfinished, ...]]]:
-    found: dict[str, tuple[Unfinished, ...]] = dict.fromkeys(names, ())
-    if found:
-        for row in (yield Statement("jobs_unfinished", _names_param(found))):
-            name, occurrence = records.unfinished_occurrence(row)
-            found[name] = (*found[name], occurrence)
-    return found
-
-
-def _running(unfinished: Sequence[Unfinished]) -> Unfinished | None:
-    return next((occurrence for occurrence in unfinished if occurrence.running), None)
 
 
 def _insert_jobs(decisions: Sequence[JobDecision]) -> Steps[set[str]]:
@@ -351,13 +285,14 @@ def _cancel_occurrences(decisions: Sequence[JobDecision], now: int) -> Steps[dic
     """Cancel the occurrences that the changes name, unless they have been claimed."""
     cancelled_by_id: dict[UUID, Record] = {}
     for decision in decisions:
+        by = decision.change.act.by
         if decision.change.cancel:
             params = {"ids": json_param(map(str, decision.change.cancel))}
             found = map(records.record, (yield Statement("lock_scheduled_ids", params)))
-            cancelled = [to_cancelled(record, decision.change.by, now) for record in found]
+            cancelled = [to_cancelled(record, by, now) for record in found]
             if cancelled:
                 params = {"ids": json_param(str(record.id) for record in cancelled)}
-                yield Statement("cancel_history", params | {"by": decision.change.by, "now": now})
+                yield Statement("cancel_history", params | {"by": by, "now": now})
                 yield Statement("delete_scheduled", params)
             cancelled_by_id |= {record.id: record for record in cancelled}
     return cancelled_by_id

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from operator import itemgetter
@@ -16,18 +16,20 @@ from uuid import UUID
 
 from duetime.logs import get_log
 from duetime.model.actions.action import Record, StoredRun, to_record
+from duetime.model.actions.action_key import KeyMatch
 from duetime.model.actions.claim import Claim, Expired, LaneHead, SweepResult
 from duetime.model.actions.completion import Finish
-from duetime.model.audit import AuditEntry
+from duetime.model.audit import StoredAuditEntry
 from duetime.model.ids import fast_uuid
 from duetime.model.jobs.change import JobUpdate, Unfinished
 from duetime.model.jobs.edit import replayed_alert
 from duetime.model.jobs.job import JobRecord
 from duetime.model.jobs.serialize import of_text
+from duetime.model.pause import QueuePause
 from duetime.model.state import Outcome, State
 from duetime.store.flow import Row, Rows
 
-RECORD_WIDTH = 35
+RECORD_WIDTH = 37
 
 # On SQLite the last 48 bits of a token are the rowid of its action.
 ROWID_BITS = 48
@@ -40,9 +42,15 @@ def record(row: Row) -> Record:
     value[0] = UUID(value[0])
     value[4] = State(value[4])
     value[14] = _maybe_uuid(value[14])
-    value[21] = _outcome(value[21])
+    value[21] = outcome(value[21])
     value[25] = _maybe_uuid(value[25])
     return to_record(*value)
+
+
+def key_match(row: Row) -> KeyMatch:
+    """Read a row of `_unfinished_by_key.sql` or `_finished_by_key.sql`."""
+    action_id, tenant, finished = cast("Any", row)
+    return KeyMatch(UUID(action_id), tenant, bool(finished))
 
 
 def claims(found: Iterable[Row]) -> list[Claim]:
@@ -100,25 +108,43 @@ def stored_run(row: Row) -> StoredRun:
     value: list[Any] = list(row)
     value[0] = UUID(value[0])
     value[1] = UUID(value[1])
-    value[8] = _outcome(value[8])
+    value[8] = outcome(value[8])
     return StoredRun(*value)
 
 
-def audit_entry(row: Row) -> AuditEntry:
+def with_tracebacks(runs: Sequence[StoredRun], kept: Rows) -> list[StoredRun]:
+    """Return the runs, the one that failed last with its traceback."""
+    by_run = {UUID(str(run_id)): str(text) for run_id, text in kept}
+    return [replace(run, traceback=by_run[run.id]) if run.id in by_run else run for run in runs]
+
+
+def audit_entry(row: Row) -> StoredAuditEntry:
     value: list[Any] = list(row)
     value[0] = UUID(value[0])
-    value[7:] = [json.loads(text) for text in value[7:]]
-    return AuditEntry(*value)
+    value[7:9] = [json.loads(text) for text in value[7:9]]
+    return StoredAuditEntry(*value)
 
 
-def sweep_result(row: Row) -> SweepResult:
+def sweep_result(row: Row, paused: object) -> SweepResult:
+    """Read a row of `sweep.sql` or `look_ahead.sql`, and its column of paused queues."""
     now, lanes, leases, _, parents = cast("Any", row)[:5]
     return SweepResult(
         now,
         lane_heads(json.loads(lanes or "[]")),
         [expired_lease(lease) for lease in json.loads(leases or "[]")],
         [UUID(parent) for parent in json.loads(parents or "[]")],
+        paused=paused_queues(paused),
     )
+
+
+def paused_queues(text: object) -> dict[str, int | None]:
+    """Read `_paused_queues.sql`."""
+    return dict(json.loads(cast("str", text or "[]")))
+
+
+def queue_pause(row: Row) -> QueuePause | None:
+    """Read the row of a queue; None if it is not paused."""
+    return None if row[1] is None else QueuePause(*cast("Any", row))
 
 
 def lane_heads(found: Iterable[Sequence[Any]]) -> list[LaneHead]:
@@ -142,7 +168,7 @@ def parse_id_array(array: str | None) -> set[UUID]:
     return set() if array is None else {UUID(id_) for id_ in array[1:-1].split(",")}
 
 
-def _outcome(text: str | None) -> Outcome | None:
+def outcome(text: str | None) -> Outcome | None:
     """Return the outcome; None for one that no version of duetime wrote."""
     return Outcome(text) if text in _OUTCOMES else None
 

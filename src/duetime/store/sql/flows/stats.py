@@ -6,15 +6,17 @@ import json
 from abc import ABC
 from typing import Any, cast
 
-from duetime.model.actions.claim import WorkerInfo
+from duetime.model.actions.claim import SeenWorker, WorkerInfo
 from duetime.model.health.stats import LaneCount, StoreCounts
-from duetime.model.health.worker import health_of_text
+from duetime.model.health.worker import health_of_text, slots_of_text
 from duetime.model.jobs.stats import JobStats, job_stats
+from duetime.model.pause import QueuePause
 from duetime.model.state import State
 from duetime.model.tenant import Scope
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Statement, Steps, flow
-from duetime.store.sql.flows.records import require_texts, split_readable
+from duetime.store.sql.flows.lost_data import read_jobs
+from duetime.store.sql.flows.records import queue_pause, require_texts, split_readable
 
 # Jobs are read in pages: parsing a job takes about ten microseconds, and may block an event loop.
 JOBS_PAGE_SIZE = 1000
@@ -34,23 +36,29 @@ class StatsFlows(Store, ABC):
         lanes = cast("Any", (yield Statement("stats_lanes", params)))
         require_texts(row[0] for row in lanes)
         finished = cast("Any", (yield Statement("stats_finished", params | {"limit": limit})))
-        workers = yield from _workers(alive)
         now = finished[0][0]
         return StoreCounts(
             now=now,
             lanes=[LaneCount(*row) for row in lanes],
             finished={State(state): number for _, state, number in finished},
-            workers=workers,
+            workers=(yield from living_workers(alive)),
             jobs=(yield from _jobs(params, now)),
+            paused=frozenset([pause.queue for pause in (yield from pauses())]),
         )
 
     @flow(Mode.read)
-    def workers(self, alive: int) -> Steps[list[tuple[WorkerInfo, int]]]:
-        return (yield from _workers(alive))
+    def workers(self, alive: int) -> Steps[list[SeenWorker]]:
+        return (yield from living_workers(alive))
 
 
-def _workers(alive: int) -> Steps[list[tuple[WorkerInfo, int]]]:
-    return [_worker_info(row) for row in (yield Statement("stats_workers", {"alive": alive}))]
+def living_workers(alive: int) -> Steps[list[SeenWorker]]:
+    return [_seen_worker(row) for row in (yield Statement("stats_workers", {"alive": alive}))]
+
+
+def pauses(queue: str | None = None) -> Steps[list[QueuePause]]:
+    """Read the pauses in force: all, or that of one queue."""
+    found = yield Statement("queue_pauses", {"queue": queue})
+    return [pause for row in found if (pause := queue_pause(row)) is not None]
 
 
 def _jobs(params: dict[str, object], now: int) -> Steps[JobStats]:
@@ -63,7 +71,7 @@ def _jobs(params: dict[str, object], now: int) -> Steps[JobStats]:
             "kept": True,
             "limit": JOBS_PAGE_SIZE,
         }
-        found = yield Statement("jobs_page", page)
+        found = yield from read_jobs(page)
         jobs, unreadable = split_readable(found)
         total += job_stats(jobs.values(), unreadable, now)
         if len(found) < JOBS_PAGE_SIZE:
@@ -71,9 +79,10 @@ def _jobs(params: dict[str, object], now: int) -> Steps[JobStats]:
         last = cast("str", found[-1][2])
 
 
-def _worker_info(row: Any) -> tuple[WorkerInfo, int]:
-    id_, app, host, pid, kinds, jobs, queues, concurrency, seen_at, health = row
-    return WorkerInfo(
+def _seen_worker(row: Any) -> SeenWorker:
+    id_, app, host, pid, kinds, jobs, queues, concurrency, seen_at, *rest = row
+    health, started_at, version, slots = rest
+    worker = WorkerInfo(
         id=id_,
         app=app,
         host=host,
@@ -83,7 +92,10 @@ def _worker_info(row: Any) -> tuple[WorkerInfo, int]:
         concurrency=concurrency,
         jobs=_names(jobs or "[]"),
         health=health_of_text(health),
-    ), seen_at
+        version=version,
+        pools=slots_of_text(slots),
+    )
+    return SeenWorker(worker, started_at, seen_at)
 
 
 def _names(text: str) -> list[str]:

@@ -142,7 +142,7 @@ def atomic_steps(
     flow: Flow[T], mode: TransactionMode, dialect: Dialect
 ) -> Driven[Step, tuple[T, list[Wake]]]:
     """Steps that apply all of a flow or nothing, even if the caller goes on after an error."""
-    if flow.mode is Mode.read:
+    if flow.mode.reads_only:
         # There is nothing to undo, and on SQLite a BEGIN IMMEDIATE would lock other writers out.
         return (yield from statements(flow.start()))
     if mode is TransactionMode.autocommit:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Generic, NamedTuple, TypeVar, cast
 
-from duetime.errors import StoreUnavailable
-from duetime.store.flow import Flow, Mode, Pipeline, Statement, Wake
+from duetime.errors import StoreUnavailable, UnreadableRow
+from duetime.store.flow import Flow, Mode, Pipeline, Rows, Statement, Wake
 from duetime.store.sql.drivers import (
     COMMIT,
     ROLLBACK,
@@ -36,11 +36,14 @@ T = TypeVar("T")
 # types inflate the estimated cost, which would trigger JIT compilation: so `jit` is off too.
 _OFF_FOR_WRITES = ("enable_seqscan", "jit")
 _OFF_FOR_HOT = (*_OFF_FOR_WRITES, "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin")
+# An index in the order of the page is read only as far as the page; what is sorted is read whole.
+_OFF_FOR_SEARCH = (*_OFF_FOR_HOT, "enable_sort", "enable_incremental_sort")
 _DISABLED_SETTINGS = {
     Mode.write: _OFF_FOR_WRITES,
     Mode.pinned: _OFF_FOR_HOT,
     Mode.hot: _OFF_FOR_HOT,
     Mode.claim: _OFF_FOR_HOT,
+    Mode.search: _OFF_FOR_SEARCH,
 }
 _SEVERAL_MESSAGES = (Mode.write, Mode.pinned)
 _PREPARED_MODES = (Mode.hot, Mode.claim)
@@ -71,7 +74,7 @@ def settings_by_mode(timeout: float) -> Mapping[Mode, Command]:
     ends a transaction that is idle for `timeout`, so that a client that vanished does not keep
     rows locked.
     """
-    several = dict.fromkeys(_SEVERAL_MESSAGES, (_idle_timeout(timeout),))
+    several = dict.fromkeys((*_SEVERAL_MESSAGES, Mode.search), (_idle_timeout(timeout),))
     # Actions claimed after the caller gave up would be blocked until their lease expires.
     statement_timeout = _set("statement_timeout", _milliseconds(timeout * 0.8))
     prepared = {Mode.hot: PREPARED_SETTINGS, Mode.claim: (statement_timeout, *PREPARED_SETTINGS)}
@@ -112,8 +115,10 @@ def _milliseconds(seconds: float) -> str:
 class Attempt(Generic[T]):
     """The messages to send for a flow, and what to do if one of them fails."""
 
-    def __init__(self, flow: Flow[T], settings: Command | None, notify: Notify) -> None:
+    def __init__(self, flow: Flow[T], settings: Command | None, notify: Notify, where: str) -> None:
+        """`where` names the server in errors."""
         self.flow = flow
+        self._where = where
         self._settings = settings
         self._notify = notify
         self._uncertain = False
@@ -124,8 +129,10 @@ class Attempt(Generic[T]):
         self.overdue = True
 
     def steps(self) -> Driven[Message, T]:
-        if self._settings is None:
-            self._uncertain = self.flow.mode is not Mode.read
+        if self.flow.mode.reads_only:
+            value, wakes = yield from self._reads()
+        elif self._settings is None:
+            self._uncertain = True
             value, wakes = yield from messages(self.flow.start())
         elif self.flow.mode in _PREPARED_MODES:
             self._uncertain = True
@@ -139,6 +146,39 @@ class Attempt(Generic[T]):
             with suppress(*DRIVER_ERRORS):
                 yield notice
         return value
+
+    def _reads(self) -> Driven[Message, tuple[T, list[Wake]]]:
+        """Each statement is a transaction by itself, so the flow may go on after one that met an
+        unreadable row."""
+        driven = messages(self.flow.start())
+        try:
+            step = next(driven)
+            while True:
+                try:
+                    rows = yield from self._read(step)
+                except DRIVER_ERRORS as error:
+                    unreadable = explain(error, self._where)
+                    if not isinstance(unreadable, UnreadableRow):
+                        raise
+                    unreadable.__cause__ = error
+                    step = driven.throw(unreadable)
+                else:
+                    step = driven.send(rows)
+        except StopIteration as end:
+            return cast("tuple[T, list[Wake]]", end.value)
+
+    def _read(self, step: Statement | Pipeline) -> Driven[Message, Rows]:
+        if self._settings is None:
+            return (yield step)
+        yield Command(f"BEGIN READ ONLY; {self._settings.text}")
+        try:
+            rows = yield step
+        except Exception:
+            with suppress(*DRIVER_ERRORS):
+                yield ROLLBACK
+            raise
+        yield COMMIT
+        return rows
 
     def _with_settings(self, settings: Command) -> Driven[Message, tuple[T, list[Wake]]]:
         driven = statements(self.flow.start())
@@ -161,20 +201,20 @@ class Attempt(Generic[T]):
         yield COMMIT
         return result
 
-    def retry_delay(self, error: Exception, tries: int, where: str) -> float:
+    def retry_delay(self, error: Exception, tries: int) -> float:
         """Return the seconds to wait before the next try; raise if there is none."""
         if self.overdue:
-            raise _timed_out(where) from error
+            raise _timed_out(self._where) from error
         if is_conflict(error) and tries < MAX_CONFLICT_TRIES:
             return conflict_backoff(tries)
         if isinstance(error, STALE_PLAN_ERRORS) and tries == 1:
             return 0.0
         if self.flow.replay is not None and is_duplicate_action(error):
             return 0.0  # an earlier try took effect: the replay will recognise it
-        repeatable = self.flow.resend or self.flow.mode is Mode.read or not self._uncertain
+        repeatable = self.flow.resend or self.flow.mode.reads_only or not self._uncertain
         if is_connection_lost(error) and repeatable and tries == 1:
             return 0.0
-        raise explain(error, where) from error
+        raise explain(error, self._where) from error
 
 
 def _timed_out(where: str) -> StoreUnavailable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -11,12 +12,20 @@ import psycopg
 
 from duetime.errors import DuetimeError
 from duetime.model.clock import monotonic
-from duetime.model.health.diagnosis import Diagnosis, ListenProbe, SnapshotHolder, Version
+from duetime.model.health.diagnosis import (
+    Diagnosis,
+    ListenProbe,
+    Schema,
+    SnapshotHolder,
+    Version,
+)
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql import migrate
 from duetime.store.sql.postgres.errors import DRIVER_ERRORS, explain
+from duetime.store.sql.postgres.late_indexes import ready_steps
 from duetime.store.sql.postgres.notify import ping_message
 from duetime.store.sql.postgres.server import Server
+from duetime.store.sql.statements.access import LATE_INDEXES
 from duetime.store.sql.statements.loader import StatementLoader
 
 # The first version with a built-in gen_random_uuid().
@@ -39,7 +48,8 @@ def examine(
         return Diagnosis(
             answered_in=answered_in,
             versions=(Version("PostgreSQL", divmod(number, 10_000), OLDEST_SERVER), _driver()),
-            schema=migrate.examine(loader, perform),
+            encoding=perform(_read("encoding"))[0][0],
+            schema=_schema(loader, perform),
             listen_probe=_listen(server, loader, perform)
             if listening
             else ListenProbe(enabled=False),
@@ -49,6 +59,15 @@ def examine(
         return Diagnosis(fault=str(error), versions=(_driver(),))
     except DRIVER_ERRORS as error:
         return Diagnosis(fault=str(explain(error, server.name)), versions=(_driver(),))
+
+
+def _schema(loader: StatementLoader, perform: Perform) -> Schema:
+    schema = migrate.examine(loader, perform)
+    if schema.pending or schema.refused is not None:
+        return schema
+    ready: frozenset[str] = perform(Flow(lambda: ready_steps(loader), Mode.read))
+    missing = (f"{loader.names.prefix}{index}" for index in sorted(LATE_INDEXES - ready))
+    return replace(schema, missing_indexes=tuple(missing))
 
 
 def _read(name: str, **params: object) -> Flow[Any]:

@@ -49,11 +49,12 @@ def explain(error: Exception, where: str) -> DuetimeError:
         return InvalidArgument("value", str(error), "PostgreSQL cannot store the value as text")
     state, message = error.sqlstate or "", _primary_message(error)
     match state:
+        # Text that is no UTF-8 comes from the database; what the driver sends is valid.
+        case "XX001" | "XX002" | "22021":
+            return _unreadable(where, message)
         # Not by their states: what the driver itself refuses, such as NUL in a text, has none.
         case _ if isinstance(error, psycopg.DataError | psycopg.IntegrityError):
             return InvalidArgument("value", message, "PostgreSQL refused to store it")
-        case "XX001" | "XX002":
-            return _unreadable(where, message)
         case "42P01" | "3F000":
             return ConfigError(f"{where} lacks our tables ({message}): run `duetime migrate`")
         case "42501":

@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from duetime.errors import DuetimeError
 from duetime.logs import get_log
 from duetime.model.clock import MAX_INSTANT, MIN_INSTANT, monotonic
-from duetime.model.lane import is_lane
+from duetime.model.lane import PAUSES_LANE, is_lane
 from duetime.store.flow import Wake
 
 log = get_log("duetime.store")
@@ -31,7 +31,8 @@ MAX_PING = 2**62
 class Notice:
     """A message from one store object to all others: lanes that became due, or a ping to itself.
 
-    `due` is None if a message cannot name all the lanes: receivers look at every lane.
+    `due` is None if a message cannot name all the lanes, or is about a pause: receivers look at
+    every lane.
     """
 
     sender: str
@@ -39,7 +40,10 @@ class Notice:
     ping: int | None = None
 
 
-def wake_message(sender: str, wakes: Iterable[Wake]) -> str:
+def wake_message(sender: str, wakes: Sequence[Wake]) -> str:
+    # A pause is nothing that a message tells: it only makes the receivers look.
+    if any(wake.lane == PAUSES_LANE for wake in wakes):
+        return json.dumps({"from": sender, "due": None})
     due = [[wake.lane, wake.due_at] for wake in wakes]
     text = json.dumps({"from": sender, "due": due}, separators=(",", ":"))
     return text if len(text) <= MAX_PAYLOAD_BYTES else json.dumps({"from": sender, "due": None})

@@ -25,6 +25,7 @@ from duetime.store.sql.joining.detect import detect_caller
 from duetime.store.sql.joining.joined import SqlJoinedStore
 from duetime.store.sql.postgres.batcher import Batcher
 from duetime.store.sql.postgres.notify import NotifyThrottle, log_failed_notify
+from duetime.store.sql.statements.access import LATE_INDEXES
 from duetime.store.sql.statements.loader import Migration, StatementLoader
 from duetime.store.sql.statements.table_names import DEFAULT_PREFIX, TableNames
 
@@ -40,20 +41,16 @@ from duetime.store.sql.postgres.deadline import LoopDeadline, ThreadDeadline
 from duetime.store.sql.postgres.diagnosis import examine
 from duetime.store.sql.postgres.errors import DRIVER_ERRORS
 from duetime.store.sql.postgres.join_host import PostgresJoinHost
+from duetime.store.sql.postgres.late_indexes import LateIndexes, ready_steps
 from duetime.store.sql.postgres.listener import PostgresListener
 from duetime.store.sql.postgres.notify import ping_message, wake_message
 from duetime.store.sql.postgres.pipelines import send_eagerly, send_whole
 from duetime.store.sql.postgres.pools import AsyncCursor, Cursor, IdleConnections, Pools
 from duetime.store.sql.postgres.prepared import BACKEND_PID_QUERY, backend_unknown, observe_backend
 from duetime.store.sql.postgres.server import Server
-from duetime.store.sql.transactional.factory import (
-    ASYNC_PSYCOPG,
-    PSYCOPG,
-    MakeTransaction,
-    factory_for,
-)
+from duetime.store.sql.transactional.factory import MakeTransaction, factory_for
 from duetime.store.sql.transactional.psycopg import AsyncPsycopgTransaction, PsycopgTransaction
-from duetime.store.transaction import JoinedStore, TransactionFactory
+from duetime.store.transaction import ASYNC_PSYCOPG, PSYCOPG, JoinedStore, TransactionFactory
 
 T = TypeVar("T")
 
@@ -99,6 +96,7 @@ class PostgresStore(SqlStore):
         self._sender = uuid4().hex
         self._pings = count(1)
         self._ready = False
+        self._late_indexes: frozenset[str] = frozenset()
         self._host = PostgresJoinHost(
             self._server.name,
             self,
@@ -145,7 +143,7 @@ class PostgresStore(SqlStore):
                 return await self._try(attempt)
             except DRIVER_ERRORS as error:
                 self._close_idle_if_overdue(attempt, self._pools.for_loop().idle)
-                await asyncio.sleep(attempt.retry_delay(error, tries, self._server.name))
+                await asyncio.sleep(attempt.retry_delay(error, tries))
                 flow = flow.replay or flow
         raise AssertionError("unreachable")
 
@@ -156,7 +154,7 @@ class PostgresStore(SqlStore):
                 return self._try_blocking(attempt)
             except DRIVER_ERRORS as error:
                 self._close_idle_if_overdue(attempt, self._pools.for_threads().idle)
-                time.sleep(attempt.retry_delay(error, tries, self._server.name))
+                time.sleep(attempt.retry_delay(error, tries))
                 flow = flow.replay or flow
         raise AssertionError("unreachable")
 
@@ -249,7 +247,7 @@ class PostgresStore(SqlStore):
         return self._timeout if within is None else min(within, self._timeout)
 
     def _attempt(self, flow: Flow[T]) -> Attempt[T]:
-        return Attempt(flow, self._settings.get(flow.mode), self._notify)
+        return Attempt(flow, self._settings.get(flow.mode), self._notify, self._server.name)
 
     def _message(self, step: Statement | Command) -> tuple[bytes, Any]:
         if isinstance(step, Command):
@@ -313,6 +311,11 @@ class PostgresStore(SqlStore):
             with log_failed_notify():
                 self._perform_blocking(self._notify_flow(left))
 
+    wakes_others = True
+
+    def wake_others(self, lanes: Sequence[str]) -> None:
+        self._perform_blocking(self._notify_flow([Wake(lane, 0, 0) for lane in lanes]))
+
     def _notify_statement(self, wakes: Sequence[Wake]) -> Statement:
         message = wake_message(self._sender, wakes)
         channel = self._loader.names.channel
@@ -342,6 +345,16 @@ class PostgresStore(SqlStore):
         )
 
     # -- migrating -------------------------------------------------------------------
+
+    def _ready_indexes(self) -> Steps[frozenset[str]]:
+        if self._late_indexes != LATE_INDEXES:
+            self._late_indexes = yield from ready_steps(self._loader)
+        return self._late_indexes
+
+    async def build_indexes(self, *, by_operator: bool = False) -> bool:
+        if not (self._migrate or by_operator):
+            return True
+        return await LateIndexes(self._server, self._loader).build()
 
     def pending(self) -> list[Migration]:
         """Return the migrations that have not been applied to this database."""

@@ -21,6 +21,7 @@ from duetime.model.actions.claim import (
 )
 from duetime.model.actions.completion import CompletionResult, Finish, Reschedule
 from duetime.model.actions.new_actions import InsertedBatch, NewActions
+from duetime.model.bulk import BULK_RETENTION
 from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql.flows import records
 from duetime.store.sql.flows.add import insert_checked
@@ -33,12 +34,13 @@ from duetime.store.sql.flows.claims import (
 )
 from duetime.store.sql.flows.sql_store import SqlStore
 from duetime.store.sql.statements import bulk_rows
+from duetime.store.sql.statements.access import LATE_INDEXES
 from duetime.store.sql.statements.bulk_rows import json_param
 
 # Columns of `claim_candidates.sql`.
 ROWID_COLUMN, PAYLOAD_COLUMN = 0, 4
 # The column of `sweep.sql` after those that all dialects return.
-DAMAGED_TIME_COLUMN = 9
+DAMAGED_TIME_COLUMN = 10
 BY_DUE = itemgetter(8)
 
 
@@ -63,6 +65,11 @@ class SqliteFlows(SqlStore, ABC):
                 yield Statement("claim", params | {"places": rowids})
                 claims += records.numbered_claims(tokens, due)
         return Claimed((yield from clock()) if now is None else now, claims)
+
+    def _ready_indexes(self) -> Steps[frozenset[str]]:
+        """Return all: here, migrations build them."""
+        return LATE_INDEXES
+        yield  # makes this function a generator
 
     def _insert_fresh(self, new: NewActions) -> Steps[InsertedBatch]:
         return insert_checked(new)
@@ -113,9 +120,13 @@ class SqliteFlows(SqlStore, ABC):
         params = {"keep": keep, "keep_failed": keep_failed, "limit": limit}
         deleted = yield Statement("prune", params)
         if deleted:
-            yield Statement("prune_runs", {"ids": json_param(row[0] for row in deleted)})
+            ids = {"ids": json_param(row[0] for row in deleted)}
+            yield Statement("prune_runs", ids)
+            yield Statement("prune_tracebacks", ids)
+        yield Statement("prune_lost_tracebacks", params)
         yield Statement("prune_workers", {"keep_worker": WORKER_RETENTION_MICROS})
         yield Statement("prune_ticks", params)
+        yield Statement("prune_bulks", {"keep_bulk": BULK_RETENTION})
         return len(deleted)
 
 

@@ -23,30 +23,35 @@ class Column:
 
 _NAMES = {
     "actions": (
-        "id due_at lease_until started_at created_at modified_at tick after_at "
+        "id due_at expires_at lease_until started_at created_at modified_at tick after_at "
         "after_delay version attempt base_attempt priority losses token after kind "
         "lane queue tenant correlation_id key worker stop_by job triggered_by after_on "
         "created_by modified_by trace error progress payload"
     ),
     "history": (
-        "id due_at lease_until started_at finished_at created_at modified_at tick "
+        "id due_at expires_at lease_until started_at finished_at created_at modified_at tick "
         "after_at after_delay version attempt base_attempt priority losses token after "
         "kind state outcome queue tenant correlation_id key worker job triggered_by "
-        "after_on created_by modified_by cancelled_by trace error result progress "
+        "after_on created_by modified_by cancelled_by trace error error_group result progress "
         "payload"
     ),
     "runs": (
         "id action_id due_at started_at finished_at lease_until attempt worker outcome result error"
     ),
+    "tracebacks": ("action_id run_id kept_at traceback"),
     "jobs": ("name app tenant declared next_due_at retired_at removed_at record"),
-    "workers": ("id app host pid kinds queues concurrency started_at seen_at jobs health"),
+    "workers": (
+        "id app host pid kinds queues concurrency started_at seen_at jobs health code_version "
+        "slots figures_added"
+    ),
 }
 _INTEGERS = frozenset(
     (
         *("due_at", "lease_until", "started_at", "finished_at", "created_at", "modified_at"),
         *("next_due_at", "retired_at", "removed_at", "seen_at", "tick", "after_at", "after_delay"),
+        *("kept_at", "expires_at"),
         *("version", "attempt", "base_attempt", "priority", "losses"),
-        *("declared", "pid", "concurrency"),
+        *("declared", "pid", "concurrency", "figures_added"),
     )
 )
 # In every table that has them, but for `_OPTIONAL`.
@@ -56,6 +61,7 @@ _REQUIRED = frozenset(
         *("base_attempt", "priority", "losses", "kind", "state", "queue", "created_by", "payload"),
         *("name", "app", "host", "pid", "kinds", "queues", "concurrency", "seen_at", "started_at"),
         *("declared", "record"),
+        *("run_id", "kept_at", "traceback"),
     )
 )
 _OPTIONAL = frozenset(
@@ -72,6 +78,7 @@ _UUIDS = frozenset(
         *(("actions", "id"), ("actions", "token"), ("actions", "after")),
         *(("history", "id"), ("history", "token"), ("history", "after")),
         *(("runs", "id"), ("runs", "action_id")),
+        *(("tracebacks", "action_id"), ("tracebacks", "run_id")),
     )
 )
 

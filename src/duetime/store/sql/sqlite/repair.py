@@ -1,9 +1,9 @@
 """Repairs damaged rows, after a statement has stumbled over one.
 
-What no run needs is mended in place. An action with any other damaged value cannot be run as it was
-meant: it fails for good, and its error says what its columns held. Afterwards every statement can
-read every row again, so that none needs to expect damage. What this version can read stays, and so
-do columns that it does not know.
+What no run needs is repaired in place. An action with any other damaged value cannot be run as it
+was meant: it fails for good, and its error says what its columns held. Afterwards every statement
+can read every row again, so that none needs to expect damage. What this version can read stays, and
+so do columns that it does not know.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ READERS = {
     "actions": "raw_actions",
     "history": "raw_history",
     "runs": "raw_runs",
+    "tracebacks": "raw_tracebacks",
     "jobs": "raw_jobs",
     "workers": "raw_workers",
 }
@@ -51,6 +52,7 @@ DELETIONS = {
     "actions": "delete_damaged_actions",
     "history": "delete_damaged_history",
     "runs": "delete_damaged_runs",
+    "tracebacks": "delete_damaged_tracebacks",
     "jobs": "delete_damaged_jobs",
     "workers": "delete_damaged_workers",
 }
@@ -80,18 +82,25 @@ class Repair:
     def __init__(self, ids: NewId) -> None:
         self._ids = ids
         self._next_search = 0.0
-        # The search that this process performs, by process: a forked child does not wait for its
-        # parent's. The future tells whether it came to its end.
-        self._searches: dict[int, Future[bool]] = {}
+        # The searches that this process performs. Keyed by process, since a forked child does not
+        # wait for its parent's; and by whether a blocking call performs it. The future tells
+        # whether it came to its end.
+        self._searches: dict[tuple[int, bool], Future[bool]] = {}
 
-    def after(self, error: Exception, flow: Flow[T]) -> Generator[Waiting, Any, T]:
+    def after(
+        self, error: Exception, flow: Flow[T], *, blocking: bool = False
+    ) -> Generator[Waiting, Any, T]:
         """Yield flows to perform, the failed one last; or another caller's search, to wait for.
-        Raises the error if it tells of no damage, or if a search has just ended."""
+        Raises the error if it tells of no damage, or if a search has just ended.
+
+        A blocking call waits for no search of an async one, whose event loop it may be blocking:
+        it searches, too. Two searches at once repair each row once.
+        """
         if not may_be_damage(error) or monotonic() < self._next_search:
             raise error
         own: Future[bool] = Future()
-        process = os.getpid()
-        while (search := self._searches.setdefault(process, own)) is not own:
+        key = (os.getpid(), blocking)
+        while (search := self._searches.setdefault(key, own)) is not own:
             if (yield search):
                 return cast("T", (yield flow))
         ended = False
@@ -99,7 +108,7 @@ class Repair:
             yield from self._search()
             ended = True
         finally:
-            del self._searches[process]
+            del self._searches[key]
             own.set_result(ended)
         return cast("T", (yield flow))
 
@@ -169,7 +178,7 @@ def _delete(table: str, rowid: int, row: RepairedRow) -> Steps[None]:
 
 
 def _repair_action(rowid: int, row: RepairedRow, now: int, ids: NewId) -> Steps[bool]:
-    """Mend an action in place if it can be run as it was meant, or is running; else fail it."""
+    """Repair an action in place if it can be run as it was meant, or is running; else fail it."""
     running = row.values["token"] is not None
     fails = row.lost & RUNNING_COLUMNS if running else row.lost - SIDE_COLUMNS
     if not fails:
@@ -177,8 +186,8 @@ def _repair_action(rowid: int, row: RepairedRow, now: int, ids: NewId) -> Steps[
         due_at = now if "due_at" in row.lost else row.values["due_at"]
         # A text that was no key of anybody's would be one now.
         key = None if "key" in row.lost else row.values["key"]
-        mended = {**row.values, "due_at": due_at, "key": key}
-        if (yield from _update("actions", rowid, mended)):
+        repaired = {**row.values, "due_at": due_at, "key": key}
+        if (yield from _update("actions", rowid, repaired)):
             return True
     return (yield from _fail_action(rowid, row, now, ids))
 
@@ -196,7 +205,7 @@ def _fail_action(rowid: int, row: RepairedRow, now: int, ids: NewId) -> Steps[bo
 
 
 def _repair_history(rowid: int, row: RepairedRow, _now: int, ids: NewId) -> Steps[bool]:
-    """Mend a finished action in place; under another id if its own is taken."""
+    """Repair a finished action in place; under another id if its own is taken."""
     error = row.values["error"]
     if row.lost - SIDE_COLUMNS:
         reason = truncate_error(f"its row was damaged: {row.description()}")
@@ -227,6 +236,12 @@ def _forget_worker(rowid: int, _row: RepairedRow, _now: int, _ids: NewId) -> Ste
     return True
 
 
+def _forget_traceback(rowid: int, _row: RepairedRow, _now: int, _ids: NewId) -> Steps[bool]:
+    """Delete a traceback: its run keeps the error."""
+    yield Statement(DELETIONS["tracebacks"], {"rowid": rowid})
+    return True
+
+
 def _give_up(_rowid: int, _row: RepairedRow, _now: int, _ids: NewId) -> Steps[bool]:
     """Leave a row to be deleted, because an error has rolled back its repair."""
     yield from ()
@@ -240,5 +255,6 @@ REPAIRS: Mapping[str, Sequence[RepairRow]] = {
     "history": (_repair_history,),
     "runs": (_repair_run,),
     "jobs": (_repair_job,),
+    "tracebacks": (_forget_traceback,),
     "workers": (_forget_worker,),
 }

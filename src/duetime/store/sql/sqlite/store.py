@@ -34,9 +34,9 @@ from duetime.store.sql.sqlite.wal import WalWatcher
 from duetime.store.sql.sqlite.writer import Writer, WriteRequest
 from duetime.store.sql.statements.loader import Migration, StatementLoader
 from duetime.store.sql.statements.table_names import DEFAULT_PREFIX, TableNames
-from duetime.store.sql.transactional.factory import SQLITE3, factory_for
+from duetime.store.sql.transactional.factory import factory_for
 from duetime.store.sql.transactional.sqlite3 import Sqlite3Transaction
-from duetime.store.transaction import JoinedStore, TransactionFactory
+from duetime.store.transaction import SQLITE3, JoinedStore, TransactionFactory
 
 T = TypeVar("T")
 
@@ -87,7 +87,7 @@ class SqliteStore(SqliteFlows):
         try:
             return self._submit_blocking(flow)
         except DAMAGE_ERRORS as error:
-            return drive(self._repair.after(error, flow), self._await_blocking)
+            return drive(self._repair.after(error, flow, blocking=True), self._await_blocking)
 
     async def _await(self, waiting: Waiting) -> Any:
         if isinstance(waiting, Flow):

@@ -17,7 +17,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from duetime.logs import get_log
-from duetime.store.flow import Flow, Mode, Wake
+from duetime.store.flow import Flow, Wake
 from duetime.store.outage_log import OutageLog
 from duetime.store.sql.sqlite.errors import DRIVER_ERRORS, explain
 from duetime.store.sql.sqlite.open_file import FileLost, WatchedConnection
@@ -104,7 +104,7 @@ class Writer:
         if not group:
             return
         connection = file.connection
-        writing = any(request.flow.mode is not Mode.read for request in group)
+        writing = any(not request.flow.mode.reads_only for request in group)
         alone = len(group) == 1
         connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
         try:

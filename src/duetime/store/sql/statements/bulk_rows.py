@@ -25,6 +25,7 @@ from duetime.model.ids import numbers_of
 from duetime.model.jobs.change import NewOccurrence
 from duetime.model.jobs.job import JobRecord
 from duetime.model.jobs.serialize import to_text
+from duetime.model.state import State
 from duetime.model.validation import UNSTORABLE, is_storable
 from duetime.store.sql.statements import pg_columns, sqlite_columns
 from duetime.store.sql.statements.pg_columns import BinaryArray
@@ -33,7 +34,8 @@ from duetime.store.sql.statements.pg_columns import BinaryArray
 COLUMN_TYPES: Mapping[str, str] = {
     **dict.fromkeys(("id", "token", "after"), "uuid"),
     **dict.fromkeys(
-        ("due_at", "delay", "started_at", "after_at", "after_delay", "job_tick"), "bigint"
+        ("due_at", "delay", "expires_at", "started_at", "after_at", "after_delay", "job_tick"),
+        "bigint",
     ),
     **dict.fromkeys(("version", "refund"), "integer"),
     **dict.fromkeys(("priority", "lost"), "smallint"),
@@ -179,14 +181,26 @@ def completion_params(completions: Sequence[Finish] | Sequence[Reschedule]) -> d
     """
     ordered: list[Any] = sorted(completions, key=lambda completion: completion.id.int)
     columns = to_columns(type(ordered[0])._fields, ordered)
-    for name in ("job", "triggered_by", "retried"):
-        columns.pop(name, None)  # stored in the action's row
+    for name in ("job", "triggered_by", "retried", "traceback"):
+        columns.pop(name, None)  # stored in the action's row, or in a table of their own
+    for name in ("lost", "refund"):
+        if not any(columns[name]):
+            del columns[name]
     if "refund" in columns:
         columns["refund"] = [int(refund) for refund in columns["refund"]]
-    if not any(columns["lost"]):
-        del columns["lost"]
+    if State.failed in columns.get("state", ()):
+        columns["error_group"] = [completion.error_group for completion in ordered]
     lowest, highest = str(ordered[0].id), str(ordered[-1].id)
     return {"rows": BulkRows(**columns), "lowest": lowest, "highest": highest}
+
+
+def traceback_rows(failures: Iterable[Completion]) -> str:
+    """Return the `:rows` of `_traceback_rows.sql`."""
+    ordered = sorted(failures, key=lambda failure: failure.id.int)
+    return json_param(
+        {"action_id": failure.id, "run_id": failure.token, "traceback": failure.traceback}
+        for failure in ordered
+    )
 
 
 def applied_params(completions: Sequence[Completion]) -> dict[str, object]:

@@ -4,7 +4,8 @@ A file holds one statement, written once for both dialects wherever they agree:
 
 - `duetime_actions` stands for the table under its configured prefix and schema;
 - `:name` is a parameter, rendered in the driver's style;
-- a line that ends in `-- if :name` is kept only if that parameter is given;
+- a line that ends in `-- if :name` is kept only if that parameter is given, one that ends in
+  `-- unless :name` only if it is not;
 - `:each_kind`, for PostgreSQL, is the `kind` of each row of the parameter `:rows`, which the
   statement reads by `unnest(:arrays) AS n (:columns)`: a column of `n` if its values vary, else
   one value for all rows;
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from duetime.store.flow import Statement
 from duetime.store.sql.statements import pg_columns, sqlite_columns
@@ -42,17 +43,50 @@ POSTGRES_NOW = (
 # The PostgreSQL type of each parameter; others are text. Every statement casts its parameters, so
 # that neither a NULL nor the type that a driver infers can change the plan.
 PARAM_TYPES: Mapping[str, str] = {
-    **dict.fromkeys(("id", "token", "before", "after", "beyond", "lowest", "highest"), "uuid"),
-    **dict.fromkeys(("rows", "ids", "leases", "names", "apart"), "json"),
+    **dict.fromkeys(
+        (
+            *(
+                "id",
+                "token",
+                "before",
+                "after",
+                "beyond",
+                "lowest",
+                "highest",
+                "follows_id",
+                "api_key",
+            ),
+            *("parent", "id_from", "id_to", "below", "above", "row_below", "row_above", "until_id"),
+            *("actions_parent", "actions_id_from", "actions_id_to"),
+            *("history_parent", "history_id_from", "history_id_to"),
+        ),
+        "uuid",
+    ),
+    **dict.fromkeys(
+        (
+            *("rows", "ids", "leases", "names", "apart"),
+            *("any_kinds", "any_states", "range_states"),
+        ),
+        "json",
+    ),
     **dict.fromkeys(
         (
             *("due_at", "delay", "lease", "ahead", "since", "limit", "keep", "keep_failed"),
             *("due_from", "due_before", "lock", "keep_worker", "front", "alive"),
-            *("window", "after_at", "after_delay", "until"),
+            *("window", "most", "after_at", "after_delay", "until", "expires_at"),
+            *("created_from", "created_before", "finished_from", "finished_before"),
+            *("instant_below", "instant_above", "instant_from", "instant_to"),
+            *("audited_since", "audited_before", "follows_at", "paused_at", "paused_until"),
+            *("shift", "keep_bulk"),
+            *("due_sign", "failures_sign", "follows_key", "examined"),
+            *("step", "number", "every", "idle"),
         ),
         "bigint",
     ),
-    **dict.fromkeys(("priority", "version", "pid", "concurrency"), "integer"),
+    **dict.fromkeys(("allowed", "local", "status"), "smallint"),
+    **dict.fromkeys(("priority", "version", "pid", "concurrency", "ended"), "integer"),
+    **dict.fromkeys(("parked", "waiting", "retrying", "overdue"), "integer"),
+    **dict.fromkeys(("allowed", "local"), "smallint"),
     "rescuing": "boolean",
     **{f"all_{name}": type_ for name, type_ in COLUMN_TYPES.items() if type_ != "json"},
 }
@@ -65,7 +99,7 @@ BoundStatement = tuple[str, Mapping[str, object] | tuple[object, ...]]
 # Markers in `.sql` files that `place_columns` replaces.
 EACH_PREFIX, ARRAYS_MARKER, COLUMNS_MARKER = ":each_", ":arrays", ":columns"
 
-_CONDITION = re.compile(r"--\s*if\s+:(\w+)\s*$")
+_CONDITION = re.compile(r"--\s*(if|unless)\s+:(\w+)\s*$")
 _SQL_FOLDER = files("duetime.store.sql")
 
 
@@ -204,6 +238,13 @@ class StatementLoader:
         return pg_columns.read_expression(parameter, column_type(column), foreign=self._foreign)
 
 
+class LineCondition(NamedTuple):
+    """A line is kept if the parameter is given, or, unless that is `wanted`, if it is not."""
+
+    param: str
+    wanted: bool
+
+
 @dataclass(frozen=True, slots=True)
 class StatementTemplate:
     """A statement whose optional lines are not selected yet. If it `has_rows`, their columns are
@@ -216,12 +257,13 @@ class StatementTemplate:
     @classmethod
     def from_tokens(cls, tokens: Iterable[Token]) -> StatementTemplate:
         listed = tuple(tokens)
-        optional = frozenset(filter(None, map(_condition, listed)))
+        optional = frozenset(found.param for found in map(_condition, listed) if found)
         return cls(listed, optional, any(token.text == ARRAYS_MARKER for token in listed))
 
     def select_lines(self, given: frozenset[str]) -> Iterator[Token]:
         for line in _lines(self.tokens):
-            if all(_condition(token) in (None, *given) for token in line):
+            conditions = filter(None, map(_condition, line))
+            if all((found.param in given) == found.wanted for found in conditions):
                 yield from line
 
 
@@ -263,9 +305,9 @@ def _migration_parts(dialect: Dialect, name: str) -> tuple[tuple[Token, ...], ..
     return tuple(tuple(part) for part in _split(tokenize(text)))
 
 
-def _condition(token: Token) -> str | None:
+def _condition(token: Token) -> LineCondition | None:
     match = _CONDITION.match(token.text) if token.kind == "comment" else None
-    return match[1] if match else None
+    return LineCondition(match[2], match[1] == "if") if match else None
 
 
 def _lines(tokens: Iterable[Token]) -> Iterator[list[Token]]:

@@ -16,7 +16,8 @@ TABLE_PLACEHOLDERS = frozenset(
     DEFAULT_PREFIX + table
     for table in (
         *("actions", "history", "runs", "audit", "workers", "migrations", "store"),
-        *("jobs", "ticks"),
+        *("jobs", "ticks", "tracebacks", "queues", "reports", "bulks", "figures"),
+        *("grants", "api_keys", "links", "sessions", "answers"),
     )
 )
 
@@ -52,6 +53,11 @@ class TableNames:
             return name
         return f"{quote_identifier(schema)}.{name}"
 
+    def quoted_index(self, name: str) -> str:
+        """Return the quoted name of an index, where it is not named together with its table."""
+        quoted = quote_identifier(self.prefix + name)
+        return quoted if self.schema is None else f"{quote_identifier(self.schema)}.{quoted}"
+
     @property
     def channel(self) -> str:
         """The NOTIFY channel of this store: a name that needs no quoting."""
@@ -62,6 +68,11 @@ class TableNames:
     def migration_lock(self) -> int:
         """The key of the advisory lock that serialises migrations of this store."""
         return int.from_bytes(hashlib.sha256(self.channel.encode()).digest()[:8], signed=True)
+
+    @property
+    def index_lock(self) -> int:
+        """The key of the advisory lock of the process that builds indexes of this store."""
+        return int.from_bytes(hashlib.sha256(self.channel.encode()).digest()[8:16], signed=True)
 
 
 def quote_identifier(name: str) -> str:

@@ -1,27 +1,23 @@
-"""Chooses the transaction that the annotation of a handler's parameter asks for.
-
-The annotated class is recognised by its module and name, so that no library is imported for it.
-"""
+"""Chooses the transaction that the annotation of a handler's parameter asks for."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, get_origin
+from typing import Any
 
 from duetime.errors import ConfigError
 from duetime.model.actions.completion import Completion
 from duetime.store.flow import Flow
 from duetime.store.sql.joining.joined import JoinHost
-from duetime.store.transaction import Transaction, TransactionFactory
+from duetime.store.transaction import (
+    ASYNC_SESSION,
+    BLOCKING,
+    SESSION,
+    Transaction,
+    TransactionFactory,
+    connection_type,
+)
 
-SESSION = "sqlalchemy.orm.session.Session"
-ASYNC_SESSION = "sqlalchemy.ext.asyncio.session.AsyncSession"
-PSYCOPG = "psycopg.Connection"
-ASYNC_PSYCOPG = "psycopg.AsyncConnection"
-SQLITE3 = "sqlite3.Connection"
-BLOCKING = (SESSION, PSYCOPG, SQLITE3)
-KNOWN = (*BLOCKING, ASYNC_SESSION, ASYNC_PSYCOPG)
 MAKERS = {"sessionmaker", "async_sessionmaker", "scoped_session", "async_scoped_session"}
 
 MakeTransaction = Callable[[], Transaction]
@@ -42,7 +38,7 @@ def factory_for(
     `own` maps the connection types that the store opens itself; any other raises ConfigError.
     `timeout` limits how long a session's database may take to answer our own statements.
     """
-    type_name = _connection_type(annotation)
+    type_name = connection_type(annotation)
     if type_name is None:
         return None
     if type_name in (SESSION, ASYNC_SESSION):
@@ -55,14 +51,6 @@ def factory_for(
             "SQLAlchemy session"
         )
     return TransactionFactory(make, took_effect, type_name in BLOCKING, one_at_a_time)
-
-
-def _connection_type(annotation: object) -> str | None:
-    """Return the known class that the annotation is or inherits from."""
-    plain = get_origin(annotation) or annotation
-    classes = inspect.getmro(plain) if inspect.isclass(plain) else ()
-    names = (f"{base.__module__}.{base.__name__}" for base in classes)
-    return next((name for name in names if name in KNOWN), None)
 
 
 def _session_transactions(

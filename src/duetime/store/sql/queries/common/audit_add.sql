@@ -1,4 +1,8 @@
 -- Insert audit entries. Index: primary key of audit.
-INSERT INTO duetime_audit (id, at, "by", tenant, verb, subject, subject_id, before, after)
-SELECT n.id, :now, :by, n.tenant, :verb, :subject, n.subject_id, n.before, n.after
+INSERT INTO duetime_audit (
+    id, at, "by", tenant, verb, subject, subject_id, before, after, note, source, address
+)
+SELECT
+    n.id, :now, :by, n.tenant, :verb, :subject, n.subject_id, n.before, n.after,
+    CAST(:note AS text), :source, CAST(:address AS text)
 FROM {{audit_rows}}

@@ -1,7 +1,8 @@
--- The next due time of some lanes, each from a given time on. Index: actions_due. Limit and
--- condition are hidden from the planner as in `_lane_heads.sql`.
+-- The paused queues, and the next due time of some lanes, each from a given time on. Index:
+-- actions_due. Limit and condition are hidden from the planner as in `_lane_heads.sql`.
 SELECT
     :now,
+    {{paused_queues}},
     r.lane,
     (
         SELECT a.due_at

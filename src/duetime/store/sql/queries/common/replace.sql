@@ -8,6 +8,7 @@ SET
     correlation_id = :correlation_id,
     lane = :lane,
     due_at = coalesce(:due_at, :now + :delay),
+    expires_at = :expires_at,
     after = :after,
     after_on = :after_on,
     after_at = :after_at,

@@ -15,13 +15,16 @@ moved AS (
     INSERT INTO duetime_history (
         {{moved_columns}},
         base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
-        losses, started_at, state, outcome, result, error, cancelled_by, finished_at
+        attempt, losses, started_at, state, outcome, result, error, error_group, cancelled_by,
+        finished_at
     )
     SELECT
         {{moved_columns}},
         base_attempt, token, worker, lease_until, progress, modified_at, modified_by,
-        least(losses + ending_lost, 32767), coalesce(ending_started_at, started_at), ending_state,
-        ending_outcome, ending_result, ending_error, ending_cancelled_by, :now
+        greatest(attempt, -2147483647) - ending_refund, least(losses + ending_lost, 32767),
+        CASE WHEN ending_refund = 0 THEN coalesce(ending_started_at, started_at) END,
+        ending_state, ending_outcome, ending_result, ending_error, ending_error_group,
+        ending_cancelled_by, :now
     FROM ended
 )
 SELECT

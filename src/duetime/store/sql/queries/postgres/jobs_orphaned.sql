@@ -9,6 +9,7 @@ WHERE
         FROM duetime_workers AS w
         WHERE w.app = :app AND w.seen_at > :now - :alive
     )
+    AND a.name NOT IN ({{names}}) -- if :names
 ORDER BY a.name
 LIMIT :limit
 {{skip_locked}}

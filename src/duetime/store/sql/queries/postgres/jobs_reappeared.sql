@@ -9,6 +9,7 @@ WHERE
         FROM duetime_workers AS w
         WHERE w.id = :worker
     )
+    AND a.name NOT IN ({{names}}) -- if :names
 ORDER BY a.name
 LIMIT :limit
 {{skip_locked}}

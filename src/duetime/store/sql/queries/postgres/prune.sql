@@ -1,5 +1,7 @@
--- Delete the oldest finished actions with their runs, workers not seen for long, and old ticks.
--- Indexes: history_state, ticks_tick.
+-- Delete the oldest finished actions with their runs and tracebacks, tracebacks that older code
+-- left behind when it pruned, workers not seen for long, bulks whose last step was long ago, and
+-- old ticks.
+-- Indexes: history_state, tracebacks_kept_at, ticks_tick.
 WITH clock AS MATERIALIZED (
     SELECT :now AS now
 ),
@@ -30,9 +32,32 @@ gone_runs AS (
     USING old
     WHERE r.action_id = old.id
 ),
+gone_tracebacks AS (
+    DELETE FROM duetime_tracebacks AS t
+    USING old
+    WHERE t.action_id = old.id
+),
+lost_tracebacks AS (
+    DELETE FROM duetime_tracebacks AS t
+    USING (
+        SELECT o.action_id
+        FROM duetime_tracebacks AS o
+        WHERE
+            o.kept_at < (SELECT now FROM clock) - greatest(:keep, :keep_failed)
+            AND NOT EXISTS (SELECT 1 FROM duetime_actions AS a WHERE a.id = o.action_id)
+            AND NOT EXISTS (SELECT 1 FROM duetime_history AS h WHERE h.id = o.action_id)
+        ORDER BY o.kept_at
+        LIMIT :limit
+    ) AS lost
+    WHERE t.action_id = lost.action_id
+),
 gone_workers AS (
     DELETE FROM duetime_workers AS w
     WHERE w.seen_at < (SELECT now FROM clock) - :keep_worker
+),
+gone_bulks AS (
+    DELETE FROM duetime_bulks AS b
+    WHERE b.taken_at < (SELECT now FROM clock) - :keep_bulk
 ),
 gone_ticks AS (
     DELETE FROM duetime_ticks AS t

@@ -1,6 +1,7 @@
 -- The lanes with their next due time, expired leases at the front of each lane, and whether there
--- are due actions behind it; parents that are no longer unfinished, among those of a window of
--- waiting children; the next tick of the app; and whether a younger worker declares jobs of it.
+-- are due actions behind it; the paused queues; parents that are no longer unfinished, among those
+-- of a window of waiting children; the next tick of the app; and whether a younger worker declares
+-- jobs of it.
 -- Also updates this worker's row. Indexes: actions_due, actions_after, jobs_due. Limits are hidden
 -- from the planner as in `_lane_heads.sql`.
 WITH RECURSIVE clock AS MATERIALIZED (
@@ -11,10 +12,11 @@ expired AS (
     SELECT x.*
     FROM lanes AS l
     CROSS JOIN LATERAL (
-        SELECT f.id, f.token, f.queue, f.priority, f.tenant, f.losses, f.job, f.triggered_by
+        SELECT f.id, f.token, f.queue, f.priority, f.tenant, f.losses, f.job, f.triggered_by,
+            f.kind
         FROM (
             SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses, a.job, a.triggered_by,
-                a.lease_until
+                a.kind, a.lease_until
             FROM duetime_actions AS a
             WHERE a.lane = l.lane AND a.due_at <= (SELECT now FROM clock) + :ahead
             ORDER BY a.due_at
@@ -34,11 +36,12 @@ waiting AS MATERIALIZED (
 ),
 present AS (
     INSERT INTO duetime_workers AS w (
-        id, app, host, pid, kinds, jobs, queues, concurrency, started_at, seen_at, health
+        id, app, host, pid, kinds, jobs, queues, concurrency, started_at, seen_at, health,
+        code_version, slots
     )
     SELECT
         :worker, :app, :host, :pid, :kinds, :jobs, :queues, :concurrency, clock.now, clock.now,
-        CAST(:health AS text)
+        CAST(:health AS text), :code_version, CAST(:slots AS text)
     FROM clock
     ON CONFLICT (id) DO UPDATE
         SET
@@ -47,7 +50,8 @@ present AS (
             queues = excluded.queues,
             concurrency = excluded.concurrency,
             seen_at = excluded.seen_at,
-            health = excluded.health
+            health = excluded.health,
+            slots = excluded.slots
     -- xmax is set if the row existed, so that this statement has updated it.
     RETURNING w.id, w.started_at, w.xmax <> 0 AS known
 )
@@ -59,7 +63,7 @@ SELECT
             SELECT
                 json_agg(
                     json_build_array(x.id, x.token, x.queue, x.priority, x.tenant, x.losses, x.job,
-                        x.triggered_by)
+                        x.triggered_by, x.kind)
                 )
             FROM expired AS x
         ) AS text
@@ -97,6 +101,7 @@ SELECT
             w.app = :app AND w.seen_at > (SELECT now FROM clock) - :alive
             AND w.jobs <> '[]'
             AND (w.started_at > p.started_at OR (w.started_at = p.started_at AND w.id > p.id))
-    )
+    ),
+    {{paused_queues}}
     , pg_notify(:channel, :ping) -- if :ping
 FROM clock

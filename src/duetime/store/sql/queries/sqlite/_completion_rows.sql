@@ -6,6 +6,7 @@
         :rows_outcome AS ending_outcome,
         :rows_result AS ending_result,
         :rows_error AS ending_error,
+        :rows_error_group AS ending_error_group,
         :rows_started_at AS ending_started_at,
         :rows_cancelled_by AS ending_cancelled_by,
         coalesce(:rows_lost, 0) AS ending_lost,

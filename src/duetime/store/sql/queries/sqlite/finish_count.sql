@@ -3,6 +3,7 @@
 SELECT
     changes(),
     EXISTS (
-        SELECT 1 FROM duetime_actions AS c
+        SELECT 1
+        FROM duetime_actions AS c INDEXED BY duetime_actions_after
         WHERE c.due_at IS NULL AND c.after BETWEEN :lowest AND :highest
     )

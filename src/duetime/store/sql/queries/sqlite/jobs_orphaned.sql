@@ -9,5 +9,6 @@ WHERE
         FROM duetime_workers AS w, json_each(coalesce(w.jobs, w.kinds)) AS k
         WHERE w.app = :app AND w.seen_at > :now - :alive
     )
+    AND a.name NOT IN ({{names}}) -- if :names
 ORDER BY a.name
 LIMIT :limit

@@ -9,5 +9,6 @@ WHERE
         FROM duetime_workers AS w, json_each(w.jobs) AS k
         WHERE w.id = :worker
     )
+    AND a.name NOT IN ({{names}}) -- if :names
 ORDER BY a.name
 LIMIT :limit

@@ -3,6 +3,7 @@ UPDATE OR IGNORE duetime_actions
 SET
     id = :row ->> 'id',
     due_at = :row ->> 'due_at',
+    expires_at = :row ->> 'expires_at',
     lease_until = :row ->> 'lease_until',
     started_at = :row ->> 'started_at',
     created_at = :row ->> 'created_at',

@@ -3,6 +3,7 @@ UPDATE OR IGNORE duetime_history
 SET
     id = :row ->> 'id',
     due_at = :row ->> 'due_at',
+    expires_at = :row ->> 'expires_at',
     lease_until = :row ->> 'lease_until',
     started_at = :row ->> 'started_at',
     finished_at = :row ->> 'finished_at',
@@ -34,6 +35,7 @@ SET
     cancelled_by = :row ->> 'cancelled_by',
     trace = :row ->> 'trace',
     error = :row ->> 'error',
+    error_group = :row ->> 'error_group',
     result = :row ->> 'result',
     progress = :row ->> 'progress',
     payload = :row ->> 'payload'

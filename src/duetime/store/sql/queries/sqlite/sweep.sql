@@ -1,9 +1,10 @@
--- The lanes with their next due time, expired leases, and the parents that are no longer
--- unfinished, among those of a window of waiting children.
+-- The lanes with their next due time, expired leases, the parents that are no longer unfinished,
+-- among those of a window of waiting children, and the paused queues.
 -- Indexes: actions_due, actions_lease, actions_after.
 WITH RECURSIVE {{lane_heads}},
 expired AS (
-    SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses, a.job, a.triggered_by
+    SELECT a.id, a.token, a.queue, a.priority, a.tenant, a.losses, a.job, a.triggered_by,
+        a.kind
     FROM duetime_actions AS a
     WHERE
         a.token IS NOT NULL AND a.lease_until <= :now
@@ -25,7 +26,7 @@ SELECT
         SELECT
             json_group_array(
                 json_array(x.id, x.token, x.queue, x.priority, x.tenant, x.losses, x.job,
-                        x.triggered_by)
+                        x.triggered_by, x.kind)
             )
         FROM expired AS x
     ),
@@ -50,6 +51,7 @@ SELECT
             AND w.jobs <> '[]'
             AND (w.started_at > :started_at OR (w.started_at = :started_at AND w.id > :worker))
     ),
+    {{paused_queues}},
     -- Whether a lease or a due time is no number: such a text or blob is later than any number.
     EXISTS (SELECT 1 FROM duetime_actions AS d WHERE d.token IS NOT NULL AND d.lease_until >= '')
     OR EXISTS (

@@ -1,0 +1,1 @@
+"""The HTTP surface of an app: identities of requests, routes, pages."""

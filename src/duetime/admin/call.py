@@ -1,0 +1,123 @@
+"""One call of a route: who calls, on which app, and how its answer is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+from uuid import UUID
+
+from fastapi import Depends
+from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+from starlette.requests import Request
+from starlette.responses import Response
+
+from duetime.admin.declarations import RouteDeclaration
+from duetime.admin.identity.access import Access
+from duetime.errors import ActionNotFound, DuetimeError
+from duetime.model.tenant import ANY, Scope
+
+if TYPE_CHECKING:
+    from duetime.api.setup import Setup
+    from duetime.app import Duetime
+
+CALL_KEY = "duetime.call"
+
+
+@dataclass(slots=True, kw_only=True)
+class AdminCall:
+    """A call that was admitted; on a public route nobody is known."""
+
+    app: Duetime
+    # The verbs of the app, as operations.
+    verbs: Setup
+    request: Request
+    declaration: RouteDeclaration
+    access: Access | None
+    scope: Scope = None
+    body: bytes = b""
+
+    @property
+    def caller(self) -> Access:
+        """Who calls. Only a public route has nobody."""
+        if self.access is None:
+            raise LookupError(f"{self.declaration.path} is public: it has no caller")
+        return self.access
+
+    @property
+    def by(self) -> str:
+        return self.caller.by
+
+    @property
+    def tenant(self) -> str | None:
+        """The tenant of what the call creates."""
+        return None if self.scope is ANY else self.scope
+
+    @property
+    def action_id(self) -> UUID:
+        """The action that the path names."""
+        return self.id_or(ActionNotFound)
+
+    def id_or(self, absent: Callable[[Any], DuetimeError]) -> UUID:
+        """The id that the path names. What is no UUID is the id of nothing."""
+        text: str = self.request.path_params["id"]
+        try:
+            return UUID(text)
+        except ValueError:
+            raise absent(text) from None
+
+    @property
+    def job_name(self) -> str:
+        name: str = self.request.path_params["name"]
+        return name
+
+    async def check_subject(self) -> None:
+        """Raise ActionNotFound or JobNotFound if what the path names is not there."""
+        if self.declaration.subject == "action":
+            await self.app.get(self.action_id, tenant=self.scope)
+        elif self.declaration.subject == "job":
+            await self.app.jobs.get(self.job_name, tenant=self.scope)
+
+    def path_to(self, route: str) -> str:
+        """Return a path of this API as the client sees it, with what proxies and mounts put before
+        it."""
+        scope = self.request.scope
+        root, path = scope.get("root_path", "").rstrip("/"), scope["path"]
+        whole = path if path.startswith(f"{root}/") else f"{root}{path}"
+        template = self.declaration.path.replace(":path}", "}")
+        return quote(whole.removesuffix(template.format(**self.request.path_params)) + route)
+
+
+def to_json_bytes(document: object) -> bytes:
+    """Return a document as JSON: instants in ISO 8601, durations in seconds, integers whole."""
+    try:
+        return to_json(document, timedelta_mode="float", inf_nan_mode="strings")
+    except PydanticSerializationError:
+        # Stored data may hold lone surrogates, which are no UTF-8: written as escapes.
+        return json.dumps(document, default=_plain).encode()
+
+
+def _plain(value: object) -> Any:
+    return to_jsonable_python(value, timedelta_mode="float")
+
+
+def json_response(
+    document: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    return Response(
+        to_json_bytes(document), status, media_type="application/json", headers=dict(headers or {})
+    )
+
+
+def no_content() -> Response:
+    return Response(status_code=204)
+
+
+def current_call(request: Request) -> AdminCall:
+    call: AdminCall = request.scope[CALL_KEY]
+    return call
+
+
+Call = Annotated[AdminCall, Depends(current_call)]

@@ -1,0 +1,1 @@
+"""Who sends a request: credentials, addresses, and the limit of failures."""

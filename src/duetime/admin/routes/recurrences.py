@@ -1,0 +1,258 @@
+"""The routes that edit a job and show when a rule ticks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from time import perf_counter
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+from fastapi import Body, Header, Query
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from duetime.admin.arguments import (
+    Duration,
+    Instant,
+    JobName,
+    Note,
+    RequestModel,
+    ScopeQuery,
+    Whole,
+)
+from duetime.admin.call import AdminCall, Call, json_response
+from duetime.admin.declarations import Answer, RouteTable
+from duetime.admin.documents import Document, JobModel
+from duetime.admin.problems import RequestRefused
+from duetime.admin.routes.jobs import ETAG, job_response
+from duetime.errors import InvalidPayload, InvalidRecurrence, JobNotFound
+from duetime.model.actions.retry import Retry
+from duetime.model.jobs.view import Job
+from duetime.model.recurrence.base import Recurrence
+from duetime.model.recurrence.cron import Cron
+from duetime.model.recurrence.parse import to_recurrence
+from duetime.model.recurrence.preview_notes import clock_change_note
+from duetime.model.recurrence.serialize import from_text
+
+RECURRENCES = RouteTable()
+
+MAX_RECURRENCE_LENGTH = 1000
+MAX_PREVIEW = 50
+MAX_PREVIEW_SECONDS = 0.1
+
+RecurrenceBody = Annotated[
+    str | dict[str, Any],
+    Field(
+        description='a cron expression, or a rule as a job shows it: `{"every": 60}`, '
+        '`{"instants": [...]}`, `{"any_of": [...]}`, `{"rule": ..., "without": ...}`',
+    ),
+]
+
+
+class RetryBody(RequestModel):
+    """How often, and with which pauses, a failed run is tried again."""
+
+    attempts: Annotated[Whole, Field(ge=1)] = 5
+    delay: Duration = 1
+    factor: Annotated[float, Field(strict=True, ge=1)] = 2
+    max_delay: Duration = 300
+
+
+class JobBody(RequestModel):
+    """The definition of a job. Without `payload` an existing job keeps its own."""
+
+    kind: str
+    payload: Any = None
+    recurrence: RecurrenceBody
+    tz: str | None = None
+    starts_at: Instant | None = None
+    ends_at: Instant | None = None
+    misfire: Literal["skip", "once"] | str = "once"
+    misfire_after: Duration | None = None
+    overlap: Literal["skip", "queue", "allow"] = "skip"
+    jitter: Duration = 0
+    alert_after: Whole = 3
+    priority: Literal["low", "normal", "high", "critical"] = "normal"
+    queue: str | None = None
+    retry: Annotated[RetryBody | None, Field(description="null: as the handler says")] = None
+    timeout: Annotated[Duration | None, Field(description="null: as the handler says")] = None
+    note: Note = None
+
+
+class PreviewQuery(ScopeQuery):
+    count: Annotated[int, Field(ge=1, le=MAX_PREVIEW)] = 5
+
+
+class PreviewBody(RequestModel):
+    """A rule that nothing is stored of."""
+
+    recurrence: RecurrenceBody
+    tz: str | None = None
+    count: Annotated[Whole, Field(ge=1, le=MAX_PREVIEW)] = 5
+
+
+class TickDocument(BaseModel):
+    """An instant of a rule: in UTC, in the rule's zone, and what a clock change made of it."""
+
+    tick: Instant
+    local: str
+    note: str | None
+
+
+class PreviewDocument(BaseModel):
+    """A rule in words, with its next ticks."""
+
+    words: str
+    ticks: list[TickDocument]
+
+
+PREVIEW_EXAMPLE = {"recurrence": "30 2 * * *", "tz": "Europe/Paris", "count": 3}
+JOB_EXAMPLE = {
+    "kind": "send-report",
+    "payload": {"report": "sales"},
+    "recurrence": "0 6 * * 1",
+    "tz": "Europe/Paris",
+    "note": "the shop asked for it",
+}
+
+
+@RECURRENCES.change(
+    "PUT",
+    "/api/jobs/{name}",
+    "jobs.edit",
+    {
+        200: Answer("The job after the edit", JobModel, headers=ETAG),
+        201: Answer("The new job", JobModel, headers=ETAG),
+    },
+    problems=(409, 412, 428),
+    example=JOB_EXAMPLE,
+)
+async def put_job(
+    call: Call,
+    name: JobName,
+    body: Annotated[JobBody, Body()],
+    query: Annotated[ScopeQuery, Query()],
+    if_match: Annotated[str | None, Header(description="the job's ETag, to change it")] = None,
+) -> Response:
+    """Create a job, or change it as it was when its ETag was read."""
+    existing = await _existing(call, name)
+    job = await call.app.jobs.put(
+        name,
+        to_rule(body.recurrence, body.tz),
+        payload=_payload(call, body, existing),
+        **{field: getattr(body, field) for field in PUT_FIELDS},
+        retry=None if body.retry is None else Retry(**body.retry.model_dump()),
+        tenant=call.tenant if existing is None else existing.tenant,
+        by=call.by,
+        version=_version(if_match, existing),
+    )
+    return job_response(call, job, 201 if existing is None else 200)
+
+
+PUT_FIELDS = tuple(
+    name
+    for name in JobBody.model_fields
+    if name not in ("kind", "payload", "recurrence", "tz", "retry")
+)
+
+
+@RECURRENCES.read(
+    "/api/jobs/{name}/preview",
+    "jobs.read",
+    Answer("The next ticks", PreviewDocument),
+    subject="job",
+)
+async def preview_job(
+    call: Call, name: JobName, query: Annotated[PreviewQuery, Query()]
+) -> Response:
+    """The next ticks of a job's rule, as if it were neither paused nor retired."""
+    job = await call.app.jobs.get(name, tenant=call.scope)
+    ticks = await call.app.jobs.preview(name, query.count, tenant=call.scope)
+    rule = from_text(job.recurrence, job.tz)
+    return json_response(preview_document(rule, ticks))
+
+
+@RECURRENCES.change(
+    "POST",
+    "/api/recurrences/preview",
+    "jobs.read",
+    {200: Answer("The rule in words, and its next ticks", PreviewDocument)},
+    example=PREVIEW_EXAMPLE,
+)
+async def preview_recurrence(
+    call: Call, body: Annotated[PreviewBody, Body()], query: Annotated[ScopeQuery, Query()]
+) -> Response:
+    """When a rule ticks, before a job is made of it."""
+    rule = to_rule(body.recurrence, body.tz)
+    ticks = list(_next_ticks(rule, call.app.clock.now(), body.count))
+    return json_response(preview_document(rule, ticks))
+
+
+def to_rule(given: str | dict[str, Any], tz: str | None) -> Recurrence:
+    text = given if isinstance(given, str) else json.dumps(given)
+    if len(text) > MAX_RECURRENCE_LENGTH:
+        remedy = f"it has {len(text)} characters, {MAX_RECURRENCE_LENGTH} are allowed"
+        raise InvalidRecurrence("recurrence", given, remedy)
+    if text.startswith("{"):
+        return to_recurrence(from_text(text, tz or "UTC"), tz)
+    return to_recurrence(text, tz)
+
+
+def preview_document(rule: Recurrence, ticks: list[datetime]) -> Document:
+    return {
+        "words": rule.describe(),
+        "ticks": [
+            {
+                "tick": tick,
+                "local": tick.astimezone(ZoneInfo(rule.tz)).isoformat(),
+                "note": clock_change_note(rule, tick) if isinstance(rule, Cron) else None,
+            }
+            for tick in ticks
+        ],
+    }
+
+
+def _next_ticks(rule: Recurrence, after: datetime, count: int) -> Iterator[datetime]:
+    """Yield the next ticks, as many as are found in the time that a preview may take."""
+    started, tick = perf_counter(), rule.next(after)
+    while tick is not None and count and perf_counter() - started < MAX_PREVIEW_SECONDS:
+        yield tick
+        tick, count = rule.next(tick), count - 1
+
+
+async def _existing(call: AdminCall, name: str) -> Job | None:
+    try:
+        return await call.app.jobs.get(name, tenant=call.scope)
+    except JobNotFound:
+        return None
+
+
+def _version(if_match: str | None, existing: Job | None) -> int:
+    """Return the version that the edit is of; 0 if the job must not exist yet."""
+    if if_match is None:
+        if existing is None:
+            return 0
+        raise RequestRefused(
+            428,
+            "precondition-required",
+            f"job {existing.name!r} exists: read it, and send its ETag as If-Match",
+        )
+    wanted = {tag.strip() for tag in if_match.split(",")}
+    if existing is None or not wanted & {"*", f'"{existing.version}"'}:
+        found = "no job" if existing is None else f"version {existing.version}"
+        raise RequestRefused(
+            412, "stale-version", f"If-Match is {if_match[:80]}, and there is {found}"
+        )
+    return existing.version
+
+
+def _payload(call: AdminCall, body: JobBody, existing: Job | None) -> Any:
+    """Return the payload of the body, or else that of the job, which keeps it."""
+    if "payload" in body.model_fields_set:
+        return call.app.runtime.payloads.parse(body.kind, json.dumps(body.payload))
+    entry = call.app.runtime.payloads.named(body.kind)
+    if existing is None or not isinstance(existing.payload, entry.type):
+        raise InvalidPayload(body.kind, "give one: there is none of this kind to keep")
+    return existing.payload

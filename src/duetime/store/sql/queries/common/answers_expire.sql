@@ -1,0 +1,10 @@
+-- Delete some of the answers older than a day. Index: answers_age.
+DELETE FROM duetime_answers
+WHERE id IN (
+    SELECT a.id
+    FROM duetime_answers AS a
+    WHERE a.created_at < :until
+    ORDER BY a.created_at
+    LIMIT :limit
+    {{skip_locked}}
+)

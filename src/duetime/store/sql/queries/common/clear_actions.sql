@@ -1,0 +1,2 @@
+-- Delete every unfinished action.
+DELETE FROM duetime_actions

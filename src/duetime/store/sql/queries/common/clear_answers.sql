@@ -1,0 +1,2 @@
+-- Delete the answers of requests.
+DELETE FROM duetime_answers

@@ -1,0 +1,2 @@
+-- Delete every API key.
+DELETE FROM duetime_api_keys

@@ -1,0 +1,2 @@
+-- Delete every audit entry.
+DELETE FROM duetime_audit

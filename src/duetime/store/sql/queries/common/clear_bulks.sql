@@ -1,0 +1,2 @@
+-- Delete every bulk.
+DELETE FROM duetime_bulks

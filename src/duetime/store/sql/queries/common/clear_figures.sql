@@ -1,0 +1,2 @@
+-- Delete all figures.
+DELETE FROM duetime_figures

@@ -1,0 +1,2 @@
+-- Delete every grant.
+DELETE FROM duetime_grants

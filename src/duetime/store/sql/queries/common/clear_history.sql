@@ -1,0 +1,2 @@
+-- Delete every finished action.
+DELETE FROM duetime_history

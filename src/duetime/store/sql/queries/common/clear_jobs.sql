@@ -1,0 +1,2 @@
+-- Delete every job.
+DELETE FROM duetime_jobs

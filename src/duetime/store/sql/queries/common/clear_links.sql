@@ -1,0 +1,2 @@
+-- Delete every one-time link.
+DELETE FROM duetime_links

@@ -1,0 +1,2 @@
+-- Delete every pause of a queue.
+DELETE FROM duetime_queues

@@ -1,0 +1,2 @@
+-- Delete all reports.
+DELETE FROM duetime_reports

@@ -1,0 +1,2 @@
+-- Delete every earlier run.
+DELETE FROM duetime_runs

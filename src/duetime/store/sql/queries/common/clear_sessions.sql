@@ -1,0 +1,2 @@
+-- Delete every session.
+DELETE FROM duetime_sessions

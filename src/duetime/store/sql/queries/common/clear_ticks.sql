@@ -1,0 +1,2 @@
+-- Delete every stored tick.
+DELETE FROM duetime_ticks

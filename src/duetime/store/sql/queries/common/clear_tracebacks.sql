@@ -1,0 +1,2 @@
+-- Delete every traceback.
+DELETE FROM duetime_tracebacks

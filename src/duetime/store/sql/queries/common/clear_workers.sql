@@ -1,0 +1,2 @@
+-- Delete every worker.
+DELETE FROM duetime_workers

@@ -1,2 +1,0 @@
--- Finished actions that match. Indexes: primary key, state, kind, correlation.
-{{find_finished}}

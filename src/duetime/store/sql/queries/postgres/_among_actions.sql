@@ -1,0 +1,4 @@
+-- Only rows with these ids: found one by one, whatever the planner expects.
+AND w.id = ANY (ARRAY( -- if :actions_named
+{{named_actions}}
+)) -- if :actions_named

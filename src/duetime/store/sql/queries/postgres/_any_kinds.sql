@@ -1,0 +1,1 @@
+SELECT CAST(value AS text) FROM json_array_elements_text(:any_kinds)

@@ -1,0 +1,1 @@
+(a.record ~ '"failing_since": ?[0-9-]')

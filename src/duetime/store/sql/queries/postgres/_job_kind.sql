@@ -1,0 +1,1 @@
+(CAST(substring(a.record FROM '"kind": ?' || {{json_string}}) AS json) #>> '{}')

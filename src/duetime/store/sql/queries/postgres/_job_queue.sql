@@ -1,0 +1,1 @@
+(CAST(substring(a.record FROM '"queue": ?' || {{json_string}}) AS json) #>> '{}')

@@ -1,0 +1,1 @@
+SELECT json_array_elements_text(CAST(x.roles AS json))

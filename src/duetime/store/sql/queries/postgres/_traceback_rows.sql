@@ -1,0 +1,1 @@
+json_to_recordset(:rows) AS n (action_id uuid, run_id uuid, traceback text)

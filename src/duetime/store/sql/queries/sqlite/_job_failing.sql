@@ -1,0 +1,1 @@
+({{job_record}} ->> '$.failing_since' IS NOT NULL)

@@ -1,0 +1,1 @@
+coalesce({{job_record}} ->> '$.consecutive_failures', 0)

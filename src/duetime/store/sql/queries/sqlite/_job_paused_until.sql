@@ -1,0 +1,1 @@
+{{job_record}} ->> '$.paused_until'

@@ -1,0 +1,1 @@
+(CASE WHEN json_valid(a.record) THEN a.record END)

@@ -1,0 +1,1 @@
+-- The write lock covers the whole database.

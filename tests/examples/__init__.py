@@ -1,0 +1,1 @@
+"""The example applications: their pages, their tests, and their types."""
