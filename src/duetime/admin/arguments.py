@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated
 
@@ -11,9 +12,13 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 from duetime.api.arguments import MAX_NOTE_LENGTH
 
 
+# Pydantic takes numbers, also those in a text, for seconds since 1970.
+INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]")
+
+
 def _text_of_instant(value: object) -> object:
-    """Refuse numbers, which pydantic would take for seconds since 1970."""
-    if not isinstance(value, str | datetime):
+    is_text = isinstance(value, str) and INSTANT.match(value)
+    if not is_text and not isinstance(value, datetime):
         raise ValueError("give an instant in ISO 8601 with an offset")
     return value
 
