@@ -16,7 +16,7 @@ from schemathesis.generation.stateful.state_machine import StepInput
 from starlette.requests import Request
 
 from admin.client import ADMINISTRATOR, Parcel, make_app
-from duetime import Duetime, Identity
+from duetime import Identity
 from duetime.testing import FakeClock
 
 HEADERS = {"Authorization": "Bearer let-me-in"}

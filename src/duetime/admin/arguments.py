@@ -11,7 +11,6 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 
 from duetime.api.arguments import MAX_NOTE_LENGTH
 
-
 # Pydantic takes numbers, also those in a text, for seconds since 1970.
 INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]")
 

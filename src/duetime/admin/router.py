@@ -136,9 +136,7 @@ def _finds(path: str, declarations: Sequence[RouteDeclaration]) -> bool:
     return any(compile_path(other)[0].match(path) for other in others)
 
 
-def _refuse(
-    router: APIRouter, template: str, known: KnownPaths, methods: Collection[str]
-) -> None:
+def _refuse(router: APIRouter, template: str, known: KnownPaths, methods: Collection[str]) -> None:
     """Add the route that answers for paths and methods that there are not, to those who are known:
     others learn nothing of which there are."""
     table = RouteTable()
