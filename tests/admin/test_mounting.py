@@ -128,7 +128,7 @@ async def test_refusals_are_the_same_in_every_host(
     async with client_of(asgi, sender=None) as stranger, client_of(asgi) as client:
         for method, path, status in (
             *(("GET", "/api/actions", 401), ("GET", "/api/no", 401), ("PATCH", "/api/jobs", 401)),
-            ("POST", "/api/actions", 401),
+            *(("POST", "/api/actions", 401), ("POST", "/api/queues/a%0Ab/pause", 401)),
         ):
             response = await stranger.request(method, f"/duetime{path}", content=b"{broken")
             assert response.status_code == status, path

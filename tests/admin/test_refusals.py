@@ -73,10 +73,16 @@ async def test_the_required_role_is_needed_by_administrators_too(memory_app: Due
             assert found == (403, "permission-denied"), route
 
 
-@pytest.mark.parametrize("path", ["/api/no", "/api/actions/x/no", "/api/x-health"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/api/no", "/api/actions/x/no", "/api/x-health", "/api/", "/api/a%0Ab", "/api/me%0A"),
+        *("/api/queues/a%0Ab/pause", "/api/queues/x/pause%0A"),
+    ],
+)
 async def test_strangers_do_not_learn_which_paths_there_are(memory_app: Duetime, path: str) -> None:
     async with client_of(admin_of(memory_app), sender=None) as client:
-        for method in ("GET", "POST", "PATCH", "HEAD", "OPTIONS"):
+        for method in ("GET", "POST", "PATCH", "HEAD", "OPTIONS", "QUERY"):
             response = await client.request(method, path)
             assert response.status_code == 401, method
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Security
 from fastapi.security import HTTPBearer
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
 
@@ -45,6 +47,22 @@ OTHER_PATHS = "/api/{path:path}"
 # Also those that are still to be invented: a route without methods takes them all.
 ALL_METHODS: Collection[str] = ()
 
+
+class AnyText(PathConvertor):
+    """What is left of a path. That of Starlette ends at a line break, and a path with one would be
+    outside of the API, where nobody asks who sends it."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("duetime_text", AnyText())
+
+
+def to_template(path: str) -> str:
+    """Return the path of a declaration as routes match it."""
+    return path.replace(":path}", ":duetime_text}")
+
+
 # Documents how to authenticate; the gate has decided before FastAPI looks at it.
 BEARER = Security(HTTPBearer(auto_error=False, scheme_name="bearer"))
 
@@ -77,7 +95,7 @@ def _add_route(router: APIRouter, endpoint: Callable[..., Any]) -> None:
     declaration = declaration_of(endpoint)
     first, *_ = declaration.answers
     router.add_api_route(
-        declaration.path,
+        to_template(declaration.path),
         endpoint,
         methods=[declaration.method],
         name=endpoint.__name__,
@@ -119,7 +137,7 @@ class KnownPaths:
         self.shadowed = [path for path in _literal(declarations) if _finds(path, declarations)]
         # With the fewest names to fill in first: a path that has a route of its own is no name.
         nearest = sorted(declarations, key=lambda declaration: declaration.path.count("{"))
-        self._known = [(compile_path(each.path)[0], each) for each in nearest]
+        self._known = [(_regex(each.path), each) for each in nearest]
 
     def methods_of(self, path: str) -> list[str]:
         found = [declaration for regex, declaration in self._known if regex.match(path)]
@@ -133,7 +151,11 @@ def _literal(declarations: Sequence[RouteDeclaration]) -> list[str]:
 def _finds(path: str, declarations: Sequence[RouteDeclaration]) -> bool:
     """Return whether a route with names to fill in takes the path, too."""
     others = {each.path for each in declarations} - {path}
-    return any(compile_path(other)[0].match(path) for other in others)
+    return any(_regex(other).match(path) for other in others)
+
+
+def _regex(path: str) -> re.Pattern[str]:
+    return compile_path(to_template(path))[0]
 
 
 def _refuse(router: APIRouter, template: str, known: KnownPaths, methods: Collection[str]) -> None:
@@ -157,7 +179,7 @@ def _refuse(router: APIRouter, template: str, known: KnownPaths, methods: Collec
         )
 
     router.add_api_route(
-        template,
+        to_template(template),
         refuse,
         methods=list(methods),
         operation_id=f"refuse {template}",
