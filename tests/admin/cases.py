@@ -154,7 +154,7 @@ def _service() -> Iterator[Case]:
     yield Case("GET", "/api/transitions/pending")
     yield Case("GET", "/api/transitions/parked")
     yield Case("POST", "/api/transitions/sweep", 202)
-    yield Case("POST", "/api/transitions/parked/retry", 202, body={"model": "Order"})
+    yield Case("POST", "/api/transitions/parked/retry", 202, body={})
     yield Case("POST", "/api/queues/<job>/pause", 204)
     yield Case("POST", "/api/queues/<job>/resume", 204)
     yield Case("POST", "/api/recurrences/preview", body={"recurrence": "0 6 * * *"})
