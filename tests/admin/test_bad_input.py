@@ -4,14 +4,26 @@ document, changes no row, and tells nothing about another tenant."""
 import json
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
+from itertools import product
+from random import Random
 from typing import Any
 from urllib.parse import quote
+from uuid import UUID
 
 import httpx
 import pytest
 
 from admin.cases import CASES, Case, Stock, Subjects, declare_broken, make_subjects
-from admin.client import ADMINISTRATOR, OF_TENANT, Parcel, admin_of, client_of, problem, sent_by
+from admin.client import (
+    ADMINISTRATOR,
+    OF_OTHER,
+    OF_TENANT,
+    Parcel,
+    admin_of,
+    client_of,
+    problem,
+    sent_by,
+)
 from admin.permission_table import NEEDS
 from duetime import ANY, Duetime
 from duetime.model.access.permissions import STORE_WIDE
@@ -248,3 +260,53 @@ async def test_versions_that_are_not_the_jobs(
     )
     assert (response.status_code, problem(response)) == (412, "stale-version")
     assert await refused.stored() == before
+
+
+async def test_requests_in_any_order(app: Duetime, client: httpx.AsyncClient) -> None:
+    """About the same things, again and again: each is done or refused as documented."""
+    document = (await client.get("/api/openapi.json", headers=sent_by(ADMINISTRATOR))).json()
+    changing = [case for case in CASES if case.method != "GET" and case.named]
+    random = Random(7)
+    for _ in range(8):
+        subjects = await make_subjects(app, "acme")
+        random.shuffle(changing)
+        for case in changing:
+            response = await case.send(client, subjects, sender(case))
+            operation = document["paths"][case.path.replace(":path", "")][case.method.lower()]
+            assert str(response.status_code) in operation["responses"], (case, response.text)
+            assert response.status_code < 500, case
+        action = await app.get(UUID(subjects.scheduled), tenant="acme")
+        entries = (await app.audit.find(subject=action.id, tenant="acme")).items
+        states = [entry.after["state"] for entry in entries if "state" in entry.after]
+        assert states[:1] in ([action.state], []), subjects
+
+
+PAGES = ["/api/actions?limit=1", "/api/jobs?limit=1", "/api/audit?limit=1"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+@without_store
+async def test_cursors_that_were_tampered_with(
+    app: Duetime, client: httpx.AsyncClient, page: str
+) -> None:
+    """Each character is changed, and each cursor shown to others."""
+    for tenant in ("acme", "other", None):
+        for _ in range(2):
+            await make_subjects(app, tenant)
+    senders = [sent_by(identity) for identity in (OF_TENANT, OF_OTHER, ADMINISTRATOR)]
+    cursors = [(await client.get(page, headers=s)).json()["next_cursor"] for s in senders]
+    for sender, cursor in product(senders, cursors):
+        is_own = senders.index(sender) == cursors.index(cursor)
+        response = await client.get(f"{page}&cursor={quote(cursor)}", headers=sender)
+        assert response.status_code == (200 if is_own else 422)
+    before = await everything(app)
+    [own, theirs, _], sender = cursors, senders[0]
+    wrong = [own[:at] + ("A" if own[at] != "A" else "B") + own[at + 1 :] for at in range(len(own))]
+    for cursor in (*wrong, own[:-1], own + own, own + "=", theirs[: len(own) // 2] + own):
+        response = await client.get(f"{page}&cursor={quote(cursor)}", headers=sender)
+        assert response.status_code in (200, 422), cursor
+        assert MARK not in response.text
+        if response.status_code == 200:
+            tenants = {item["tenant"] for item in response.json()["items"]}
+            assert tenants <= {"acme"}
+    assert await everything(app) == before
