@@ -202,7 +202,8 @@ def _jobs() -> Iterator[Case]:
         yield Case("GET", f"/api/jobs?{query}", absent=200)
     for path in ("", "/runs", "/runs?before=<occurrence>", "/preview"):
         yield Case("GET", f"/api/jobs/<job>{path}")
-    yield Case("PUT", "/api/jobs/<job>", 200, 412, job, {"if-match": "*"})
+    high = job | {"priority": "high"}
+    yield Case("PUT", "/api/jobs/<job>", 200, 412, high, {"if-match": "*"})
     yield Case("DELETE", "/api/jobs/<job>", 204)
     yield Case("POST", "/api/jobs/<removed>/restore", 204)
     for verb, status in (("pause", 204), ("resume", 204), ("trigger", 202)):
