@@ -6,6 +6,7 @@ Helpers:
     test_refusals    who is refused, and in which order; what the build refuses
     test_problems    problem documents, for every error
     test_bodies      what requests may hold
-    test_actions_api, test_jobs_api, test_audit_api, test_health_api, test_transitions_api
+    test_actions_api, test_jobs_api, test_audit_api, test_health_api, test_transitions_api,
+    test_series_api
                      the routes, by noun
 """

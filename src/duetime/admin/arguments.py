@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated
 
@@ -10,10 +11,13 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 
 from duetime.api.arguments import MAX_NOTE_LENGTH
 
+DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
+
 
 def _text_of_instant(value: object) -> object:
-    """Refuse numbers, which pydantic would take for seconds since 1970."""
-    if not isinstance(value, str | datetime):
+    """Refuse numbers, also those in a query, which pydantic would take for seconds since 1970."""
+    is_text = isinstance(value, str) and DATE.match(value)
+    if not is_text and not isinstance(value, datetime):
         raise ValueError("give an instant in ISO 8601 with an offset")
     return value
 

@@ -128,6 +128,8 @@ def _answer(answer: Answer) -> dict[str, Any]:
         described["model"] = answer.model
     elif answer.media_type != "application/json":
         described["content"] = {answer.media_type: {"schema": {"type": "string"}}}
+    if answer.example is not None:
+        described["content"] = {answer.media_type: {"example": answer.example}}
     if answer.headers:
         described["headers"] = {
             name: {"description": text, "schema": {"type": "string"}}

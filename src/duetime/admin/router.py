@@ -32,13 +32,14 @@ from duetime.admin.routes.health import HEALTH
 from duetime.admin.routes.jobs import JOBS
 from duetime.admin.routes.queues import QUEUES
 from duetime.admin.routes.recurrences import RECURRENCES
+from duetime.admin.routes.series import SERIES
 from duetime.admin.routes.service import SERVICE
 from duetime.admin.routes.transitions import TRANSITIONS
 from duetime.errors import ConfigError
 
 ALL_TABLES: Sequence[RouteTable] = (
     *(SERVICE, BULKS, ACTIONS, JOBS, RECURRENCES, TRANSITIONS),
-    *(QUEUES, AUDIT, HEALTH, ACCESS),
+    *(QUEUES, AUDIT, HEALTH, SERIES, ACCESS),
 )
 DOCUMENT_PATH = "/api/openapi.json"
 OTHER_PATHS = "/api/{path:path}"
