@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Header, Path
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from duetime.api.arguments import MAX_NOTE_LENGTH
@@ -32,6 +32,9 @@ Note = Annotated[
 ]
 Id = Annotated[str, Path(json_schema_extra={"format": "uuid"})]
 QueueName = Annotated[str, Path(examples=["billing"])]
+IfMatch = Annotated[
+    str | None, Header(description="the job's ETag: refused if the job was changed since")
+]
 JobName = Annotated[str, Path(examples=["billing-nightly-close"])]
 Tenant = Annotated[
     str | None,

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from duetime.admin.cors import allow_origins
 from duetime.admin.desk import Desk, problem_response
 from duetime.admin.gate import Gate
 from duetime.admin.identity.authenticator import (
@@ -55,6 +56,8 @@ def make_admin(app: Duetime, setup: CurrentSetup, arguments: AdminArguments) -> 
     asgi = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     asgi.include_router(make_admin_router(app, setup, arguments))
     asgi.add_exception_handler(HTTPException, _answer_elsewhere)
+    if app.settings.cors_origins:
+        allow_origins(asgi, app.settings.cors_origins)
     return asgi
 
 

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duetime.admin.declarations import RouteDeclaration
+from duetime.admin.export_slots import ExportSlots
 from duetime.admin.identity.access import Access
 from duetime.errors import ActionNotFound, DuetimeError
 from duetime.model.tenant import ANY, Scope
@@ -36,6 +37,7 @@ class AdminCall:
     request: Request
     declaration: RouteDeclaration
     access: Access | None
+    exports: ExportSlots
     scope: Scope = None
     body: bytes = b""
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 from duetime.admin.bodies import BODY_ALLOWANCE, MAX_BODY_BYTES, read_body, with_body
 from duetime.admin.call import CALL_KEY, AdminCall, to_json_bytes
 from duetime.admin.declarations import PUBLIC, RouteDeclaration
+from duetime.admin.export_slots import ExportSlots
 from duetime.admin.gate import Gate
 from duetime.admin.problems import INTERNAL_PROBLEM, PROBLEM_MEDIA_TYPE, ProblemDocument, problem_of
 from duetime.errors import DuetimeError, StoreUnavailable
@@ -37,6 +38,7 @@ class Desk:
         self._app = app
         self._setup = setup
         self._gate = gate
+        self._exports = ExportSlots()
 
     async def answer(
         self, request: Request, declaration: RouteDeclaration, handle: Handle
@@ -47,6 +49,7 @@ class Desk:
             request=request,
             declaration=declaration,
             access=None,
+            exports=self._exports,
         )
         try:
             return await self._admitted(call, handle)

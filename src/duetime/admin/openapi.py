@@ -26,7 +26,7 @@ PROBLEM_TITLES: Mapping[int, str] = {
     415: "The body is not JSON in UTF-8",
     422: "A value is not valid; `errors` names each",
     428: "The job exists: send its ETag as If-Match",
-    429: "Too many failed attempts",
+    429: "Too many failed attempts, or exports at once",
     500: "A fault of the server",
     503: "The store does not answer; try again later",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -131,24 +132,38 @@ class Transitions:
         if self._store is not None:
             check_same_database(targets, sessions.engine, self._store, durable)
 
-    async def sweep(self, *, parked: bool = False) -> Report:
+    async def sweep(
+        self, *, parked: bool = False, by: str | None = None, note: str | None = None
+    ) -> Report:
         """Make one pass: apply one batch of due rows of each transition. With `parked=True`, rows
         that failed are tried too, regardless of their backoff."""
         self._refuse_late_models()
+        await self._audit_sweep(parked, by, note)
         report = Report()
         for sweeper in self._sweepers:
             await sweeper.sweep(report, parked=parked)
         await self._keep(report)
         return report
 
-    async def drain(self, *, parked: bool = False) -> Report:
+    async def drain(
+        self, *, parked: bool = False, by: str | None = None, note: str | None = None
+    ) -> Report:
         """Make passes until every due row was tried; return the report of all passes."""
         self._refuse_late_models()
+        await self._audit_sweep(parked, by, note)
         total = Report()
         for sweeper in self._sweepers:
             await sweeper.drain(total, parked=parked)
         await self._keep(total)
         return total
+
+    async def _audit_sweep(self, parked: bool, by: str | None, note: str | None) -> None:
+        """Write that somebody asked for a sweep, before it begins. Code that sweeps at intervals
+        names nobody, and would fill the log."""
+        act = self._ports.to_act(by, note)
+        if self._sweepers and (by is not None or note is not None or act.source != "python"):
+            subject, after = self._ports.app(), {"parked": parked}
+            await asyncio.to_thread(self._ports.audit, "sweep", None, act, subject, {}, after)
 
     async def _keep(self, report: Report) -> None:
         if self._sweepers:

@@ -125,7 +125,9 @@ async def sweep_transitions(
     body: Annotated[NoteBody, Body()] = NO_NOTE,
 ) -> Response:
     """Apply one batch of due rows of each transition now."""
-    report = await call.app.transitions.sweep() if has_transitions(call) else Report()
+    report = Report()
+    if has_transitions(call):
+        report = await call.app.transitions.sweep(by=call.by, note=body.note)
     return json_response(shallow(report), 202)
 
 
