@@ -85,11 +85,16 @@ class AdminCall:
     def path_to(self, route: str) -> str:
         """Return a path of this API as the client sees it, with what proxies and mounts put before
         it."""
+        template = self.declaration.path.replace(":path}", "}")
+        own = template.format(**self.request.path_params)
+        return quote(self.path_here.removesuffix(own) + route)
+
+    @property
+    def path_here(self) -> str:
+        """The path of the request as the client sees it, decoded."""
         scope = self.request.scope
         root, path = scope.get("root_path", "").rstrip("/"), scope["path"]
-        whole = path if path.startswith(f"{root}/") else f"{root}{path}"
-        template = self.declaration.path.replace(":path}", "}")
-        return quote(whole.removesuffix(template.format(**self.request.path_params)) + route)
+        return path if path.startswith(f"{root}/") else f"{root}{path}"
 
 
 def to_json_bytes(document: object) -> bytes:

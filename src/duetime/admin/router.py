@@ -118,7 +118,7 @@ def _refuse_other_paths(router: APIRouter, declarations: Sequence[RouteDeclarati
 
     @table.add(
         RouteDeclaration(
-            method="GET", path=OTHER_PATHS, needs=ANY_IDENTITY, answers={}, in_schema=False
+            method="GET", path=OTHER_PATHS, needs=ANY_IDENTITY, answers={}, exists=False
         )
     )
     async def refuse(path: str) -> Response:
