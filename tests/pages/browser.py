@@ -83,6 +83,13 @@ class ShownPage(HTMLParser):
         [heading] = self.texts["h1"]
         return heading
 
+    @property
+    def reader(self) -> str | None:
+        """Who is signed in, as the page says; None if nobody is."""
+        said = [text for text in self.texts.get("p", []) if text.startswith("Signed in as ")]
+        out = [form for form in self.forms if "Sign out" in form.buttons]
+        return said[0].removeprefix("Signed in as ") if out else None
+
     def form(self, button: str) -> Form:
         """The form whose button has this name."""
         [found] = [form for form in self.forms if button in form.buttons]

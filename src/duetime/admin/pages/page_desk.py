@@ -19,7 +19,7 @@ from duetime.admin.pages.languages import to_language
 from duetime.admin.pages.local_paths import MAX_PATH_LENGTH
 from duetime.admin.pages.page_call import PageCall, PageSite, language_of, mount_point
 from duetime.admin.problems import ProblemDocument
-from duetime.errors import NotAuthenticated
+from duetime.errors import NotAuthenticated, PermissionDenied
 from duetime.model.act import Source
 
 if TYPE_CHECKING:
@@ -84,6 +84,9 @@ class PageDesk(Desk):
         page = cast("PageCall", call)
         if isinstance(error, NotAuthenticated):
             return page.send_to(_sign_in_path(page))
+        if isinstance(error, PermissionDenied):
+            # Those who may not read a page may still sign out.
+            page.access = await page.find_reader()
         return _error_page(page, await self._problem(page, error))
 
 
