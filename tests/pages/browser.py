@@ -97,14 +97,19 @@ class ShownPage(HTMLParser):
 
 
 class Browser:
-    """Reads an application at an address; `peer` is the address of the browser."""
+    """Reads an application at an address, or, for None, whatever server is there; `peer` is the
+    address of the browser."""
 
     def __init__(
         self, asgi: Any, base: str = HTTPS, *, peer: str | None = None, **headers: str
     ) -> None:
-        transport = httpx.ASGITransport(asgi, client=(peer or PEERS[base], 1))
+        transport = None
+        if asgi is not None:
+            transport = httpx.ASGITransport(asgi, client=(peer or PEERS[base], 1))
         self.base = base
-        self.client = httpx.AsyncClient(transport=transport, base_url=base, headers=headers)
+        self.client = httpx.AsyncClient(
+            transport=transport, base_url=base, headers=headers, timeout=30
+        )
 
     async def __aenter__(self) -> Browser:
         return self
