@@ -116,6 +116,7 @@ class Duetime(IncludesRouters, Administered):
         required_role: str | None = None,
         base_url: str | None = None,
         trusted_proxies: str | Sequence[str] | None = None,
+        cors_origins: str | Sequence[str] | None = None,
     ) -> None:
         settings = load(_only_settings(locals()))
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
@@ -354,10 +355,10 @@ class Duetime(IncludesRouters, Administered):
             self.store.join(session).perform_blocking(flow)
 
     def _audit_transition(
-        self, session: object, act: Act, name: str, before: Snapshot, after: Snapshot
+        self, verb: str, session: object, act: Act, name: str, before: Snapshot, after: Snapshot
     ) -> None:
         """Write an audit entry in this session's transaction; without one, in the store's own."""
-        entry = self.store.audit_transition("retry", act, name, before, after)
+        entry = self.store.audit_transition(verb, act, name, before, after)
         place = self.store if session is None else self.store.join(session)
         place.perform_blocking(entry)
 

@@ -25,6 +25,7 @@ from duetime.store.sql.statements.table_names import name_requirement
 F = TypeVar("F", bound=Callable[..., Any])
 log = get_log("duetime")
 
+ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 DAY = 86_400.0
 YEAR_SECONDS = 365 * DAY
 # Variables of the command line and of the tests.
@@ -70,6 +71,7 @@ class Settings:
     required_role: str | None = None
     base_url: str | None = None
     trusted_proxies: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         values = (f"{f.name}={displayed(f.name, getattr(self, f.name))}" for f in fields(self))
@@ -312,6 +314,16 @@ def _networks(name: str, value: object) -> tuple[str, ...]:
         raise _wrong(name, value, f"addresses or networks such as 10.0.0.0/8: {error}") from None
 
 
+def _origins(name: str, value: object) -> tuple[str, ...]:
+    """Return origins as browsers write them."""
+    given = value.split(",") if isinstance(value, str) else value
+    origins = [str(item).strip().lower() for item in given] if isinstance(given, Iterable) else [""]
+    for origin in origins:
+        if not ORIGIN.fullmatch(origin):
+            raise _wrong(name, value, "origins such as https://ops.example, without a path")
+    return tuple(origins)
+
+
 _CHECK_BY_TYPE: Mapping[str, Callable[[str, object], object]] = {
     "float": _duration,
     "int": whole,
@@ -325,6 +337,7 @@ _CHECK_BY_NAME: Mapping[str, Callable[[str, object], object]] = {
     "required_role": _optional_text,
     "base_url": _base_url,
     "trusted_proxies": _networks,
+    "cors_origins": _origins,
 }
 _CHECKS: Mapping[str, Callable[[str, object], Any]] = {
     f.name: _CHECK_BY_NAME.get(f.name) or _CHECK_BY_TYPE[str(f.type)] for f in fields(Settings)

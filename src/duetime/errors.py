@@ -132,10 +132,10 @@ class PermissionDenied(DuetimeError):
 
 
 class RateLimited(DuetimeError):
-    """Too many requests failed; this one was not looked at."""
+    """Too many requests failed, or run at once; this one was not looked at."""
 
-    def __init__(self, retry_after: float) -> None:
-        super().__init__(f"too many failed attempts: try again after {retry_after:.0f} s")
+    def __init__(self, retry_after: float, reason: str = "too many failed attempts") -> None:
+        super().__init__(f"{reason}: try again after {retry_after:.0f} s")
         self.retry_after = retry_after
 
 

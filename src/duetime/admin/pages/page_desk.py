@@ -1,0 +1,101 @@
+"""Answers the requests for pages of one administration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from duetime.admin.call import AdminCall
+from duetime.admin.declarations import PUBLIC, RouteDeclaration
+from duetime.admin.desk import Desk, Handle
+from duetime.admin.gate import SAFE_METHODS, Gate
+from duetime.admin.identity.cookies import Cookies, connection_of
+from duetime.admin.identity.request_facts import facts_of_scope
+from duetime.admin.pages.forms import read_form
+from duetime.admin.pages.languages import to_language
+from duetime.admin.pages.local_paths import MAX_PATH_LENGTH
+from duetime.admin.pages.page_call import PageCall, PageSite, language_of, mount_point
+from duetime.admin.problems import ProblemDocument
+from duetime.errors import NotAuthenticated, PermissionDenied
+from duetime.model.act import Source
+
+if TYPE_CHECKING:
+    from duetime.api.setup import CurrentSetup
+    from duetime.app import Duetime
+
+# Of forms that anybody may send.
+MAX_PUBLIC_FORM_BYTES = 16_384
+# The declaration of what is not there.
+NO_PAGE = RouteDeclaration(method="GET", path="/", needs=PUBLIC, answers={})
+
+
+class PageDesk(Desk):
+    """What all pages of one administration share. An error is a page, too, and readers whom nobody
+    knows are sent to sign in."""
+
+    source: ClassVar[Source] = "dashboard"
+
+    def __init__(self, app: Duetime, setup: CurrentSetup, gate: Gate, site: PageSite) -> None:
+        super().__init__(app, setup, gate)
+        self._site = site
+
+    async def answer(
+        self, request: Request, declaration: RouteDeclaration, handle: Handle
+    ) -> Response:
+        page = self._call(request, declaration)
+        if to_language(request.query_params.get("lang")):
+            page.remember_language()
+        return page.finish(await self._answered(page, handle))
+
+    def refuse(self, request: Request, problem: ProblemDocument) -> Response:
+        """Answer a request that no page is for."""
+        page = self._call(request, NO_PAGE)
+        return page.finish(_error_page(page, problem))
+
+    def _call(self, request: Request, declaration: RouteDeclaration) -> PageCall:
+        facts = facts_of_scope(request.scope, request)
+        connection = connection_of(facts, self._site.base_url)
+        cookies = Cookies(connection, mount_point(request, self._site.prefix))
+        return PageCall(
+            **self._shared(request, declaration),
+            site=self._site,
+            facts=facts,
+            cookies=cookies,
+            language=language_of(request, facts, cookies),
+        )
+
+    async def _read(self, call: AdminCall) -> Request:
+        """Read the form, and refuse one that another site had sent."""
+        page = cast("PageCall", call)
+        if page.request.method in SAFE_METHODS:
+            return page.request
+        is_public = page.declaration.needs == PUBLIC
+        if is_public:
+            self._gate.refuse_other_sites(page.facts, page.request.method)
+        limit = MAX_PUBLIC_FORM_BYTES if is_public else self._max_body(page.declaration)
+        page.form = await read_form(page.request, limit)
+        page.check_form_token()
+        return page.request
+
+    async def _refused(self, call: AdminCall, error: Exception) -> Response:
+        page = cast("PageCall", call)
+        if isinstance(error, NotAuthenticated):
+            return page.send_to(_sign_in_path(page))
+        if isinstance(error, PermissionDenied):
+            # Those who may not read a page may still sign out.
+            page.access = await page.find_reader()
+        return _error_page(page, await self._problem(page, error))
+
+
+def _error_page(page: PageCall, problem: ProblemDocument) -> Response:
+    return page.render("error.html", problem.status, problem.headers, problem=problem)
+
+
+def _sign_in_path(page: PageCall) -> str:
+    """Return where to sign in, and to come back from: after an act, there is no way back."""
+    here = page.address
+    back = page.request.method in SAFE_METHODS and len(here) <= MAX_PATH_LENGTH
+    return page.url("/sign-in") + (f"?next={quote(here, safe='')}" if back else "")

@@ -1,0 +1,48 @@
+"""Builds the router of the pages from their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter
+
+from duetime.admin.declarations import RouteTable, declaration_of
+from duetime.admin.gated_route import route_class
+from duetime.admin.pages.page_desk import PageDesk
+from duetime.admin.pages.page_table import PageTable
+from duetime.admin.pages.sign_in import SIGN_IN
+from duetime.admin.pages.static_route import STATIC
+from duetime.admin.router import check_routes
+
+ALL_PAGES: Sequence[PageTable] = (SIGN_IN, STATIC)
+START_PAGE = "/"
+
+
+def make_page_router(
+    desk: PageDesk, *, prefix: str, tables: Sequence[PageTable] = ALL_PAGES
+) -> APIRouter:
+    router = APIRouter(prefix=prefix, route_class=route_class(desk))
+    for table in tables:
+        _add_pages(router, table)
+    check_routes(router)
+    return router
+
+
+def landing_path() -> str:
+    """Return where a reader goes who did not say where to: the start page, if there is one."""
+    paths = {declaration_of(page).path for table in ALL_PAGES for page in table.endpoints}
+    return START_PAGE if START_PAGE in paths else "/sign-in"
+
+
+def _add_pages(router: APIRouter, table: RouteTable) -> None:
+    for endpoint in table.endpoints:
+        declaration = declaration_of(endpoint)
+        reads = declaration.method == "GET"
+        router.add_api_route(
+            declaration.path,
+            endpoint,
+            methods=["GET", "HEAD"] if reads else [declaration.method],
+            name=endpoint.__name__,
+            include_in_schema=False,
+            response_model=None,
+        )

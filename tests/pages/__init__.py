@@ -1,0 +1,17 @@
+"""Tests of the pages for people.
+
+Helpers:
+    browser          a browser without scripts: reads pages, fills in forms, keeps cookies
+    places           apps with pages, and keys and links to sign in with
+
+    test_sign_in         signing in and out, by key and by link, and what ends a session
+    test_sessions        cookies: their attributes, and where they count
+    test_forms           forms of other sites, and what a form may hold
+    test_next            where a reader is sent on to
+    test_gate            who may read which page, and what the build refuses
+    test_languages       English and French, and whose choice counts
+    test_catalogue       every text is there in each language, and used
+    test_headers         what every answer tells browsers
+    test_static          the files that pages load
+    test_hosts           pages inside of other applications, and behind proxies
+"""

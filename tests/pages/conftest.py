@@ -1,0 +1,6 @@
+"""The fixtures of these tests."""
+
+from admin.client import app, clock, memory_app, url
+from pages.places import browser, local_browser, memory_asgi
+
+__all__ = ["app", "browser", "clock", "local_browser", "memory_app", "memory_asgi", "url"]
