@@ -10,6 +10,7 @@ from datetime import datetime
 from duetime.errors import InvalidRecurrence
 from duetime.model.recurrence.base import Recurrence
 from duetime.model.validation import instant
+from duetime.words.languages import language_of
 
 MAX_INSTANTS = 10_000
 MAX_DESCRIBED_INSTANTS = 5
@@ -41,10 +42,9 @@ class Instants(Recurrence):
         tick = self.ticks[later - 1] if later else None
         return tick if tick is not None and tick > instant("after", after) else None
 
-    def describe(self) -> str:
-        first = ", ".join(tick.isoformat() for tick in self.ticks[:MAX_DESCRIBED_INSTANTS])
-        more = len(self.ticks) - MAX_DESCRIBED_INSTANTS
-        return f"at {first}{f' and {more} more' if more > 0 else ''}"
+    def describe(self, language: str = "en") -> str:
+        first = self.ticks[:MAX_DESCRIBED_INSTANTS]
+        return language_of(language).rules.instants(first, len(self.ticks) - len(first))
 
     @property
     def zones(self) -> frozenset[str]:

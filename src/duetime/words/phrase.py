@@ -1,0 +1,58 @@
+"""Phrases: texts of ours that know what they were made of, so that they can be said in any
+language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import NamedTuple
+
+
+class Phrase(str):
+    """A text in English, with the template and the values from which it was made.
+
+    Wherever a text is expected it is the English one. `said` says it in another language.
+    """
+
+    __slots__ = ("template", "values")
+    template: str
+    values: Mapping[str, object]
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (self.template, dict(self.values))
+
+
+class WallClock(NamedTuple):
+    """What a local clock shows; with its date, if that must be said."""
+
+    at: datetime
+    dated: bool
+
+
+def phrase(template: str, **values: object) -> Phrase:
+    """Return the text of a template, in which `{name}` stands for a value."""
+    return _again(template, values)
+
+
+def joined(separator: str, texts: Iterable[str]) -> Phrase:
+    """Return texts one after another; those that are phrases remain phrases."""
+    values = {f"text{number}": text for number, text in enumerate(texts)}
+    return _again(separator.join(f"{{{name}}}" for name in values), values)
+
+
+def _again(template: str, values: Mapping[str, object]) -> Phrase:
+    shown = {name: _in_english(value) for name, value in values.items()}
+    made = Phrase(template.format(**shown))
+    made.template, made.values = template, values
+    return made
+
+
+def _in_english(value: object) -> object:
+    match value:
+        case WallClock(at, dated):
+            form = "%H:%M:%S" if at.second else "%H:%M"
+            return at.strftime(f"%Y-%m-%d {form}" if dated else form)
+        case datetime():
+            return value.isoformat(timespec="seconds")
+        case _:
+            return value
