@@ -1,1 +1,1 @@
-"""What duetime says to people, in each language: rules, notes, reasons, checks, names and errors."""
+"""What duetime says to people in each language: rules, notes, reasons, checks, names, errors."""

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
+from duetime.errors import nearest
+
 
 class Phrase(str):
     """A text in English, with the template and the values from which it was made.
@@ -32,6 +34,14 @@ class WallClock(NamedTuple):
 def phrase(template: str, **values: object) -> Phrase:
     """Return the text of a template, in which `{name}` stands for a value."""
     return _again(template, values)
+
+
+def with_hint(text: str, word: str, known: Iterable[str]) -> Phrase:
+    """Return a text that asks whether the nearest known word was meant, if one is near."""
+    near = nearest(word, known)
+    if near is None:
+        return phrase("{text}", text=text)
+    return phrase("{text} (did you mean {near!r}?)", text=text, near=near)
 
 
 def joined(separator: str, texts: Iterable[str]) -> Phrase:

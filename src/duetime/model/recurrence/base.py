@@ -18,6 +18,7 @@ from duetime.model.recurrence.cron_calendar import EPOCH_DAY
 from duetime.model.recurrence.zone import DAY, Span, zone
 from duetime.model.validation import instant
 from duetime.words.languages import language_of
+from duetime.words.phrase import phrase
 
 SECOND = timedelta(seconds=1)
 BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -83,7 +84,7 @@ class Recurrence(ABC):
 
     def __contains__(self, tick: datetime) -> bool:
         if not isinstance(tick, datetime):
-            raise InvalidArgument("tick", tick, "give an aware datetime")
+            raise InvalidArgument("tick", tick, phrase("give an aware datetime"))
         if tick.utcoffset() is None:
             raise NaiveDatetime("tick", tick)
         try:
@@ -103,9 +104,8 @@ class Recurrence(ABC):
             return self
         left = self._without(exclusions)
         if left.next(BEGINNING) is None:
-            raise InvalidRecurrence(
-                "recurrence", excluded, f"the exclusion leaves no tick of: {self.describe()}"
-            )
+            remedy = phrase("the exclusion leaves no tick of: {rule}", rule=self.describe())
+            raise InvalidRecurrence("recurrence", excluded, remedy)
         return left
 
     def _without(self, excluded: Exclusions) -> Recurrence:
@@ -324,6 +324,5 @@ def _exclusions_of(excluded: Excluded | Iterable[Excluded]) -> Exclusions:
 
 
 def _not_excludable(value: object) -> InvalidRecurrence:
-    return InvalidRecurrence(
-        "excluded", value, "exclude dates, aware datetimes, a rule, or a list of them"
-    )
+    remedy = phrase("exclude dates, aware datetimes, a rule, or a list of them")
+    return InvalidRecurrence("excluded", value, remedy)

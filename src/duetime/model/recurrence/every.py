@@ -10,6 +10,7 @@ from duetime.model.clock import EPOCH
 from duetime.model.recurrence.base import Grid, Recurrence
 from duetime.model.validation import instant
 from duetime.words.languages import language_of
+from duetime.words.phrase import phrase
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 UNBOUNDED_SECONDS = 10**12
@@ -88,10 +89,14 @@ def _total(parts: dict[str, float | timedelta]) -> timedelta:
         total = timedelta.max
     written = ", ".join(f"{name}={shown(value)}" for name, value in parts.items() if value)
     if total < MIN_INTERVAL:
-        remedy = "the shortest interval is one second: give seconds=, minutes=, hours= or days="
+        remedy = phrase(
+            "the shortest interval is one second: give seconds=, minutes=, hours= or days="
+        )
         raise InvalidRecurrence("recurrence", f"Every({written})", remedy)
     if total > MAX_INTERVAL:
-        raise InvalidRecurrence("recurrence", f"Every({written})", "give at most 1000 years")
+        raise InvalidRecurrence(
+            "recurrence", f"Every({written})", phrase("give at most 1000 years")
+        )
     return total
 
 
@@ -103,4 +108,5 @@ def _length(name: str, value: float | timedelta) -> timedelta:
             raise TypeError
         return value * UNITS.get(name.removesuffix("s"), UNITS["second"])
     except (TypeError, ValueError):
-        raise InvalidRecurrence(name, value, "give a number, or a timedelta for seconds") from None
+        remedy = phrase("give a number, or a timedelta for seconds")
+        raise InvalidRecurrence(name, value, remedy) from None

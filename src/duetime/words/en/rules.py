@@ -184,7 +184,9 @@ def _s(matching: NumberSet) -> str:
 
 
 def _list(words: Sequence[str], conjunction: str = "and") -> str:
-    return f"{', '.join(words[:-1])} {conjunction} {words[-1]}" if len(words) > 1 else "".join(words)
+    return (
+        f"{', '.join(words[:-1])} {conjunction} {words[-1]}" if len(words) > 1 else "".join(words)
+    )
 
 
 def _nth(number: int) -> str:
