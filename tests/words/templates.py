@@ -1,4 +1,4 @@
-"""Which templates of phrases stand in the code: read from its syntax."""
+"""Which templates of phrases stand in the code, read from its syntax."""
 
 from __future__ import annotations
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from duetime.words.phrase import WallClock
+from duetime.words.plural import Plural
 
 # A space at which no line is broken, narrow as in 1 234 and before a semicolon.
 THIN = "\N{NARROW NO-BREAK SPACE}"
+WIDE = "\N{NO-BREAK SPACE}"
 MONTHS = (
     "",
     "janvier",
@@ -25,6 +28,23 @@ MONTHS = (
     "décembre",
 )
 WEEKDAYS = ("dimanche", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi")
+
+
+def typeset(text: str) -> str:
+    """Return a text with the spaces that belong to punctuation, at which no line is broken."""
+    for mark in ";?!":
+        text = text.replace(f" {mark}", f"{THIN}{mark}")
+    return text.replace(" :", f"{WIDE}:").replace("« ", f"«{WIDE}").replace(" »", f"{WIDE}»")
+
+
+def typeset_texts(texts: Mapping[str, str | Plural]) -> dict[str, str | Plural]:
+    """Return the texts with such spaces."""
+    return {
+        template: typeset(text)
+        if isinstance(text, str)
+        else replace(text, one=typeset(text.one), many=typeset(text.many))
+        for template, text in texts.items()
+    }
 
 
 def show(value: object, spec: str) -> str:
