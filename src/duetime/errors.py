@@ -229,13 +229,14 @@ class InvalidArgument(DuetimeError, ValueError):
         self.remedy = remedy
 
 
+NO_TIME_ZONE = "it has no time zone; use datetime.now(UTC) or .replace(tzinfo=...)"
+
+
 class NaiveDatetime(InvalidArgument):
     """A datetime without a time zone, which does not name an instant."""
 
     def __init__(self, argument: str, value: object) -> None:
-        super().__init__(
-            argument, value, "it has no time zone; use datetime.now(UTC) or .replace(tzinfo=...)"
-        )
+        super().__init__(argument, value, NO_TIME_ZONE)
 
 
 class InvalidRecurrence(InvalidArgument):

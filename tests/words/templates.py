@@ -56,5 +56,5 @@ def assigned(name: str, tree: ast.Module) -> Iterator[ast.expr]:
             case ast.Assign(targets=[ast.Name(id=target)]) if target == name:
                 yield node.value
             case ast.For(target=ast.Tuple(elts=names), iter=iterated):
-                if any(isinstance(one, ast.Name) and one.id == name for one in names):
+                if any(isinstance(part, ast.Name) and part.id == name for part in names):
                     yield iterated

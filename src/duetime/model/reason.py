@@ -16,7 +16,7 @@ from duetime.model.pause import QueuePause
 from duetime.model.state import State
 from duetime.model.validation import amount
 from duetime.words.languages import said
-from duetime.words.phrase import Phrase, joined, phrase
+from duetime.words.phrase import Phrase, comma_joined, phrase
 
 ReasonCode = Literal[
     "not-due",
@@ -220,7 +220,7 @@ def _parked(waits_for: tuple[str, int]) -> Reason:
 
 def _slots(able: Sequence[tuple[WorkerInfo, SlotUse]]) -> Iterator[Reason]:
     if all(pool.full for _, pool in able):
-        used = joined(", ", (_slots_of(worker, pool) for worker, pool in able))
+        used = comma_joined(_slots_of(worker, pool) for worker, pool in able)
         text = phrase("at their last sweeps all slots were in use: {used}", used=used)
         yield _reason("slots-full", text, phrase("wait, or add workers or slots"))
 

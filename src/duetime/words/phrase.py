@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import reduce
 from typing import NamedTuple
 
 from duetime.errors import nearest
@@ -44,10 +45,14 @@ def with_hint(text: str, word: str, known: Iterable[str]) -> Phrase:
     return phrase("{text} (did you mean {near!r}?)", text=text, near=near)
 
 
-def joined(separator: str, texts: Iterable[str]) -> Phrase:
-    """Return texts one after another; those that are phrases remain phrases."""
-    values = {f"text{number}": text for number, text in enumerate(texts)}
-    return _again(separator.join(f"{{{name}}}" for name in values), values)
+def joined(texts: Iterable[Phrase]) -> Phrase:
+    """Return phrases one after another, with semicolons between them."""
+    return reduce(lambda first, then: phrase("{first}; {then}", first=first, then=then), texts)
+
+
+def comma_joined(texts: Iterable[Phrase]) -> Phrase:
+    """Return phrases one after another, with commas between them."""
+    return reduce(lambda first, then: phrase("{first}, {then}", first=first, then=then), texts)
 
 
 def _again(template: str, values: Mapping[str, object]) -> Phrase:

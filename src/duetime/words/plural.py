@@ -10,9 +10,9 @@ class Plural:
     """A text in two forms, chosen by the value `by`: for less than two, and for more."""
 
     by: str
-    one: str
+    few: str
     many: str
 
     def form(self, number: object) -> str:
-        few = isinstance(number, int | float) and abs(number) < 2
-        return self.one if few else self.many
+        small = isinstance(number, int | float) and abs(number) < 2
+        return self.few if small else self.many

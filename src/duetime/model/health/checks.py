@@ -153,7 +153,7 @@ def snapshots(holders: Iterable[SnapshotHolder]) -> CheckResult:
     bad = [holder for holder in known if _is_old(holder)]
     if bad:
         remedy = phrase("end it: claims must skip every row that died since")
-        return _warning("snapshots", joined("; ", map(_describe_holder, bad)), remedy)
+        return _warning("snapshots", joined(map(_describe_holder, bad)), remedy)
     oldest = max((holder.seconds or 0.0 for holder in known), default=None)
     if oldest is None:
         return _ok("snapshots", phrase("none open"))
@@ -288,7 +288,7 @@ def parked(stats: Stats, runs: HasHandler | None) -> CheckResult:
     )
     remedies = sorted({_unpark_remedy(group, stats, runs) for group in stats.parked_kinds})
     figure = phrase("{count:,}: {kinds}", count=stats.parked, kinds=named)
-    return _warning("parked", figure, joined("; ", remedies))
+    return _warning("parked", figure, joined(remedies))
 
 
 def _unpark_remedy(group: Parked, stats: Stats, runs: HasHandler | None) -> Phrase:

@@ -18,7 +18,7 @@ def clock_change_note(rule: Cron, tick: datetime) -> Phrase | None:
     second = (tick - EPOCH) // SECOND
     here = _moved(rule, second) or _second_pass(rule, second) or _first_pass(rule, second)
     notes = [note for note in (_swallowed(rule, tick, second), here) if note is not None]
-    return joined("; ", notes) if notes else None
+    return joined(notes) if notes else None
 
 
 def _swallowed(rule: Cron, tick: datetime, second: int) -> Phrase | None:

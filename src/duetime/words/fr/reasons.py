@@ -21,6 +21,8 @@ TEXTS: Mapping[str, str | Plural] = {
         "premier passage : les horloges vont reculer de {start} à {end}"
     ),
     "{change}, and it does not run again": "{change}, et il n'y aura pas de second déclenchement",
+    # Texts one after another.
+    "{first}; {then}": "{first} ; {then}",
     # Durations.
     "{count:.0f} d": "{count:.0f} j",
     "{count:.0f} h": "{count:.0f} h",

@@ -21,6 +21,9 @@ TEXTS: Mapping[str, str | Plural] = {
     ),
     "give a whole number from 1 to {most}": "donnez un nombre entier de 1 à {most}",
     # Instants and delays.
+    "it has no time zone; use datetime.now(UTC) or .replace(tzinfo=...)": (
+        "l'heure n'a pas de fuseau ; utilisez datetime.now(UTC) ou .replace(tzinfo=...)"
+    ),
     "give an aware datetime": "donnez une date et une heure avec leur fuseau",
     "in UTC it lies outside years 1 to 9999": (
         "en UTC, l'instant est en dehors des années 1 à 9999"

@@ -42,7 +42,7 @@ def typeset_texts(texts: Mapping[str, str | Plural]) -> dict[str, str | Plural]:
     return {
         template: typeset(text)
         if isinstance(text, str)
-        else replace(text, one=typeset(text.one), many=typeset(text.many))
+        else replace(text, few=typeset(text.few), many=typeset(text.many))
         for template, text in texts.items()
     }
 
