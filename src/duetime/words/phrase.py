@@ -21,9 +21,6 @@ class Phrase(str):
     template: str
     values: Mapping[str, object]
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _again, (self.template, dict(self.values))
-
 
 class WallClock(NamedTuple):
     """What a local clock shows; with its date, if that must be said."""
