@@ -129,6 +129,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "remove": "supprimer",
         "restore": "rétablir",
         "backfill": "rattraper",
+        "sweep": "lancer un passage",
         "set": "accorder",
         "create": "créer",
         "revoke": "révoquer",
