@@ -77,6 +77,14 @@ def test_what_is_heavy_comes_with_what_needs_it(program: str, allowed: set[str])
     assert imported(program) & (FOREIGN | FACES) == allowed
 
 
+def test_a_language_comes_when_it_is_asked_for() -> None:
+    """The words of rules are not needed to schedule."""
+    languages = {"duetime.words.en", "duetime.words.fr"}
+    assert imported(f"{DECLARED}\napp.worker()") & languages == set()
+    described = imported('from duetime import Every; Every(hours=1).describe("fr")')
+    assert described & languages == {"duetime.words.fr"}
+
+
 def test_every_name_can_be_the_first() -> None:
     """Modules of ours that import each other would depend on which of them comes first."""
     imported(EACH_ALONE)
