@@ -117,6 +117,8 @@ class Duetime(IncludesRouters, Administered):
         base_url: str | None = None,
         trusted_proxies: str | Sequence[str] | None = None,
         cors_origins: str | Sequence[str] | None = None,
+        environment: str | None = None,
+        environment_color: str | None = None,
     ) -> None:
         settings = load(_only_settings(locals()))
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)

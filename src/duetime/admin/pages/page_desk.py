@@ -9,15 +9,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duetime.admin.call import AdminCall
-from duetime.admin.declarations import PUBLIC, RouteDeclaration
+from duetime.admin.declarations import PUBLIC, RouteDeclaration, declaration_of
 from duetime.admin.desk import Desk, Handle
 from duetime.admin.gate import SAFE_METHODS, Gate
-from duetime.admin.identity.cookies import Cookies, connection_of
+from duetime.admin.identity.cookies import (
+    BROWSER_ZONE_COOKIE,
+    THEME_COOKIE,
+    ZONE_COOKIE,
+    Cookies,
+    connection_of,
+)
 from duetime.admin.identity.request_facts import facts_of_scope
 from duetime.admin.pages.forms import read_form
 from duetime.admin.pages.languages import to_language
 from duetime.admin.pages.local_paths import MAX_PATH_LENGTH
-from duetime.admin.pages.page_call import PageCall, PageSite, language_of, mount_point
+from duetime.admin.pages.page import Page
+from duetime.admin.pages.page_call import PageSite, language_of, mount_point
+from duetime.admin.pages.page_table import FORM_PAGE_ATTRIBUTE
+from duetime.admin.pages.reader_zones import zone_of
+from duetime.admin.pages.themes import to_theme
 from duetime.admin.problems import ProblemDocument
 from duetime.errors import NotAuthenticated
 from duetime.model.act import Source
@@ -28,6 +38,8 @@ if TYPE_CHECKING:
 
 # Of forms that anybody may send.
 MAX_PUBLIC_FORM_BYTES = 16_384
+# What another entry into the form may mend.
+FORM_PROBLEMS = frozenset({404, 409, 412, 422})
 # The declaration of what is not there.
 NO_PAGE = RouteDeclaration(method="GET", path="/", needs=PUBLIC, answers={})
 
@@ -48,6 +60,7 @@ class PageDesk(Desk):
         page = self._call(request, declaration)
         if to_language(request.query_params.get("lang")):
             page.remember_language()
+        page.remember_choices()
         return page.finish(await self._answered(page, handle))
 
     def refuse(self, request: Request, problem: ProblemDocument) -> Response:
@@ -55,21 +68,30 @@ class PageDesk(Desk):
         page = self._call(request, NO_PAGE)
         return page.finish(_error_page(page, problem))
 
-    def _call(self, request: Request, declaration: RouteDeclaration) -> PageCall:
+    def _call(self, request: Request, declaration: RouteDeclaration) -> Page:
         facts = facts_of_scope(request.scope, request)
         connection = connection_of(facts, self._site.base_url)
         cookies = Cookies(connection, mount_point(request, self._site.prefix))
-        return PageCall(
+        query = request.query_params
+        themes = (query.get("theme"), *cookies.found(facts, THEME_COOKIE))
+        return Page(
             **self._shared(request, declaration),
             site=self._site,
             facts=facts,
             cookies=cookies,
             language=language_of(request, facts, cookies),
+            zone=zone_of(
+                query.get("tz"),
+                cookies.found(facts, ZONE_COOKIE),
+                cookies.found(facts, BROWSER_ZONE_COOKIE),
+            ),
+            theme=next(filter(None, map(to_theme, themes)), "auto"),
+            now=self._app.clock.now(),
         )
 
     async def _read(self, call: AdminCall) -> Request:
         """Read the form, and refuse one that another site had sent."""
-        page = cast("PageCall", call)
+        page = cast("Page", call)
         if page.request.method in SAFE_METHODS:
             return page.request
         is_public = page.declaration.needs == PUBLIC
@@ -81,17 +103,33 @@ class PageDesk(Desk):
         return page.request
 
     async def _refused(self, call: AdminCall, error: Exception) -> Response:
-        page = cast("PageCall", call)
+        page = cast("Page", call)
         if isinstance(error, NotAuthenticated):
             return page.send_to(_sign_in_path(page))
-        return _error_page(page, await self._problem(page, error))
+        problem = await self._problem(page, error)
+        return await _form_again(page, problem) or _error_page(page, problem)
 
 
-def _error_page(page: PageCall, problem: ProblemDocument) -> Response:
+async def _form_again(page: Page, problem: ProblemDocument) -> Response | None:
+    """Return the page of the form, with what was typed and what was wrong with it; None for what
+    no other entry would mend, or whose reader may not see that page."""
+    show = getattr(page.request.scope.get("endpoint"), FORM_PAGE_ATTRIBUTE, None)
+    if show is None or problem.status not in FORM_PROBLEMS:
+        return None
+    shown = declaration_of(show)
+    if not page.may(shown.needs):
+        return None
+    page.problem, page.declaration = problem, shown
+    response: Response = await show(page)
+    response.status_code = problem.status
+    return response
+
+
+def _error_page(page: Page, problem: ProblemDocument) -> Response:
     return page.render("error.html", problem.status, problem.headers, problem=problem)
 
 
-def _sign_in_path(page: PageCall) -> str:
+def _sign_in_path(page: Page) -> str:
     """Return where to sign in, and to come back from: after an act, there is no way back."""
     here = page.address
     back = page.request.method in SAFE_METHODS and len(here) <= MAX_PATH_LENGTH
