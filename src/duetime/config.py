@@ -320,7 +320,7 @@ def _networks(name: str, value: object) -> tuple[str, ...]:
 
 def _environment_color(name: str, value: object) -> str | None:
     if value is None or value in ENVIRONMENT_COLORS:
-        return cast("str | None", value)
+        return value
     raise _wrong(name, value, f"one of {', '.join(ENVIRONMENT_COLORS)}")
 
 

@@ -26,8 +26,8 @@ from duetime.admin.pages.notices import NOTICE_SECONDS, Notice, read_notice, wri
 from duetime.admin.pages.page_call import YEAR_SECONDS, PageCall
 from duetime.admin.pages.places import Place
 from duetime.admin.pages.reader_zones import NoSuchLocalTime, ReaderZone, to_zone
-from duetime.admin.pages.shown_times import duration, exact_time, relative_time
 from duetime.admin.pages.rendering import rendered
+from duetime.admin.pages.shown_times import duration, exact_time, relative_time
 from duetime.admin.pages.themes import Theme
 from duetime.admin.problems import ProblemDocument
 from duetime.errors import InvalidArgument
@@ -107,9 +107,9 @@ class Page(PageCall):
     def link(self, path: str, **query: object) -> str:
         """Return the address of a page for this reader: an administrator who looks at the rows of
         one tenant goes on doing so. Parameters that are None are left out."""
-        tenant = {"tenant": value for value in self.request.query_params.getlist("tenant")}
-        given = {name: value for name, value in (tenant | query).items() if value is not None}
-        return self.url(quote(path)) + (f"?{urlencode(given, doseq=True)}" if given else "")
+        wanted = {"tenant": self.request.query_params.get("tenant")} | query
+        given = {name: value for name, value in wanted.items() if value is not None}
+        return self.url(quote(path)) + (f"?{urlencode(_pairs(given))}" if given else "")
 
     def here(self, **changes: object) -> str:
         """Return the address of this page with parameters set, or left out if they are None."""
@@ -117,6 +117,11 @@ class Page(PageCall):
         kept = [pair for pair in self.request.query_params.multi_items() if pair[0] not in dropped]
         given = {name: value for name, value in changes.items() if value is not None}
         return f"?{urlencode([*kept, *_pairs(given)])}"
+
+    @property
+    def address_path(self) -> str:
+        """The path of this page, as the browser sees it, for forms that change its parameters."""
+        return quote(self.path_here)
 
     @property
     def kept_query(self) -> list[tuple[str, str]]:
