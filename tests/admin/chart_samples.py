@@ -30,7 +30,7 @@ from duetime.model.state import Outcome, State
 from duetime.model.timeline import ComingTicks, Timeline, TimelineAction
 
 GOLDEN = Path(__file__).parent / "golden"
-STYLES = Path(charts.__file__).with_name("charts.css")
+STYLES = Path(charts.__file__).parents[1] / "static" / "charts.css"
 PARIS = ZoneInfo("Europe/Paris")
 NOW = datetime(2026, 6, 14, 12, 2, tzinfo=UTC)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)

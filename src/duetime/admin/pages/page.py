@@ -21,13 +21,15 @@ from duetime.admin.call import current_call
 from duetime.admin.declarations import ANY_IDENTITY, PUBLIC, Needed
 from duetime.admin.identity.cookies import NOTICE_COOKIE, THEME_COOKIE, ZONE_COOKIE
 from duetime.admin.pages.environment_band import band_color
+from duetime.admin.pages.formats.durations import distance_words, duration, relative
+from duetime.admin.pages.formats.instants import exact, short
+from duetime.admin.pages.formats.numbers import byte_size, decimal, whole
 from duetime.admin.pages.languages import LANGUAGE_NAMES
 from duetime.admin.pages.notices import NOTICE_SECONDS, Notice, read_notice, written_notice
 from duetime.admin.pages.page_call import YEAR_SECONDS, PageCall
 from duetime.admin.pages.places import Place
 from duetime.admin.pages.reader_zones import NoSuchLocalTime, ReaderZone, to_zone
 from duetime.admin.pages.rendering import rendered
-from duetime.admin.pages.shown_times import duration, exact_time, relative_time
 from duetime.admin.pages.themes import Theme
 from duetime.admin.problems import ProblemDocument
 from duetime.errors import InvalidArgument
@@ -216,16 +218,36 @@ class Page(PageCall):
         known = {"page": self, "t": self.text, "languages": LANGUAGE_NAMES}
         return rendered(template, known | values)
 
-    # -- times -------------------------------------------------------------------------
+    # -- values as the reader reads them -----------------------------------------------
 
     def exact(self, instant: datetime) -> str:
-        return exact_time(instant, self.zone)
+        """An instant with day, time and zone."""
+        return exact(instant, self.zone.zone, self.language)
+
+    def short(self, instant: datetime) -> str:
+        """An instant with as little as tells it from others of this day, or year."""
+        return short(instant, self.now, self.zone.zone, self.language)
 
     def relative(self, instant: datetime) -> str:
-        return relative_time(instant, self.now, self.language)
+        """How long ago an instant was, or in how long it will be."""
+        return relative((instant - self.now).total_seconds(), self.language)
 
     def duration(self, seconds: float) -> str:
         return duration(seconds, self.language)
+
+    def whole(self, number: int) -> str:
+        return whole(number, self.language)
+
+    def decimal(self, number: float, digits: int = 1) -> str:
+        return decimal(number, digits, self.language)
+
+    def byte_size(self, size: int) -> str:
+        return byte_size(size, self.language)
+
+    @property
+    def distance_words(self) -> str:
+        """The words by which scripts keep `relative` true."""
+        return distance_words(self.language)
 
 
 def current_page(request: Request) -> Page:

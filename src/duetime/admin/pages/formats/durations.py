@@ -67,6 +67,12 @@ def relative(seconds: float, language: Language) -> str:
     return (words.future if seconds > 0 else words.past).format(_distance(size, language))
 
 
+def distance_words(language: Language) -> str:
+    """Return the words of `relative` for scripts: now, future, past, and the counted nouns."""
+    nouns = (form for noun in (DAYS, MONTHS, YEARS) for form in noun[language])
+    return "|".join((*DISTANCES[language], *nouns))
+
+
 def _size(seconds: float, language: Language) -> str:
     # Each limit is where rounding reaches the next unit: 59.97 s are 1 min.
     if seconds < 0.0995:

@@ -10,14 +10,24 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 // -- times ------------------------------------------------------------------------------
 
 const lag = Date.parse(root.dataset.now) - Date.now();
-const words = new Intl.RelativeTimeFormat(root.lang);
-const UNITS = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600],
-  ["minute", 60], ["second", 1]];
+const [NOW, AHEAD, AGO, ...NOUNS] = root.dataset.distances.split("|");
+const DAY = 86400, MONTH = 30.4375 * DAY, YEAR = 365.25 * DAY;
 
+// As the server writes it: `3 min ago`, `in 2 days`.
 function relative(at) {
-  const seconds = Math.floor((at - Date.now() - lag) / 1000);
-  const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? UNITS.at(-1);
-  return words.format(Math.trunc(seconds / size), unit);
+  const seconds = (at - Date.now() - lag) / 1000;
+  const size = Math.abs(seconds);
+  return size < 0.5 ? NOW : (seconds > 0 ? AHEAD : AGO).replace("{}", distance(size));
+}
+
+function distance(size) {
+  if (size < 59.5) return `${Math.round(size)}\u00a0s`;
+  if (size < 3570) return `${Math.round(size / 60)}\u00a0min`;
+  if (size < DAY - 1800) return `${Math.round(size / 3600)}\u00a0h`;
+  const kind = size < 60 * DAY ? 0 : size < 2 * YEAR - MONTH / 2 ? 1 : 2;
+  const count = Math.round(size / [DAY, MONTH, YEAR][kind]);
+  const one = root.lang === "fr" ? count < 2 : count === 1;
+  return `${count}\u00a0${NOUNS[2 * kind + (one ? 0 : 1)]}`;
 }
 
 function showTimes() {
