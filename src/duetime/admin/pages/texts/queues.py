@@ -18,7 +18,6 @@ QUEUE_TEXTS: Texts = {
     "queue_running": Text("Running", "En cours"),
     "queue_overdue": Text("Overdue", "En retard"),
     "queue_oldest": Text("Oldest", "La plus ancienne"),
-    "queue_pause": Text("Pause of the queue", "Pause de la file"),
     "queue_acts": Text("Acts", "Actes"),
     "queue_paused_by": Text("by {user}", "par {user}"),
     "queue_paused_until": Text("until", "jusqu'à"),
