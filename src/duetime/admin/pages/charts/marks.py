@@ -12,7 +12,7 @@ MAX_TEXT = 400
 # What XML cannot hold, beside the characters that safe_text replaces.
 NOT_IN_XML = re.compile("[\ufffe\uffff]")
 # How wide a character of 12 px is, on average. Widths decide only what fits, and err on both sides.
-CHARACTER_WIDTH = 6.4
+CHARACTER_WIDTH = 7.0
 
 Attribute = str | float | None
 
@@ -48,8 +48,10 @@ def part(
     label: str, *content: Markup, class_: str | None = None, href: str | None = None
 ) -> Markup:
     """Return marks that take the focus and have a name: an image, or a link if they lead on."""
-    words = shown_text(label)
-    title = element("title", words)
+    shown = shown_text(label)
+    title = element("title", shown)
+    # Attributes have no lines.
+    words = shown.replace("\n", "; ")
     if href is None:
         return element(
             "g", title, *content, class_=class_, tabindex=0, role="img", aria_label=words
@@ -95,6 +97,10 @@ def fitting(words: str, width: float) -> str:
     """Return as much of a text as has room in about this width."""
     limit = max(int(width / CHARACTER_WIDTH), 1)
     return words if len(words) <= limit else f"{words[: limit - 1]}…"
+
+
+def width_of(words: str) -> float:
+    return len(words) * CHARACTER_WIDTH
 
 
 def number(value: float) -> str:

@@ -12,7 +12,16 @@ from markupsafe import Markup
 
 from duetime.admin.pages.charts.axis import time_axis
 from duetime.admin.pages.charts.glyphs import glyph
-from duetime.admin.pages.charts.marks import chart, element, fitting, line, part, rect, text
+from duetime.admin.pages.charts.marks import (
+    chart,
+    element,
+    fitting,
+    line,
+    part,
+    rect,
+    text,
+    width_of,
+)
 from duetime.admin.pages.charts.scales import MINUTE, TimeScale, drawable
 from duetime.admin.pages.formats.durations import duration
 from duetime.admin.pages.formats.instants import clock_time, exact
@@ -39,17 +48,17 @@ LABEL_Y = BASE + 20
 # Room for one count. What is nearer to each other than this, three or more, is folded into one.
 SLOTS = 40
 MAX_APART = 2
+# Runs that are longer than such a place are drawn apart from it, unless there are many.
+MAX_LONG = 24
 MAX_NAMED = 10
-# A run that is shorter is drawn as long as this.
-MIN_LENGTH = 4.0
 
-RAN = Phrase("Ran", "Exécutées")
+RUNS = Phrase("Runs", "Exécutions")
 SCHEDULED = Phrase("Scheduled", "Planifiées")
 TICKS = Phrase("Ticks", "Échéances")
 TICK = Phrase("tick", "échéance")
 SUMMARY = Phrase(
-    "{ran} ran, {scheduled} scheduled or running, {ticks} coming ticks",
-    "{ran} exécutées, {scheduled} planifiées ou en cours, {ticks} échéances à venir",
+    "{runs} runs, {scheduled} scheduled, {ticks} coming ticks",
+    "{runs} exécutions, {scheduled} planifiées, {ticks} échéances à venir",
 )
 
 ActionPath = Callable[[UUID], str]
@@ -58,10 +67,10 @@ JobPath = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class TimelineMark:
-    """What is drawn at an instant of a row."""
+    """What is drawn in a row, at an instant or until `end`."""
 
     at: int
-    until: int | None
+    end: int
     name: str
     label: str
     href: str | None
@@ -81,12 +90,16 @@ def timeline_chart(
     """
     marks = TimelineMarks(timeline, zone, language, action_path, job_path)
     scale = TimeScale(drawable(timeline.start), drawable(timeline.end), LEFT, RIGHT - LEFT)
-    rows = ((RAN, marks.ran()), (SCHEDULED, marks.scheduled()), (TICKS, marks.ticks()))
+    rows = [
+        (RUNS, _inside(scale, marks.runs())),
+        (SCHEDULED, _inside(scale, marks.scheduled())),
+        (TICKS, _inside(scale, marks.ticks())),
+    ]
     content = [*_now(timeline, scale, zone, language)]
     for index, (name, found) in enumerate(rows):
         content += _row(name.to(language), found, TOP + (index + 0.5) * ROW, scale, language)
     content += time_axis(scale, BASE, LABEL_Y, zone, language)
-    words = _summary(rows[0][1], rows[1][1], rows[2][1], language)
+    words = _summary([len(found) for _, found in rows], language)
     words = LABELLED.to(language, label=label, text=words)
     return chart("timeline", WIDTH, HEIGHT, words, *content, interactive=any(r for _, r in rows))
 
@@ -101,17 +114,20 @@ class TimelineMarks:
     action_path: ActionPath | None
     job_path: JobPath | None
 
-    def ran(self) -> list[TimelineMark]:
-        return _in_order(map(self._ran, self.timeline.ran))
+    def runs(self) -> list[TimelineMark]:
+        """What has ended, and what runs."""
+        running = (each for each in self.timeline.scheduled if each.state is State.running)
+        return _in_order([*map(self._ended, self.timeline.ran), *map(self._running, running)])
 
     def scheduled(self) -> list[TimelineMark]:
-        return _in_order(map(self._scheduled, self.timeline.scheduled))
+        waiting = (each for each in self.timeline.scheduled if each.state is not State.running)
+        return _in_order(map(self._waiting, waiting))
 
     def ticks(self) -> list[TimelineMark]:
         return _in_order(
             TimelineMark(
                 drawable(tick),
-                None,
+                drawable(tick),
                 "tick",
                 self._words(coming.job, TICK.to(self.language), drawable(tick)),
                 self.job_path(coming.job) if self.job_path else None,
@@ -120,7 +136,7 @@ class TimelineMarks:
             for tick in coming.ticks
         )
 
-    def _ran(self, action: TimelineAction) -> TimelineMark:
+    def _ended(self, action: TimelineAction) -> TimelineMark:
         ended = action.finished_at or action.started_at or action.due_at or self.timeline.at
         started = drawable(action.started_at or ended)
         until = drawable(ended)
@@ -131,17 +147,19 @@ class TimelineMarks:
         name = outcome.value if outcome else action.state.value
         return TimelineMark(min(started, until), until, name, words, self._href(action))
 
-    def _scheduled(self, action: TimelineAction) -> TimelineMark:
+    def _running(self, action: TimelineAction) -> TimelineMark:
         now = drawable(self.timeline.at)
-        if action.state is State.running:
-            at = drawable(action.started_at or self.timeline.at)
-            words = self._words(action.kind, STATES[State.running].to(self.language), at)
-            return TimelineMark(min(at, now), now, "running", words, self._href(action))
+        at = drawable(action.started_at or self.timeline.at)
+        words = self._words(action.kind, STATES[State.running].to(self.language), at)
+        return TimelineMark(min(at, now), now, "running", words, self._href(action))
+
+    def _waiting(self, action: TimelineAction) -> TimelineMark:
+        now = drawable(self.timeline.at)
         at = drawable(action.due_at or self.timeline.at)
         late = at < now
         word = (LATE if late else STATES[State.scheduled]).to(self.language)
         words = self._words(action.kind, word, at)
-        return TimelineMark(at, None, "late" if late else "scheduled", words, self._href(action))
+        return TimelineMark(at, at, "late" if late else "scheduled", words, self._href(action))
 
     def _words(self, name: str, word: str, at: int) -> str:
         return f"{name}, {word}, {exact(from_micros(at), self.zone, self.language)}"
@@ -154,11 +172,13 @@ def _in_order(marks: Iterable[TimelineMark]) -> list[TimelineMark]:
     return sorted(marks, key=lambda mark: (mark.at, mark.label))
 
 
-def _summary(
-    ran: Sequence[object], scheduled: Sequence[object], ticks: Sequence[object], language: Language
-) -> str:
-    lengths = {"ran": len(ran), "scheduled": len(scheduled), "ticks": len(ticks)}
-    return SUMMARY.to(language, **{name: whole(n, language) for name, n in lengths.items()})
+def _inside(scale: TimeScale, marks: Sequence[TimelineMark]) -> list[TimelineMark]:
+    return [mark for mark in marks if mark.end >= scale.start and mark.at <= scale.end]
+
+
+def _summary(lengths: Sequence[int], language: Language) -> str:
+    runs, scheduled, ticks = (whole(length, language) for length in lengths)
+    return SUMMARY.to(language, runs=runs, scheduled=scheduled, ticks=ticks)
 
 
 def _now(
@@ -172,7 +192,8 @@ def _now(
     if scale.start <= now <= scale.end:
         words = f"{NOW.to(language)} {clock_time(timeline.at, zone)}"
         yield line(x, TOP - 4, x, BASE, "now")
-        yield text(min(max(x, LEFT + 40), RIGHT - 40), TOP - 9, words, "strong", "middle")
+        half = width_of(words) / 2
+        yield text(min(max(x, LEFT + half), RIGHT - half), TOP - 9, words, "strong", "middle")
 
 
 def _row(
@@ -180,25 +201,26 @@ def _row(
 ) -> Iterator[Markup]:
     yield text(LEFT - 10, y + 4, fitting(name, LEFT - 10), None, "end")
     yield line(LEFT, y, RIGHT, y, "grid")
-    inside = (
-        mark for mark in marks if scale.start <= (mark.until or mark.at) and mark.at <= scale.end
-    )
     slot = max(MINUTE, -(-(scale.end - scale.start) // SLOTS))
-    for place, group in groupby(inside, key=lambda mark: max(mark.at, scale.start) // slot):
+    long = [mark for mark in marks if mark.end - mark.at > slot]
+    if len(long) <= MAX_LONG:
+        yield from (_mark(mark, y, scale) for mark in long)
+        marks = [mark for mark in marks if mark.end - mark.at <= slot]
+    for place, group in groupby(marks, key=lambda mark: max(mark.at, scale.start) // slot):
         near = list(group)
         if len(near) > MAX_APART:
-            yield _folded(near, scale.place(place * slot + slot // 2), y, language)
+            yield _folded(name, near, scale.place(place * slot + slot // 2), y, language)
         else:
             yield from (_mark(mark, y, scale) for mark in near)
 
 
 def _mark(mark: TimelineMark, y: float, scale: TimeScale) -> Markup:
     x = scale.place(mark.at)
-    end = scale.place(mark.until) if mark.until is not None else x
+    end = scale.place(mark.end)
     if end - x <= MARK:
         middle = min(max((x + end) / 2, LEFT + MARK / 2), RIGHT - MARK / 2)
         return part(mark.label, _point(mark.name, middle, y), href=mark.href)
-    bar = rect(x, y - MARK / 2, max(end - x, MIN_LENGTH), MARK, f"{mark.name} bar", 3)
+    bar = rect(x, y - MARK / 2, end - x, MARK, f"{mark.name} bar", 3)
     return part(mark.label, bar, glyph(mark.name, x + MARK / 2, y), href=mark.href)
 
 
@@ -214,7 +236,9 @@ def _turned(x: float, y: float) -> str:
     return f"rotate(45 {x:.1f} {y:.1f})"
 
 
-def _folded(marks: Sequence[TimelineMark], x: float, y: float, language: Language) -> Markup:
+def _folded(
+    name: str, marks: Sequence[TimelineMark], x: float, y: float, language: Language
+) -> Markup:
     """Return a count, and a cross above it if one of them failed."""
     named = [mark.label for mark in marks[:MAX_NAMED]]
     if len(marks) > MAX_NAMED:
@@ -228,7 +252,8 @@ def _folded(marks: Sequence[TimelineMark], x: float, y: float, language: Languag
     bad = next((name for name in ("failed", "lost", "late") if _has(marks, name)), None)
     if bad is not None:
         content.append(glyph(bad, x, y - 14))
-    return part("\n".join([whole(len(marks), language), *named]), *content)
+    total = LABELLED.to(language, label=name, text=whole(len(marks), language))
+    return part("\n".join([total, *named]), *content)
 
 
 def _has(marks: Sequence[TimelineMark], name: str) -> bool:
