@@ -41,6 +41,9 @@ from duetime.model.state import Outcome, State
 MAX_ELEMENTS = 1500
 REGENERATE = "run .venv/bin/python tests/admin/chart_samples.py, and look at what changed"
 
+# Runs for as long as the machine takes.
+NO_DEADLINE, FEWER_EXAMPLES = settings(deadline=None), settings(deadline=None, max_examples=50)
+
 instants = st.datetimes(timezones=st.just(UTC)) | st.datetimes(
     min_value=datetime(2026, 10, 24),  # noqa: DTZ001 - hypothesis adds the zone
     max_value=datetime(2026, 10, 26),  # noqa: DTZ001
@@ -86,12 +89,13 @@ def check(chart: Markup) -> None:
     assert all(each.get("aria-label") for each in focusable)
 
 
+@NO_DEADLINE
 @given(st.lists(numbers, max_size=300), labels)
 def test_sparklines_show_any_numbers(values: list[float | None], label: str) -> None:
     check(sparkline(values, f"Lateness {label}"))
 
 
-@settings(max_examples=50)
+@FEWER_EXAMPLES
 @given(
     st.lists(st.dictionaries(outcomes, counts), max_size=200), instants, zones, languages, labels
 )
@@ -109,6 +113,7 @@ def test_outcome_bars_show_any_counts(
     check(outcome_bars(values, label, zone, language))
 
 
+@NO_DEADLINE
 @given(
     st.lists(st.tuples(outcomes, instants, st.none() | st.timedeltas()), max_size=40),
     zones,
@@ -125,7 +130,7 @@ def test_outcome_strips_show_any_runs(
     check(outcome_strip(cells, "Last runs", zone, language, focusable=focusable))
 
 
-@settings(max_examples=50)
+@FEWER_EXAMPLES
 @given(
     st.lists(
         st.tuples(instants, st.none() | instants, st.none() | instants, outcomes), max_size=60
@@ -147,6 +152,7 @@ def test_attempts_are_drawn_for_any_instants(
     check(attempts_chart(attempts, now, "Attempts", zone, language))
 
 
+@NO_DEADLINE
 @given(
     st.lists(st.tuples(states, st.none() | instants, st.booleans()), max_size=9),
     instants,
@@ -163,7 +169,7 @@ def test_paths_are_drawn_for_any_states(
     check(state_path(path, now, "Path", zone, language))
 
 
-@settings(max_examples=50)
+@FEWER_EXAMPLES
 @given(
     st.lists(st.tuples(st.floats(-3e4, 3e4), st.timedeltas(), outcomes), max_size=40),
     st.lists(st.floats(-3e4, 3e4), max_size=40),
@@ -187,6 +193,7 @@ def test_timelines_show_any_actions(
     check(timeline_chart(day(ended, ahead, reach=reach), "Timeline", zone, language))
 
 
+@NO_DEADLINE
 @given(st.integers(), st.integers(), languages)
 def test_slots_show_any_counts(used: int, total: int, language: Language) -> None:
     check(slots_bar(used, total, "Slots", language))

@@ -6,12 +6,14 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duetime.admin.pages.formats.json_text import pretty_json, shown_json
 from duetime.model.safe_text import UNSAFE_CHARACTER
 
+# Runs for as long as the machine takes.
+NO_DEADLINE = settings(deadline=None)
 texts = st.text(st.characters(codec=None))
 documents = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,
@@ -33,6 +35,7 @@ def test_a_document_is_indented() -> None:
     )
 
 
+@NO_DEADLINE
 @given(documents)
 def test_any_document_means_what_it_did(value: object) -> None:
     shown = pretty_json(json.dumps(value), "en", max_length=10**6, max_depth=100)
@@ -78,6 +81,7 @@ def test_what_is_left_out_is_counted_in_the_language_of_the_reader() -> None:
     assert pretty_json(document, "fr", max_length=8).endswith("... 14\u202f996\u00a0octets de plus")
 
 
+@NO_DEADLINE
 @given(documents, st.integers(0, 60))
 def test_texts_are_bounded_and_what_they_leave_out_is_counted(value: object, length: int) -> None:
     document = json.dumps(value)

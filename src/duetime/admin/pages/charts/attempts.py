@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from duetime.admin.pages.charts.axis import time_axis
 from duetime.admin.pages.charts.glyphs import glyph
-from duetime.admin.pages.charts.marks import chart, line, part, rect, text, width_of
 from duetime.admin.pages.charts.scales import TimeScale, chunks, drawable
+from duetime.admin.pages.charts.svg import chart, line, part, rect, text, width_of
 from duetime.admin.pages.formats.durations import duration
 from duetime.admin.pages.formats.instants import exact
 from duetime.admin.pages.formats.numbers import CountedNoun, compact, counted, whole

@@ -7,8 +7,8 @@ from datetime import tzinfo
 
 from markupsafe import Markup
 
-from duetime.admin.pages.charts.marks import line, text, width_of
 from duetime.admin.pages.charts.scales import DAY, MINUTE, TimeScale, round_instants, time_step
+from duetime.admin.pages.charts.svg import line, text, width_of
 from duetime.admin.pages.formats.instants import clock_time, day_of, local_time
 from duetime.admin.pages.languages import Language
 from duetime.model.clock import SECOND, from_micros

@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from duetime.admin.pages.charts.axis import time_axis
 from duetime.admin.pages.charts.glyphs import bare_glyph, glyph
-from duetime.admin.pages.charts.marks import chart, line, rect, text, titled, width_of
 from duetime.admin.pages.charts.scales import MINUTE, TimeScale, chunks, drawable, round_top
+from duetime.admin.pages.charts.svg import chart, line, rect, text, titled, width_of
 from duetime.admin.pages.formats.instants import exact
 from duetime.admin.pages.formats.numbers import compact, counted, whole
 from duetime.admin.pages.formats.phrases import LABELLED, NOTHING_YET, OTHER, OUTCOMES, RUNS
@@ -47,7 +47,7 @@ class OutcomeCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class BarColumn:
     """The counts of one bar, by the name in the legend."""
 
     start: int
@@ -71,13 +71,13 @@ def outcome_bars(
     return chart("bars", WIDTH, HEIGHT, words, *content)
 
 
-def _column(steps: Sequence[OutcomeCounts]) -> Column:
+def _column(steps: Sequence[OutcomeCounts]) -> BarColumn:
     counts: Counter[str] = Counter()
     for step in steps:
         for outcome, count in step.counts.items():
             name = outcome.value if outcome.value in STACK else "other"
             counts[name] += min(max(count, 0), MAX_COUNT)
-    return Column(drawable(steps[0].at), counts, sum(counts.values()))
+    return BarColumn(drawable(steps[0].at), counts, sum(counts.values()))
 
 
 def _summary(totals: Counter[str], language: Language) -> str:
@@ -128,7 +128,7 @@ def _width(entries: Mapping[str, str]) -> float:
 
 
 def _bars(
-    columns: Sequence[Column], top: float, zone: tzinfo, language: Language
+    columns: Sequence[BarColumn], top: float, zone: tzinfo, language: Language
 ) -> Iterator[Markup]:
     pitch = _pitch(columns)
     for index, column in enumerate(columns):
@@ -144,11 +144,11 @@ def _bars(
         yield titled(f"{at}\n{runs}, {_summary(column.counts, language)}", *marks)
 
 
-def _pitch(columns: Sequence[Column]) -> float:
+def _pitch(columns: Sequence[BarColumn]) -> float:
     return min((RIGHT - LEFT) / max(len(columns), 1), MAX_PITCH)
 
 
-def _stack(column: Column, left: float, width: float, top: float) -> Iterator[Markup]:
+def _stack(column: BarColumn, left: float, width: float, top: float) -> Iterator[Markup]:
     scale = (BASE - TOP) / top
     used = [name for name in STACK if column.counts[name]]
     heights = [max(column.counts[name] * scale, MIN_HEIGHT) for name in used]
@@ -164,7 +164,7 @@ def _stack(column: Column, left: float, width: float, top: float) -> Iterator[Ma
         yield rect(left + inset, y + inset, width - 2 * inset, max(size, 0.5), style)
 
 
-def _time_axis(columns: Sequence[Column], zone: tzinfo, language: Language) -> Iterator[Markup]:
+def _time_axis(columns: Sequence[BarColumn], zone: tzinfo, language: Language) -> Iterator[Markup]:
     """Write the times of the bars, which have one width, since their steps have one length."""
     if columns:
         start, last = columns[0].start, columns[-1].start

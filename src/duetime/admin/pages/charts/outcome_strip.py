@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 from markupsafe import Markup
 
 from duetime.admin.pages.charts.glyphs import FULL, cell_glyph
-from duetime.admin.pages.charts.marks import chart, line, part, rect, titled
+from duetime.admin.pages.charts.svg import chart, line, part, rect, titled
 from duetime.admin.pages.formats.durations import duration
 from duetime.admin.pages.formats.instants import exact
 from duetime.admin.pages.formats.numbers import counted

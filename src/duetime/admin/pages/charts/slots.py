@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from duetime.admin.pages.charts.marks import chart, rect, text, width_of
+from duetime.admin.pages.charts.svg import chart, rect, text, width_of
 from duetime.admin.pages.formats.numbers import compact, whole
 from duetime.admin.pages.formats.phrases import LABELLED, Phrase
 from duetime.admin.pages.languages import Language

@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from markupsafe import Markup
 
 from duetime.admin.pages.charts.glyphs import glyph
-from duetime.admin.pages.charts.marks import chart, element, fitting, line, text, titled
+from duetime.admin.pages.charts.svg import chart, element, fitting, line, text, titled
 from duetime.admin.pages.formats.instants import exact, short
 from duetime.admin.pages.formats.numbers import whole
 from duetime.admin.pages.formats.phrases import AND_MORE, LABELLED, NOTHING_YET, STATES, Phrase
