@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from duetime.admin.pages.charts.marks import CHARACTER_WIDTH
+from duetime.admin.pages.charts.svg import CHARACTER_WIDTH
 
 PREFIX = "{http://www.w3.org/2000/svg}"
 # Half of the width of lines, and what rounding to tenths adds.
@@ -37,6 +37,12 @@ def view_box(root: ElementTree.Element) -> tuple[float, float]:
 
 def names(root: ElementTree.Element) -> list[str]:
     return [each.tag.removeprefix(PREFIX) for each in root.iter()]
+
+
+def name_of(each: ElementTree.Element) -> str:
+    """Return the accessible name of an element: its label, else its title."""
+    title = each.find(f"{PREFIX}title")
+    return each.get("aria-label") or (title.text if title is not None else None) or ""
 
 
 def classes(root: ElementTree.Element) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from markupsafe import Markup, escape
 
@@ -19,14 +20,15 @@ Attribute = str | float | None
 
 def element(name: str, *content: str, **attributes: Attribute) -> Markup:
     """Return an element. `class_` and `text_anchor` are written as `class` and `text-anchor`."""
-    written = Markup().join(
-        Markup(' {}="{}"').format(attribute.rstrip("_").replace("_", "-"), _value(value))
+    # Every text passes `escape`, which leaves markup as it is.
+    written = "".join(
+        f' {_attribute_name(attribute)}="{_value(value)}"'
         for attribute, value in attributes.items()
         if value is not None
     )
-    inner = Markup().join(content)
-    start = Markup("<{}{}").format(name, written)
-    return start + Markup(">{}</{}>").format(inner, name) if content else start + Markup("/>")
+    if not content:
+        return Markup(f"<{name}{written}/>")  # noqa: S704
+    return Markup(f"<{name}{written}>{''.join(map(escape, content))}</{name}>")  # noqa: S704
 
 
 def chart(
@@ -48,14 +50,11 @@ def part(
     label: str, *content: Markup, class_: str | None = None, href: str | None = None
 ) -> Markup:
     """Return marks that take the focus and have a name: an image, or a link if they lead on."""
-    shown = shown_text(label)
-    title = element("title", shown)
-    # Attributes have no lines.
-    words = shown.replace("\n", "; ")
+    words = shown_text(label)
+    title = element("title", words)
     if href is None:
-        return element(
-            "g", title, *content, class_=class_, tabindex=0, role="img", aria_label=words
-        )
+        return element("g", title, *content, class_=class_, tabindex=0, role="img")
+    # Not every reader of screens names a link by its title.
     return element("a", title, *content, class_=class_, href=href, aria_label=words)
 
 
@@ -109,5 +108,10 @@ def number(value: float) -> str:
     return "0" if written == "-0" else written
 
 
+@cache
+def _attribute_name(argument: str) -> str:
+    return argument.rstrip("_").replace("_", "-")
+
+
 def _value(value: str | float) -> str:
-    return escape(value) if isinstance(value, str) else number(value)
+    return str(escape(value)) if isinstance(value, str) else number(value)

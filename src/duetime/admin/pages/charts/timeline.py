@@ -151,7 +151,7 @@ def _folded(
     name: str, marks: Sequence[TimelineMark], x: float, y: float, words: MarkWords
 ) -> Markup:
     """Return a count, under a glyph if one of them failed, was lost or is late."""
-    names = [words.label(mark) for mark in marks[:MAX_NAMED]]
+    names = [words.short_label(mark) for mark in marks[:MAX_NAMED]]
     if len(marks) > MAX_NAMED:
         more = whole(len(marks) - MAX_NAMED, words.language)
         names.append(AND_MORE.to(words.language, count=more))
@@ -162,4 +162,5 @@ def _folded(
     ]
     found = {mark.name for mark in marks}
     shapes += [glyph(urgent, x, y - 14) for urgent in URGENT if urgent in found][:1]
-    return part("\n".join([_total(name, marks, words.language), *names]), *shapes)
+    total = f"{_total(name, marks, words.language)}, {words.instant(marks[0])}"
+    return part("\n".join([total, *names]), *shapes)

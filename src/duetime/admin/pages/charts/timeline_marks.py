@@ -14,7 +14,7 @@ from uuid import UUID
 
 from duetime.admin.pages.charts.scales import drawable
 from duetime.admin.pages.formats.durations import duration
-from duetime.admin.pages.formats.instants import exact
+from duetime.admin.pages.formats.instants import clock_time, exact
 from duetime.admin.pages.formats.phrases import LATE, OUTCOMES, STATES, Phrase
 from duetime.admin.pages.languages import Language
 from duetime.model.clock import SECOND, from_micros
@@ -53,9 +53,9 @@ def scheduled_marks(timeline: Timeline) -> list[TimelineMark]:
 
 def tick_marks(timeline: Timeline) -> list[TimelineMark]:
     return _in_order(
-        TimelineMark(drawable(tick), drawable(tick), "tick", coming)
+        TimelineMark(at, at, "tick", coming)
         for coming in timeline.ticks
-        for tick in coming.ticks
+        for at in map(drawable, coming.ticks)
     )
 
 
@@ -70,17 +70,27 @@ class MarkWords:
 
     def label(self, mark: TimelineMark) -> str:
         """`send-receipt, failed, 1.2 s, Sun 14 Jun 2026, 14:02:00 Europe/Paris (UTC+2)`."""
-        subject = mark.subject
-        at = exact(from_micros(mark.at), self.zone, self.language)
-        if isinstance(subject, ComingTicks):
-            return f"{subject.job}, {TICK.to(self.language)}, {at}"
-        return f"{subject.kind}, {self._word(mark, subject)}, {at}"
+        return f"{self._name(mark)}, {self.instant(mark)}"
+
+    def short_label(self, mark: TimelineMark) -> str:
+        """`send-receipt, failed, 1.2 s, 14:02:00`, for where the day and zone are named."""
+        at = clock_time(from_micros(mark.at), self.zone, seconds=True)
+        return f"{self._name(mark)}, {at}"
+
+    def instant(self, mark: TimelineMark) -> str:
+        return exact(from_micros(mark.at), self.zone, self.language)
 
     def href(self, mark: TimelineMark) -> str | None:
         subject = mark.subject
         if isinstance(subject, ComingTicks):
             return self.job_path(subject.job) if self.job_path else None
         return self.action_path(subject.id) if self.action_path else None
+
+    def _name(self, mark: TimelineMark) -> str:
+        subject = mark.subject
+        if isinstance(subject, ComingTicks):
+            return f"{subject.job}, {TICK.to(self.language)}"
+        return f"{subject.kind}, {self._word(mark, subject)}"
 
     def _word(self, mark: TimelineMark, action: TimelineAction) -> str:
         if mark.name == "late":
