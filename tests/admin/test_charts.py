@@ -204,6 +204,7 @@ def test_slots_show_any_counts(used: int, total: int, language: Language) -> Non
 
 def test_ten_thousand_values_make_as_many_elements_as_a_hundred() -> None:
     check(sparkline([1.0] * 10_000, "Lateness"))
+    assert len(sparkline([1.0] * 10_000, "Lateness")) < 3000
     step = dict.fromkeys(Outcome, 3)
     year = [OutcomeCounts(NOW + timedelta(minutes=i), step) for i in range(10_000)]
     check(outcome_bars(year, "Outcomes", PARIS, "en"))
@@ -233,6 +234,10 @@ def test_text_from_data_is_escaped_and_made_safe() -> None:
     assert "\u202e" not in drawn
     assert "\x1b" not in drawn
     assert r"\u202e&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&#34;\x1b[2J" in drawn
+
+
+def test_characters_that_xml_cannot_hold_are_replaced() -> None:
+    assert read_svg(sparkline([1], "a\ufffe\uffffb")).get("aria-label") == "a\ufffd\ufffdb"
 
 
 def test_paths_in_links_are_escaped() -> None:
@@ -279,6 +284,7 @@ def test_ticks_of_a_minute_are_folded_from_three_on() -> None:
         return labels_of(timeline_chart(day(ticks=ticks, reach=hour), "T", UTC, "en"))[1:]
 
     assert len(of(2)) == 2
+    assert len(of(3)) == 1
     (folded,) = of(12)
     assert folded.split("\n") == [
         "Ticks: 12, Sun 14 Jun 2026, 12:02:01 UTC",
@@ -313,6 +319,22 @@ def test_a_failure_among_thousands_has_a_bar_that_is_seen() -> None:
         if e.get("class") == "failed full" and e.tag.endswith("rect")
     ]
     assert float(bar.attrib["height"]) >= 1.9
+
+
+def test_the_highest_bar_reaches_the_highest_line_of_the_grid() -> None:
+    """Also where failures are drawn higher than they count."""
+    counts = dict.fromkeys(Outcome, 1) | {Outcome.succeeded: 10**6 - len(Outcome) + 1}
+    root = read_svg(outcome_bars([OutcomeCounts(NOW, counts)], "O", UTC, "en"))
+    lines = [float(each.attrib["y1"]) for each in root.iter() if each.get("class") == "grid"]
+    bars = [float(each.attrib["y"]) for each in root.iter() if each.tag.endswith("rect")]
+    assert min(bars) == pytest.approx(min(lines), abs=0.1)
+
+
+def test_words_agree_with_their_count() -> None:
+    runs = [OutcomeCounts(NOW, {Outcome.succeeded: 2, Outcome.failed: 1})]
+    french = outcome_bars(runs, "Résultats", UTC, "fr")
+    assert "Résultats\u00a0: réussies 2, échouée 1" in french
+    assert "Outcomes: succeeded 2, failed 1" in outcome_bars(runs, "Outcomes", UTC, "en")
 
 
 def test_links_lead_to_actions_and_jobs() -> None:

@@ -15,7 +15,14 @@ from duetime.admin.pages.charts.scales import MINUTE, TimeScale, chunks, drawabl
 from duetime.admin.pages.charts.svg import chart, line, rect, text, titled, width_of
 from duetime.admin.pages.formats.instants import exact
 from duetime.admin.pages.formats.numbers import compact, counted, whole
-from duetime.admin.pages.formats.phrases import LABELLED, NOTHING_YET, OTHER, OUTCOMES, RUNS
+from duetime.admin.pages.formats.phrases import (
+    LABELLED,
+    NOTHING_YET,
+    OTHER,
+    OUTCOMES,
+    RUNS,
+    agreeing,
+)
 from duetime.admin.pages.languages import Language
 from duetime.model.clock import from_micros
 from duetime.model.state import Outcome
@@ -29,7 +36,7 @@ MIN_HEIGHT = 2.0
 # From one bar to the next, where there are few.
 MAX_PITCH = 24.0
 # From the glyph of a legend's entry to its word, and from there to the next entry, if it fits.
-WORD_INDENT, ENTRY_GAP = 17.0, 14.0
+WORD_INDENT, ENTRY_GAP = 16.0, 14.0
 # From the base up: failures share a base line, so that they can be compared.
 STACK = ("failed", "lost", "retried", "cancelled", "other", "succeeded")
 LEGEND = ("succeeded", "failed", "lost", "retried", "cancelled", "other")
@@ -81,12 +88,16 @@ def _column(steps: Sequence[OutcomeCounts]) -> BarColumn:
 
 
 def _summary(totals: Counter[str], language: Language) -> str:
-    parts = [f"{_word(name, language)} {whole(totals[name], language)}" for name in _used(totals)]
+    parts = [
+        f"{_word(name, totals[name], language)} {whole(totals[name], language)}"
+        for name in _used(totals)
+    ]
     return ", ".join(parts) or NOTHING_YET.to(language)
 
 
-def _word(name: str, language: Language) -> str:
-    return (OTHER if name == "other" else OUTCOMES[Outcome(name)]).to(language)
+def _word(name: str, count: int, language: Language) -> str:
+    phrase = OTHER if name == "other" else OUTCOMES[Outcome(name)]
+    return agreeing(phrase, count, language)
 
 
 def _used(totals: Counter[str]) -> list[str]:
@@ -117,10 +128,13 @@ def _legend(totals: Counter[str], language: Language) -> Iterator[Markup]:
 def _entries(totals: Counter[str], language: Language) -> dict[str, str]:
     """Return the words of the legend, with exact counts if there is room for them."""
     used = _used(totals)
-    entries = {name: f"{_word(name, language)} {whole(totals[name], language)}" for name in used}
+    entries = {
+        name: f"{_word(name, totals[name], language)} {whole(totals[name], language)}"
+        for name in used
+    }
     if _width(entries) + ENTRY_GAP * len(entries) <= WIDTH - LEFT:
         return entries
-    return {name: f"{_word(name, language)} {compact(totals[name])}" for name in used}
+    return {name: f"{_word(name, totals[name], language)} {compact(totals[name])}" for name in used}
 
 
 def _width(entries: Mapping[str, str]) -> float:
