@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, cast
 from urllib.parse import quote
 
@@ -14,12 +15,13 @@ from duetime.admin.desk import Desk, Handle
 from duetime.admin.gate import SAFE_METHODS, Gate
 from duetime.admin.identity.cookies import Cookies, connection_of
 from duetime.admin.identity.request_facts import facts_of_scope
+from duetime.admin.pages.catalogue import CATALOGUE
 from duetime.admin.pages.forms import read_form
 from duetime.admin.pages.languages import to_language
 from duetime.admin.pages.local_paths import MAX_PATH_LENGTH
 from duetime.admin.pages.page_call import PageCall, PageSite, language_of, mount_point
 from duetime.admin.problems import ProblemDocument
-from duetime.errors import NotAuthenticated, PermissionDenied
+from duetime.errors import DuetimeError, NotAuthenticated, PermissionDenied
 from duetime.model.act import Source
 
 if TYPE_CHECKING:
@@ -85,13 +87,18 @@ class PageDesk(Desk):
         if isinstance(error, NotAuthenticated):
             return page.send_to(_sign_in_path(page))
         if isinstance(error, PermissionDenied):
-            # Those who may not read a page may still sign out.
-            page.access = await page.find_reader()
+            # Those who may not read a page may still sign out, if the store answers.
+            with suppress(DuetimeError):
+                page.access = await page.find_reader()
         return _error_page(page, await self._problem(page, error))
 
 
 def _error_page(page: PageCall, problem: ProblemDocument) -> Response:
-    return page.render("error.html", problem.status, problem.headers, problem=problem)
+    key = f"error_{problem.status}"
+    heading = page.text(key if key in CATALOGUE else "error_400")
+    return page.render(
+        "error.html", problem.status, problem.headers, heading=heading, problem=problem
+    )
 
 
 def _sign_in_path(page: PageCall) -> str:
