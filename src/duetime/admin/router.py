@@ -165,9 +165,7 @@ def _refuse(router: APIRouter, template: str, known: KnownPaths, methods: Collec
     table = RouteTable()
 
     @table.add(
-        RouteDeclaration(
-            method="GET", path=template, needs=ANY_IDENTITY, answers={}, exists=False
-        )
+        RouteDeclaration(method="GET", path=template, needs=ANY_IDENTITY, answers={}, exists=False)
     )
     async def refuse(call: Call) -> Response:
         path = template.replace(":path}", "}").format(**call.request.path_params)
