@@ -132,6 +132,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"prefix": "x" * 31}, "at most 30"),
     ({"prefix": "1x"}, "option prefix='1x' .* no digit first"),
     ({"clock": 5}, "clock=5 is not a clock"),
+    ({"environment": ""}, "option environment=''"),
+    ({"environment_color": "pink"}, "one of red, amber, green, blue, grey"),
     ({"cors_origins": "*"}, r"option cors_origins='\*' .* without a path"),
     ({"cors_origins": ["https://ops.example/"]}, "option cors_origins"),
     ({"cors_origins": "https://ops.example,"}, "option cors_origins"),

@@ -2,6 +2,7 @@
 
 Helpers:
     browser          a browser without scripts: reads pages, fills in forms, keeps cookies
+    readers          readers who are signed in, with just some permissions
     places           apps with pages, and keys and links to sign in with
 
     test_sign_in         signing in and out, by key and by link, and what ends a session
@@ -14,4 +15,7 @@ Helpers:
     test_headers         what every answer tells browsers
     test_static          the files that pages load
     test_hosts           pages inside of other applications, and behind proxies
+    test_frame           what all pages share: places, choices, notices, the band
+    test_live            the live parts of pages, and the snapshots that they show
+    test_queues_page     queues: read, paused, resumed
 """

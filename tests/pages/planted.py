@@ -11,6 +11,7 @@ from duetime.admin.declarations import ANY_IDENTITY
 from duetime.admin.pages.page_call import ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.admin.pages.router import ALL_PAGES, make_page_router
+from duetime.admin.problems import RequestRefused
 
 PLANTED = PageTable()
 # What the acts of the last test were called with.
@@ -45,6 +46,11 @@ async def fail(page: ThisPage) -> Response:
     raise RuntimeError("the password is hunter2")
 
 
+@PLANTED.show("/teapot", "queues.read")
+async def brew(page: ThisPage) -> Response:
+    raise RequestRefused(418, "teapot", "no coffee <b>")
+
+
 def parts_of(app: Duetime, **arguments: Any) -> AdminParts:
     defaults: dict[str, Any] = {
         "identify": None,
@@ -64,6 +70,6 @@ def with_planted_pages(app: Duetime, **arguments: Any) -> FastAPI:
     calls.clear()
     parts = parts_of(app, **arguments)
     asgi = FastAPI(openapi_url=None)
-    tables = [*ALL_PAGES, PLANTED]
+    tables = [PLANTED, *ALL_PAGES]
     asgi.include_router(make_page_router(parts.page_desk(), prefix=parts.prefix, tables=tables))
     return asgi

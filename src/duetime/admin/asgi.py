@@ -110,7 +110,8 @@ class AdminParts:
     def page_desk(self) -> PageDesk:
         from duetime.admin.pages.page_call import PageSite
         from duetime.admin.pages.page_desk import PageDesk
-        from duetime.admin.pages.router import landing_path
+        from duetime.admin.pages.router import landing_path, live_views, places
+        from duetime.admin.pages.snapshots import Snapshots
 
         sign_ins = self._sign_ins()
         readers = Readers(self._authenticator, sign_ins, self._base_url)
@@ -122,6 +123,9 @@ class AdminParts:
             base_url=self._base_url,
             development=self._development,
             landing=landing_path(),
+            places=places(),
+            views=live_views(),
+            snapshots=Snapshots(self._app),
         )
         return PageDesk(self._app, self._setup, self._gate(readers, "dashboard"), site)
 

@@ -52,8 +52,8 @@ class AuditEntry:
 
     `subject` is "action", "job", "queue", "transition", "bulk", "erase", "grant", "api-key",
     "link", "session" or "request", `subject_id` the action's id, the name of the job or the queue,
-    `Model.column` or, for a sweep, the name of the app, the id of the bulk, the erasure, the grant,
-    key, link or session, or the route of the request.
+    `Model.column`, the id of the bulk, the erasure, the grant, key, link or session, or the route
+    of the request.
     """
 
     id: UUID

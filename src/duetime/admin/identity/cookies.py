@@ -9,6 +9,9 @@ from typing import Literal
 from duetime.admin.identity.request_facts import RequestFacts, is_local
 
 SESSION_COOKIE, FORM_COOKIE, LANGUAGE_COOKIE = "duetime", "duetime-form", "duetime-lang"
+# The zone that a reader chose, and the one that their browser tells.
+ZONE_COOKIE, BROWSER_ZONE_COOKIE = "duetime-tz", "duetime-browser-tz"
+THEME_COOKIE, NOTICE_COOKIE = "duetime-theme", "duetime-notice"
 SECURE_PREFIX = "__Secure-"
 
 # Over HTTPS; over plain HTTP on this machine; over plain HTTP between machines, where everybody on

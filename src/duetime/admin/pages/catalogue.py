@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from duetime.admin.pages.languages import Language
+from duetime.admin.pages.texts.frame import FRAME_TEXTS
+from duetime.admin.pages.texts.queues import QUEUE_TEXTS
+from duetime.admin.pages.texts.text import Text, Texts
 
-
-class Text(NamedTuple):
-    """A text in each language; `{names}` are filled in."""
-
-    en: str
-    fr: str
-
-
-CATALOGUE: Mapping[str, Text] = {
+SIGN_IN_TEXTS: Texts = {
     # -- the frame of every page --
     "skip_to_content": Text("Skip to content", "Aller au contenu"),
     "language": Text("Language", "Langue"),
@@ -81,6 +75,9 @@ CATALOGUE: Mapping[str, Text] = {
         "acceptez ses cookies.",
     ),
 }
+
+ALL_TEXTS: Sequence[Texts] = (SIGN_IN_TEXTS, FRAME_TEXTS, QUEUE_TEXTS)
+CATALOGUE: Texts = {key: text for texts in ALL_TEXTS for key, text in texts.items()}
 
 
 def text_of(key: str, language: Language, **values: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, cast
 from urllib.parse import quote, urlencode
@@ -28,7 +28,10 @@ from duetime.admin.pages.languages import (
     language_asked_for,
     to_language,
 )
+from duetime.admin.pages.page_table import LiveView
+from duetime.admin.pages.places import Place
 from duetime.admin.pages.rendering import rendered
+from duetime.admin.pages.snapshots import Snapshots
 from duetime.admin.pages.static_files import static_path
 from duetime.admin.problems import RequestRefused
 from duetime.errors import NotAuthenticated, RateLimited
@@ -52,6 +55,9 @@ class PageSite:
     development: bool
     # Where a reader goes who did not say where to.
     landing: str
+    places: Sequence[Place]
+    views: Mapping[str, LiveView]
+    snapshots: Snapshots
 
 
 @dataclass(slots=True, kw_only=True)

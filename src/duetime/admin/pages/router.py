@@ -8,13 +8,16 @@ from fastapi import APIRouter
 
 from duetime.admin.declarations import RouteTable, declaration_of
 from duetime.admin.gated_route import route_class
+from duetime.admin.pages.live import LIVE
 from duetime.admin.pages.page_desk import PageDesk
-from duetime.admin.pages.page_table import PageTable
+from duetime.admin.pages.page_table import LiveView, PageTable
+from duetime.admin.pages.places import Place, places_of
+from duetime.admin.pages.queues import QUEUES_PAGE
 from duetime.admin.pages.sign_in import SIGN_IN
 from duetime.admin.pages.static_route import STATIC
 from duetime.admin.router import check_routes
 
-ALL_PAGES: Sequence[PageTable] = (SIGN_IN, STATIC)
+ALL_PAGES: Sequence[PageTable] = (SIGN_IN, STATIC, LIVE, QUEUES_PAGE)
 START_PAGE = "/"
 
 
@@ -32,6 +35,16 @@ def landing_path() -> str:
     """Return where a reader goes who did not say where to: the start page, if there is one."""
     paths = {declaration_of(page).path for table in ALL_PAGES for page in table.endpoints}
     return START_PAGE if START_PAGE in paths else "/sign-in"
+
+
+def places() -> list[Place]:
+    """Return the places of the navigation."""
+    return places_of(ALL_PAGES)
+
+
+def live_views() -> dict[str, LiveView]:
+    """Return the live parts of all pages, by name."""
+    return {name: view for table in ALL_PAGES for name, view in table.live_views.items()}
 
 
 def _add_pages(router: APIRouter, table: RouteTable) -> None:
