@@ -22,7 +22,7 @@ from duetime.admin.arguments import (
     ScopeQuery,
     Switch,
 )
-from duetime.admin.call import Call, json_response, no_content
+from duetime.admin.call import Call, done_response, json_response, no_content
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import (
     Documents,
@@ -170,7 +170,7 @@ async def remove_job(call: Call, name: JobName, query: Annotated[NoteQuery, Quer
     "POST",
     "/api/jobs/{name}/restore",
     "jobs.remove",
-    {204: Answer("As it was before")},
+    {204: Answer("As it was before"), 200: Answer("The job", JobModel)},
     problems=(404, 409),
 )
 async def restore_job(
@@ -180,15 +180,15 @@ async def restore_job(
     body: Annotated[NoteBody, Body()] = NO_NOTE,
 ) -> Response:
     """Bring a removed job back."""
-    await call.app.jobs.restore(name, by=call.by, note=body.note, tenant=call.scope)
-    return no_content()
+    job = await call.app.jobs.restore(name, by=call.by, note=body.note, tenant=call.scope)
+    return done_response(call, Documents(call.app, call.caller).job(job))
 
 
 @JOBS.change(
     "POST",
     "/api/jobs/{name}/pause",
     "jobs.pause",
-    {204: Answer("Paused")},
+    {204: Answer("Paused"), 200: Answer("The job", JobModel)},
     problems=(409,),
     subject="job",
     example={"note": "the bank is down", "until": "2030-01-31T09:00:00+01:00"},
@@ -200,15 +200,17 @@ async def pause_job(
     body: Annotated[PauseBody, Body()] = NO_PAUSE,
 ) -> Response:
     """Stop a job's ticks until it is resumed, or until an instant."""
-    await call.app.jobs.pause(name, by=call.by, note=body.note, until=body.until, tenant=call.scope)
-    return no_content()
+    job = await call.app.jobs.pause(
+        name, by=call.by, note=body.note, until=body.until, tenant=call.scope
+    )
+    return done_response(call, Documents(call.app, call.caller).job(job))
 
 
 @JOBS.change(
     "POST",
     "/api/jobs/{name}/resume",
     "jobs.pause",
-    {204: Answer("Ticks again")},
+    {204: Answer("Ticks again"), 200: Answer("The job", JobModel)},
     problems=(409,),
     subject="job",
 )
@@ -219,8 +221,8 @@ async def resume_job(
     body: Annotated[NoteBody, Body()] = NO_NOTE,
 ) -> Response:
     """Let a job tick again, from now on."""
-    await call.app.jobs.resume(name, by=call.by, note=body.note, tenant=call.scope)
-    return no_content()
+    job = await call.app.jobs.resume(name, by=call.by, note=body.note, tenant=call.scope)
+    return done_response(call, Documents(call.app, call.caller).job(job))
 
 
 @JOBS.change(

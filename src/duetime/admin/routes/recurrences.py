@@ -20,6 +20,7 @@ from duetime.admin.arguments import (
     Note,
     RequestModel,
     ScopeQuery,
+    Switch,
     Whole,
 )
 from duetime.admin.call import AdminCall, Call, json_response
@@ -29,6 +30,7 @@ from duetime.admin.problems import RequestRefused
 from duetime.admin.routes.jobs import ETAG, job_response
 from duetime.errors import InvalidPayload, InvalidRecurrence, JobNotFound
 from duetime.model.actions.retry import Retry
+from duetime.model.jobs.misfire import Misfire
 from duetime.model.jobs.view import Job
 from duetime.model.recurrence.base import Recurrence
 from duetime.model.recurrence.cron import Cron
@@ -41,6 +43,8 @@ RECURRENCES = RouteTable()
 MAX_RECURRENCE_LENGTH = 1000
 MAX_PREVIEW = 50
 MAX_PREVIEW_SECONDS = 0.1
+MAX_RETRY_DELAYS = 1000
+MAX_MISFIRE_LENGTH = 200
 
 RecurrenceBody = Annotated[
     str | dict[str, Any],
@@ -52,12 +56,24 @@ RecurrenceBody = Annotated[
 
 
 class RetryBody(RequestModel):
-    """How often, and with which pauses, a failed run is tried again."""
+    """How often, and with which pauses, a failed run is tried again: growing ones, or `delays`."""
 
     attempts: Annotated[Whole, Field(ge=1)] = 5
     delay: Duration = 1
     factor: Annotated[float, Field(strict=True, ge=1)] = 2
     max_delay: Duration = 300
+    jitter: Switch = True
+    delays: Annotated[
+        list[Duration] | None,
+        Field(
+            max_length=MAX_RETRY_DELAYS, description="one for each retry, in place of the others"
+        ),
+    ] = None
+
+    def policy(self) -> Retry:
+        given = self.model_dump()
+        delays = given.pop("delays")
+        return Retry(**given) if delays is None else Retry(delays=delays)
 
 
 class JobBody(RequestModel):
@@ -69,7 +85,10 @@ class JobBody(RequestModel):
     tz: str | None = None
     starts_at: Instant | None = None
     ends_at: Instant | None = None
-    misfire: Literal["skip", "once"] | str = "once"
+    misfire: Annotated[
+        Literal["skip", "once"] | Annotated[str, Field(max_length=MAX_MISFIRE_LENGTH)],
+        Field(description='or, as a job shows it, `{"all": {"limit": 100, "window": 86400}}`'),
+    ] = "once"
     misfire_after: Duration | None = None
     overlap: Literal["skip", "queue", "allow"] = "skip"
     jitter: Duration = 0
@@ -143,7 +162,8 @@ async def put_job(
         to_rule(body.recurrence, body.tz),
         payload=_payload(call, body, existing),
         **{field: getattr(body, field) for field in PUT_FIELDS},
-        retry=None if body.retry is None else Retry(**body.retry.model_dump()),
+        misfire=Misfire.from_text(body.misfire) if "{" in body.misfire else body.misfire,
+        retry=None if body.retry is None else body.retry.policy(),
         tenant=call.tenant if existing is None else existing.tenant,
         by=call.by,
         version=_version(if_match, existing),
@@ -154,7 +174,7 @@ async def put_job(
 PUT_FIELDS = tuple(
     name
     for name in JobBody.model_fields
-    if name not in ("kind", "payload", "recurrence", "tz", "retry")
+    if name not in ("kind", "payload", "recurrence", "tz", "misfire", "retry")
 )
 
 
@@ -238,12 +258,13 @@ def _version(if_match: str | None, existing: Job | None) -> int:
             428,
             "precondition-required",
             f"job {existing.name!r} exists: read it, and send its ETag as If-Match",
+            state=f"version {existing.version}",
         )
     wanted = {tag.strip() for tag in if_match.split(",")}
     if existing is None or not wanted & {"*", f'"{existing.version}"'}:
         found = "no job" if existing is None else f"version {existing.version}"
         raise RequestRefused(
-            412, "stale-version", f"If-Match is {if_match[:80]}, and there is {found}"
+            412, "stale-version", f"If-Match is {if_match[:80]}, and there is {found}", state=found
         )
     return existing.version
 
