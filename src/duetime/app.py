@@ -126,6 +126,17 @@ class Duetime(IncludesRouters, Administered):
         self.jobs = Jobs(self._setup)
         self.sync = SyncDuetime(self._setup, lambda: self.transitions, lambda: self.testing)
 
+    @classmethod
+    def connect(
+        cls, url: str, *, token: str | Callable[[], str] | None = None, timeout: Delay = 30
+    ) -> Duetime:
+        """The verbs of an app whose HTTP API is mounted at `url`, for programs that do not reach
+        its store. `token` is an API key or a provider's token, or returns one. A verb is given up
+        after `timeout` seconds. It needs the extra `client`, and opens no connection by itself."""
+        from duetime.remote.app import RemoteDuetime
+
+        return RemoteDuetime(url, token, timeout)
+
     def _provide_itself(self) -> None:
         """Provide the app to handlers of routers, which have none at hand."""
 
@@ -449,7 +460,7 @@ class Duetime(IncludesRouters, Administered):
 
     async def aclose(self) -> None:
         """Close connections and threads; the next verb opens them again."""
-        await self.store.aclose()
+        await self.runtime.store.aclose()
 
 
 def _only_settings(parameters: Mapping[str, object]) -> dict[str, Any]:

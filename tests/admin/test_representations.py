@@ -1,4 +1,4 @@
-"""What was changed, for those who prefer it to an empty answer; and what problems tell of errors."""
+"""What was changed, for those who prefer it to an empty answer; what problems say of errors."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ async def paths_to_change(app: Duetime) -> dict[tuple[str, str], tuple[str, str]
 
 
 @pytest.mark.parametrize("prefer", ["return=representation", "wait=5, Return=Representation"])
-async def test_what_was_changed_is_told_to_those_who_prefer_it(
+async def test_what_was_changed_is_answered_to_those_who_prefer_it(
     client: httpx.AsyncClient, app: Duetime, prefer: str
 ) -> None:
     for (method, _), (path, field) in (await paths_to_change(app)).items():

@@ -162,7 +162,7 @@ async def put_job(
         to_rule(body.recurrence, body.tz),
         payload=_payload(call, body, existing),
         **{field: getattr(body, field) for field in PUT_FIELDS},
-        misfire=Misfire.from_text(body.misfire) if "{" in body.misfire else body.misfire,
+        misfire=_misfire(body.misfire),
         retry=None if body.retry is None else body.retry.policy(),
         tenant=call.tenant if existing is None else existing.tenant,
         by=call.by,
@@ -267,6 +267,10 @@ def _version(if_match: str | None, existing: Job | None) -> int:
             412, "stale-version", f"If-Match is {if_match[:80]}, and there is {found}", state=found
         )
     return existing.version
+
+
+def _misfire(text: str) -> Misfire:
+    return Misfire.from_text(text) if text.startswith("{") else Misfire.of(text)
 
 
 def _payload(call: AdminCall, body: JobBody, existing: Job | None) -> Any:
