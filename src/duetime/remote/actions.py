@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 from duetime.api.arguments import to_action_id
 from duetime.api.find_arguments import FindArguments
-from duetime.api.requests import Request, to_request
+from duetime.api.requests import Request
 from duetime.errors import ConfigError, WaitTimeout
 from duetime.model.actions.action import Action, Page, Run
 from duetime.model.actions.action_key import ActionKey, KeyMatch, KeyStates, named_id
@@ -26,6 +26,7 @@ from duetime.model.timeline import Timeline
 from duetime.model.validation import seconds
 from duetime.remote.documents import read
 from duetime.remote.http import HttpSteps, Pause
+from duetime.remote.payloads import WrittenPayload
 from duetime.remote.refusals import refuse_by
 from duetime.remote.route import RemoteCall, RemoteVerb, Route
 
@@ -99,35 +100,39 @@ REPEAT = Route(
 
 
 def schedule(call: RemoteCall) -> HttpSteps[Action]:
-    payload = call.arguments["payload"]
-    kind, data = call.payloads.written(payload)
-    action: Action = yield from call.given(kind=kind, payload=data).send(SCHEDULE)
-    return replace(action, payload=payload) if action.created else action
+    payload: WrittenPayload = call.arguments["payload"]
+    sent = call.given(kind=payload.kind, payload=payload.data)
+    action: Action = yield from sent.send(SCHEDULE)
+    return replace(action, payload=payload.given) if action.created else action
 
 
 def schedule_many(call: RemoteCall) -> HttpSteps[list[Action]]:
-    requests = [to_request(item) for item in call.arguments["requests"]]
+    requests: list[Request] = call.arguments["requests"]
     if not requests:
         return []
     after = {to_action_id(item.after) for item in requests if item.after is not None}
     named = call.given(
-        actions=[_item(call, request) for request in requests],
+        actions=[_item(request) for request in requests],
         tenant=_common_tenant(requests),
         after=after.pop() if len(after) == 1 else None,
     )
     actions: list[Action] = yield from named.send(SCHEDULE_MANY)
     return [
-        replace(action, payload=request.payload) if action.created else action
+        replace(action, payload=_written(request).given) if action.created else action
         for action, request in zip(actions, requests, strict=True)
     ]
 
 
-def _item(call: RemoteCall, request: Request) -> dict[str, Any]:
+def _item(request: Request) -> dict[str, Any]:
     refuse_by(request.by)
-    kind, data = call.payloads.written(request.payload)
+    payload = _written(request)
     given = {name: getattr(request, name) for name in WHEN_AND_HOW}
     others = {name: value for name, value in given.items() if value is not None}
-    return {"kind": kind, "payload": data, **others}
+    return {"kind": payload.kind, "payload": payload.data, **others}
+
+
+def _written(request: Request) -> WrittenPayload:
+    return cast("WrittenPayload", request.payload)
 
 
 def _common_tenant(requests: Sequence[Request]) -> Any:
@@ -140,8 +145,8 @@ def _common_tenant(requests: Sequence[Request]) -> Any:
 
 
 def repeat(call: RemoteCall) -> HttpSteps[Action]:
-    payload = call.arguments["payload"]
-    data = None if payload is None else call.payloads.written(payload)[1]
+    payload: WrittenPayload | None = call.arguments["payload"]
+    data = None if payload is None else payload.data
     action: Action = yield from call.given(payload=data).send(REPEAT)
     return action
 

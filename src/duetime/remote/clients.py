@@ -76,6 +76,8 @@ class HttpClients:
         self._credential = credential
         self._lock = threading.Lock()
         self._open = OpenClients()
+        # Those of a parent process, which must not be closed here.
+        self._inherited: list[OpenClients] = []
 
     # -- blocking --------------------------------------------------------------------
 
@@ -135,6 +137,7 @@ class HttpClients:
 
     def _of_this_process(self) -> OpenClients:
         if self._open.pid != os.getpid():
+            self._inherited.append(self._open)
             self._open = OpenClients()
         return self._open
 

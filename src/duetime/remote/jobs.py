@@ -20,6 +20,7 @@ from duetime.model.recurrence.serialize import to_text
 from duetime.remote.actions import to_action
 from duetime.remote.documents import read, to_instant
 from duetime.remote.http import HttpSteps
+from duetime.remote.payloads import WrittenPayload
 from duetime.remote.problems import PreconditionRequired
 from duetime.remote.route import RemoteCall, RemoteVerb, Route
 
@@ -68,14 +69,14 @@ def put(call: RemoteCall) -> HttpSteps[Job]:
 
 def _definition(call: RemoteCall) -> dict[str, Any]:
     given = call.arguments
-    kind, data = call.payloads.written(given["payload"])
+    payload: WrittenPayload = given["payload"]
     rule = to_recurrence(given["recurrence"], given["tz"])
     text = to_text(rule)
     # A rule that is no cron expression has its zones inside.
     is_json = text.startswith("{")
     return {
-        "kind": kind,
-        "payload": data,
+        "kind": payload.kind,
+        "payload": payload.data,
         "recurrence": json.loads(text) if is_json else text,
         "tz": None if is_json else rule.tz,
         "misfire": Misfire.of(given["misfire"]).to_text(),

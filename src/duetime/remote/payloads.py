@@ -21,6 +21,13 @@ class PlainPayload:
     data: Any
 
 
+@dataclass(frozen=True, slots=True)
+class WrittenPayload(PlainPayload):
+    """A payload as it is sent. It is written once: what it holds may be an iterator."""
+
+    given: Any
+
+
 class RemotePayloads(Payloads):
     """The payload types that a connected app knows. Others are left to its server."""
 
@@ -40,10 +47,10 @@ class RemotePayloads(Payloads):
         pairs = [self.encode(payload, limit) for payload in payloads]
         return [entry for entry, _ in pairs], [text for _, text in pairs]
 
-    def written(self, payload: object) -> tuple[str, Any]:
-        """Return the kind of a payload, and its data as JSON has them."""
+    def written(self, payload: object) -> WrittenPayload:
+        """Return the payload as it is sent. Raises what `schedule` raises for it."""
         entry, text = self.encode(payload, sys.maxsize)
-        return entry.kind, json.loads(text)
+        return WrittenPayload(entry.kind, json.loads(text), payload)
 
     def read(self, kind: str, data: Any) -> Any:
         """Return the typed payload; the data themselves if the kind is not known here, or if they

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from duetime.model.problem import (
     member_names,
     problem_name,
 )
+from duetime.model.state import State
 from duetime.remote.address import ServerAddress
 from duetime.remote.http import HttpResponse
 
@@ -85,7 +87,7 @@ def _revived(
     for name, value in FIXED_ATTRIBUTES.get(error, {}).items():
         setattr(made, name, value)
     if "state" in document:
-        vars(made)["state"] = str(document["state"])
+        vars(made)["state"] = _state(str(document["state"]))
     if isinstance(made, errors.RateLimited):
         made.retry_after = _seconds(response.headers.get("retry-after"))
     if isinstance(made, errors.InvalidPayload):
@@ -97,6 +99,11 @@ def _revived(
 
 def _member(name: str, value: object) -> object:
     return UUID(value) if name in IDS and isinstance(value, str) else value
+
+
+def _state(text: str) -> str:
+    """Return the state of an action, or as it is that of something else."""
+    return State(text) if text in set(State) else text
 
 
 def _seconds(text: str | None) -> float:
@@ -122,10 +129,19 @@ def completed(error: DuetimeError, arguments: Mapping[str, Any]) -> DuetimeError
         case errors.GrantNotFound():
             return errors.GrantNotFound(UUID(str(arguments["grant_id"])))
         case errors.InvalidArgument():
-            error.value = arguments.get(error.argument)
+            _name_value(error, arguments)
         case errors.StaleVersion():
             error.name = arguments["name"]
     return error
+
+
+def _name_value(error: errors.InvalidArgument, arguments: Mapping[str, Any]) -> None:
+    """Name the value that was given. An instant of JSON has another `repr` than that instant."""
+    given = arguments.get(error.argument)
+    _, valid, remedy = str(error).rpartition(" is not valid: ")
+    if isinstance(given, datetime) and valid:
+        error.args = (f"{error.argument}={shown(given)}{valid}{remedy}",)
+    error.value = str(given) if isinstance(given, UUID) else given
 
 
 def _wanted_action(arguments: Mapping[str, Any]) -> UUID | None:

@@ -4,10 +4,11 @@ then carried to the server."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from duetime.api.operation import Operation
+from duetime.api.requests import to_request
 from duetime.registry.runtime import AppRuntime
 from duetime.remote.actions import ACTIONS
 from duetime.remote.exchange import Exchanger
@@ -67,11 +68,23 @@ class RemoteVerbs:
         the verb raises for them."""
         verb = getattr(self._local, name)
         bound = inspect.signature(verb).bind(*map(_kept, args), **_kept(kwargs))
+        self._write_payloads(bound.arguments)
         arguments = _by_name(bound)
         if (self._noun, name) in SEALED_CURSORS:
             bound.arguments.pop("cursor", None)
         verb(*bound.args, **bound.kwargs)
         return arguments
+
+    def _write_payloads(self, arguments: dict[str, Any]) -> None:
+        """Replace payloads by what is sent of them."""
+        payloads = cast("RemotePayloads", self.runtime.payloads)
+        if arguments.get("payload") is not None:
+            arguments["payload"] = payloads.written(arguments["payload"])
+        if isinstance(arguments.get("requests"), Iterable):
+            requests = map(to_request, arguments["requests"])
+            arguments["requests"] = [
+                request._replace(payload=payloads.written(request.payload)) for request in requests
+            ]
 
 
 def to_operation(verb: RemoteVerb, call: RemoteCall) -> Operation[Any]:
