@@ -18,8 +18,9 @@ import uvicorn
 def serving(asgi: Any, port: int = 0) -> Iterator[str]:
     """Serve an ASGI application, and yield its address."""
     with listening(port) as listener:
-        config = uvicorn.Config(asgi, log_level="warning", lifespan="off", access_log=False)
-        server = uvicorn.Server(config)
+        # A request that waits for an action would keep the server from stopping.
+        options: dict[str, Any] = {"lifespan": "off", "timeout_graceful_shutdown": 1}
+        server = uvicorn.Server(uvicorn.Config(asgi, log_level="critical", **options))
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])))
         thread.start()
         try:

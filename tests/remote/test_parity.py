@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -28,11 +28,16 @@ def call_blocking(app: Duetime, each: Call) -> Any:
 
 
 def call_async(app: Duetime, each: Call) -> Any:
-    async def call() -> Any:
-        async with app:
-            return await find(app, each.verb)(*each.args, **each.kwargs or {})
+    return RUNNER.run(find(app, each.verb)(*each.args, **each.kwargs or {}))
 
-    return asyncio.run(call())
+
+RUNNER = asyncio.Runner()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_loop() -> Iterator[None]:
+    yield
+    RUNNER.close()
 
 
 def play(

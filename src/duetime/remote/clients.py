@@ -10,6 +10,7 @@ import threading
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -78,6 +79,7 @@ class HttpClients:
         self._open = OpenClients()
         # Those of a parent process, which must not be closed here.
         self._inherited: list[OpenClients] = []
+        self._encrypts = address.url.startswith("https:")
 
     # -- blocking --------------------------------------------------------------------
 
@@ -146,9 +148,18 @@ class HttpClients:
             "headers": {"User-Agent": f"duetime/{version('duetime')}", "Accept": ACCEPTED},
             "limits": LIMITS,
             "follow_redirects": False,
+            "verify": self._trusted,
             # A proxy of the environment must not see what is sent in clear text to this machine.
-            "trust_env": self._address.url.startswith("https:"),
+            "trust_env": self._encrypts,
         }
+
+    @cached_property
+    def _trusted(self) -> ssl.SSLContext:
+        """Who is trusted to vouch for a server: whom this machine trusts, or SSL_CERT_FILE. Reading
+        that takes a tenth of a second. Without encryption there is nobody to trust."""
+        if self._encrypts:
+            return httpx2.create_ssl_context()
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
     def _arguments(self, sent: SentRequest) -> dict[str, Any]:
         request = sent.request

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from duetime.errors import ConfigError, DuetimeError, StoreUnavailable
 from duetime.model.clock import monotonic
+from duetime.model.problem import PROBLEM_MEDIA_TYPE
 from duetime.remote.address import ServerAddress
 from duetime.remote.http import (
     MAX_RESPONSE_BYTES,
@@ -77,7 +78,7 @@ class Exchanger:
         if 200 <= response.status < 300:
             return response
         refusal = error_of(self.address, response)
-        if response.status in AWAY_STATUSES and request.repeatable:
+        if request.repeatable and _is_away(response):
             return refusal, _retry_after(response)
         raise refusal
 
@@ -98,6 +99,13 @@ class Exchanger:
     def _reply_lost(self, request: HttpRequest, error: ReplyLost) -> DuetimeError:
         remedy = "try again" if request.repeatable else "look whether it was done, then try again"
         return StoreUnavailable(f"{self.address} did not answer: {error}; {remedy}")
+
+
+def _is_away(response: HttpResponse) -> bool:
+    """Return whether the server, or a proxy before it, is away. A web server that is stopped
+    answers 500 for what it has not ended; a 500 of the API itself is a problem document."""
+    cut_off = response.status == 500 and response.media_type != PROBLEM_MEDIA_TYPE
+    return cut_off or response.status in AWAY_STATUSES
 
 
 def _retry_after(response: HttpResponse) -> float:
