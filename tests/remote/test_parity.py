@@ -1,4 +1,4 @@
-"""The same calls give the same results, and the same errors, where the store is and over HTTP."""
+"""Calls give one result, or one error, where the store is and over HTTP."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Stream:
-    """The same for a client, with what can be read once."""
+    """What a client has of it, with what can be read once."""
 
     numbers: Iterable[int]
 
@@ -75,7 +75,7 @@ def test_plain_data_of_a_kind_need_no_class(served: Served, received: list[Any])
     app = Duetime.connect(served.url, token=served.key)
     plain = PlainPayload("order", {"numbers": [1, 2**70]})
     made = app.sync.schedule(plain)
-    assert (made.kind, made.queue, made.payload) == ("order", "orders", plain)
+    assert (made.kind, made.queue, made.payload) == ("order", "orders", plain.data)
     many = app.sync.schedule_many([(plain, app.clock.now()), app.request(plain, delay=1)])
     assert [action.kind for action in many] == ["order", "order"]
     job = app.sync.jobs.put("shop-orders", "0 6 * * *", payload=plain)

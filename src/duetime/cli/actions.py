@@ -43,6 +43,7 @@ from duetime.errors import InvalidPayload
 from duetime.model.actions.action import Action
 from duetime.model.lane import Priority
 from duetime.model.state import State
+from duetime.model.tenant import AMBIENT
 
 cli = typer.Typer(no_args_is_help=True, help="Look at actions and change them.")
 
@@ -142,7 +143,7 @@ def schedule(
             correlation_id=correlation,
             priority=priority,
             queue=queue,
-            tenant=tenant,
+            tenant=AMBIENT if tenant is None else tenant,
             by=actor(target, by),
             note=note,
         )

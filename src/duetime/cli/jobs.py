@@ -34,6 +34,7 @@ from duetime.model.jobs.job import Overlap
 from duetime.model.jobs.misfire import MisfirePolicy
 from duetime.model.jobs.view import Job
 from duetime.model.lane import Priority
+from duetime.model.tenant import AMBIENT
 
 cli = typer.Typer(no_args_is_help=True, help="Look at recurring jobs and change them.")
 
@@ -211,7 +212,8 @@ def put(
     late |= {"misfire": job_options.to_misfire(misfire, misfire_limit, misfire_window)}
     with open_app(app, None) as target:
         data = build_payload(target, kind, payload)
-        late |= {"jitter": jitter or 0, "alert_after": alert_after, "tenant": tenant}
+        late |= {"jitter": jitter or 0, "alert_after": alert_after}
+        late["tenant"] = AMBIENT if tenant is None else tenant
         rule, given = job_options.to_rule(recurrence), span | late | run | act
         job = target.sync.jobs.put(name, rule, payload=data, by=actor(target, by), **given)
     _report(target, job, "put", json=json)

@@ -26,7 +26,7 @@ from duetime.model.timeline import Timeline
 from duetime.model.validation import seconds
 from duetime.remote.documents import read
 from duetime.remote.http import HttpSteps, Pause
-from duetime.remote.payloads import WrittenPayload
+from duetime.remote.payloads import PlainPayload, WrittenPayload
 from duetime.remote.refusals import refuse_by
 from duetime.remote.route import RemoteCall, RemoteVerb, Route
 
@@ -103,7 +103,7 @@ def schedule(call: RemoteCall) -> HttpSteps[Action]:
     payload: WrittenPayload = call.arguments["payload"]
     sent = call.given(kind=payload.kind, payload=payload.data)
     action: Action = yield from sent.send(SCHEDULE)
-    return replace(action, payload=payload.given) if action.created else action
+    return _scheduled(action, payload)
 
 
 def schedule_many(call: RemoteCall) -> HttpSteps[list[Action]]:
@@ -118,9 +118,17 @@ def schedule_many(call: RemoteCall) -> HttpSteps[list[Action]]:
     )
     actions: list[Action] = yield from named.send(SCHEDULE_MANY)
     return [
-        replace(action, payload=_written(request).given) if action.created else action
+        _scheduled(action, _written(request))
         for action, request in zip(actions, requests, strict=True)
     ]
+
+
+def _scheduled(action: Action, payload: WrittenPayload) -> Action:
+    """Return a new action with the payload that was given, as an app with a store does. Plain data
+    come back as the server shows them."""
+    if not action.created or isinstance(payload.given, PlainPayload):
+        return action
+    return replace(action, payload=payload.given)
 
 
 def _item(request: Request) -> dict[str, Any]:
