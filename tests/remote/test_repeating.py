@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -19,7 +19,8 @@ import httpx2
 import pytest
 
 from duetime import Duetime, State
-from duetime.errors import ConfigError, StoreUnavailable
+from duetime.errors import ConfigError, PermissionDenied, StoreUnavailable
+from duetime.remote.verbs import CARRIED_VERBS
 from polling import in_time
 from remote.conftest import Served
 from remote.scenario import Parcel
@@ -62,6 +63,8 @@ def backfill(app: Duetime, server: Duetime) -> Any:
     name = job(server)
     return app.sync.jobs.backfill(name, now - timedelta(hours=3), now, dry_run=False)
 
+
+LATER = datetime(2030, 1, 1, tzinfo=UTC)
 
 # Verbs that create something, and how many actions each makes.
 CREATING: dict[str, tuple[Callable[[Duetime, Duetime], Any], int]] = {
@@ -115,6 +118,65 @@ def test_an_act_that_may_have_been_done_is_not_sent_again(served: Served) -> Non
         app.sync.cancel(action.id)
     assert (len(stub.requests), lost.value.__cause__) == (1, None)
     assert served.app.sync.get(action.id).state is State.cancelled
+
+
+# Verbs that change something, and are sent again after a lost reply: what they make is recognised,
+# or they change nothing the second time.
+SENT_AGAIN = {
+    *("schedule", "schedule_many", "repeat", "bulk", "jobs.trigger", "jobs.backfill"),
+    *("jobs.pause", "jobs.resume", "jobs.restore", "queues.pause", "grants.set"),
+}
+# Those that are not, since it could be that they were done.
+SENT_ONCE = {
+    *("cancel", "reschedule", "retry", "jobs.put", "jobs.bulk", "jobs.remove", "queues.resume"),
+    *("grants.remove", "api_keys.create", "api_keys.revoke"),
+}
+ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "schedule": (Parcel(),),
+    "schedule_many": ([(Parcel(), LATER)],),
+    "bulk": ("cancel",),
+    "groups": ("kind",),
+    "series": ("executed",),
+    "timeline": (LATER, LATER + timedelta(days=1)),
+    "jobs.put": ("shop-daily", "0 6 * * *"),
+    "jobs.bulk": ("pause", ["shop-daily"]),
+    "jobs.backfill": ("shop-daily", LATER, LATER + timedelta(days=1)),
+    "grants.set": ("till", "jobs.read"),
+    "grants.remove": (uuid4(),),
+    "api_keys.create": ("till", ["till"]),
+    "api_keys.revoke": (uuid4(),),
+    "queues.pause": ("letters",),
+    "queues.resume": ("letters",),
+}
+NAMED: dict[str, dict[str, Any]] = {
+    "reschedule": {"delay": 1},
+    "bulk": {"filter": {"kind": "parcel"}},
+    "jobs.put": {"payload": Parcel(), "version": 1},
+}
+WITHOUT_SUBJECT = {*("find", "stats"), *("jobs.list", "queues.list", "workers.list")}
+WITHOUT_SUBJECT |= {"grants.list", "api_keys.list", "audit.find"}
+VERBS = sorted(
+    f"{noun}.{verb}" if noun else verb for noun, verbs in CARRIED_VERBS.items() for verb in verbs
+)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_verb_is_sent_again_if_that_is_safe(name: str) -> None:
+    denied = json.dumps({"type": "urn:duetime:permission-denied", "permission": "all"})
+    answers: Iterator[bytes | None] = iter([None])
+    with answering(lambda _: next(answers, response(403, denied, kind=PROBLEM))) as stub:
+        app = Duetime.connect(stub.url, timeout=20)
+        app.payload(Parcel, kind="parcel")
+        noun, _, verb = name.rpartition(".")
+        call = getattr(getattr(app.sync, noun) if noun else app.sync, verb)
+        subject = "shop-daily" if noun == "jobs" else uuid4()
+        given = ARGUMENTS.get(name, () if name in WITHOUT_SUBJECT else (subject,))
+        with pytest.raises(StoreUnavailable if name in SENT_ONCE else PermissionDenied):
+            call(*given, **NAMED.get(name, {}))
+        app.sync.close()
+    assert len(stub.requests) == (1 if name in SENT_ONCE else 2)
+    reads = stub.requests[0].line.startswith("GET")
+    assert reads is (name not in SENT_ONCE | SENT_AGAIN)
 
 
 def away(status: int, *headers: str, kind: str = PROBLEM) -> Callable[[Request], bytes]:

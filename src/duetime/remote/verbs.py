@@ -46,6 +46,8 @@ class RemoteVerbs:
         self._exchanger = exchanger
 
     def __getattr__(self, name: str) -> Callable[..., Operation[Any]]:
+        if name.startswith("_"):
+            raise AttributeError(name)
         carried = CARRIED_VERBS[self._noun].get(name)
         full_name = f"{self._noun}.{name}" if self._noun else name
         if carried is None:
