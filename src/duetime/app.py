@@ -286,8 +286,22 @@ class Duetime(IncludesRouters, Administered):
         expires: datetime | None = None,
     ) -> Request:
         """An item of `schedule_many`."""
-        place = (priority, queue, tenant, by)
-        return make_request((payload, at, delay, correlation_id, key, *place, after, on, expires))
+        return make_request(
+            (
+                payload,
+                at,
+                delay,
+                correlation_id,
+                key,
+                priority,
+                queue,
+                tenant,
+                by,
+                after,
+                on,
+                expires,
+            )
+        )
 
     def acting(
         self, *, tenant: str | Ambient | None = AMBIENT, by: str | None = None

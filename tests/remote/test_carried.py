@@ -115,3 +115,14 @@ def test_carried_verbs_have_the_signatures_of_an_app_with_a_store(
 ) -> None:
     remote, local = Duetime.connect("http://127.0.0.1:1"), Duetime("memory://")
     assert dict(signatures(face(remote))) == dict(signatures(face(local)))
+
+
+def test_verbs_of_transitions_have_their_signatures_too() -> None:
+    app = Duetime.connect("http://127.0.0.1:1")
+    for verb in public(TransitionVerbs) - {"list"}:
+        here = inspect.signature(getattr(Transitions, verb)).parameters.values()
+        for owner in (app.transitions, app.sync.transitions):
+            there = inspect.signature(getattr(type(owner), verb)).parameters.values()
+            assert [(p.name, p.kind, p.default) for p in there] == [
+                (p.name, p.kind, p.default) for p in here
+            ]

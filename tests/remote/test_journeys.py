@@ -182,6 +182,7 @@ def test_actors_are_those_of_keys(remote: Duetime) -> None:
         lambda: remote.sync.schedule_many([remote.request(Parcel(), by="ann")]),
         lambda: remote.sync.jobs.pause("shop-daily", by="ann"),
         lambda: remote.sync.transitions.retry(by="ann"),
+        lambda: remote.sync.transitions.sweep(by="ann"),
         lambda: remote.acting(by="ann"),
     ):
         with pytest.raises(ConfigError, match="by='ann': over HTTP the actor is that of the cred"):
@@ -235,7 +236,7 @@ async def test_rows_are_swept_by_the_server(served: Served, posts: Any, remote: 
     async with remote:
         [pending] = await remote.transitions.pending()
         assert pending == (await served.app.transitions.pending())[0]
-        first = await remote.transitions.sweep()
+        first = await remote.transitions.sweep(note="by hand")
         assert (first.updated, first.truncated) == (2, True)
         rest = await remote.transitions.drain()
         assert (rest.updated, rest.per_model["Post"].updated) == (3, 3)

@@ -60,11 +60,16 @@ def sweep(
     parked: Annotated[
         bool, typer.Option("--parked", help="Also try failed rows, regardless of their backoff.")
     ] = False,
+    by: By = None,
+    note: Note = None,
     app: App = None,
     json: Json = False,
 ) -> None:
     """Apply all transitions that are due now, in batches. Exits with 1 if a row fails."""
-    report = _run(app, lambda target: target.transitions.drain(parked=parked))
+    report = _run(
+        app,
+        lambda target: target.transitions.drain(parked=parked, by=actor(target, by), note=note),
+    )
     if json:
         print_json(to_jsonable_python(asdict(report), fallback=str))
     else:

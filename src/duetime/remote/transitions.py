@@ -41,7 +41,7 @@ PENDING = Route(
 SWEEP = Route(
     method="POST",
     path="/api/transitions/sweep",
-    body=(),
+    body=("note",),
     read=lambda _, document: read(Report, document),
 )
 PARKED = Route(
@@ -85,15 +85,21 @@ class TransitionVerbs:
         """How many rows wait, for each transition."""
         return self._asking(PENDING)
 
-    def sweep(self, *, parked: bool = False) -> Operation[Report]:
+    def sweep(
+        self, *, parked: bool = False, by: str | None = None, note: str | None = None
+    ) -> Operation[Report]:
         """Apply a batch of each transition."""
+        refuse_by(by)
         _refuse_parked(parked)
-        return self._asking(SWEEP)
+        return self._asking(SWEEP, note=note)
 
-    def drain(self, *, parked: bool = False) -> Operation[Report]:
+    def drain(
+        self, *, parked: bool = False, by: str | None = None, note: str | None = None
+    ) -> Operation[Report]:
         """Sweep until no row is due any more."""
+        refuse_by(by)
         _refuse_parked(parked)
-        return self._asking(drain)
+        return self._asking(drain, note=note)
 
     def parked(
         self,
