@@ -34,7 +34,7 @@ from duetime.api.operation import async_verb
 from duetime.api.registrar import Declare, Registrar, Site
 from duetime.api.requests import Request, make_request
 from duetime.api.router import IncludesRouters
-from duetime.api.setup import CurrentSetup
+from duetime.api.setup import CurrentSetup, make_setup
 from duetime.api.sync_api import SyncDuetime
 from duetime.api.wait import poll_intervals
 from duetime.config import Settings, load, refuse_unknown_arguments, whole
@@ -122,11 +122,23 @@ class Duetime(IncludesRouters, Administered):
     ) -> None:
         settings = load(_only_settings(locals()))
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
-        self._setup = CurrentSetup(runtime, settings, settings.url if store is None else None)
+        store_url = settings.url if store is None else None
+        self._setup = CurrentSetup(make_setup(runtime, settings, store_url))
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
         self.jobs = Jobs(self._setup)
         self.sync = SyncDuetime(self._setup, lambda: self.transitions, lambda: self.testing)
+
+    @classmethod
+    def connect(
+        cls, url: str, *, token: str | Callable[[], str] | None = None, timeout: Delay = 30
+    ) -> Duetime:
+        """The verbs of an app whose HTTP API is mounted at `url`, for programs that do not reach
+        its store. `token` is an API key or a provider's token, or returns one. A verb is given up
+        after `timeout` seconds. It needs the extra `client`, and opens no connection by itself."""
+        from duetime.remote.app import RemoteDuetime
+
+        return RemoteDuetime(url, token, timeout)
 
     def _provide_itself(self) -> None:
         """Provide the app to handlers of routers, which have none at hand."""
@@ -278,21 +290,9 @@ class Duetime(IncludesRouters, Administered):
     ) -> Request:
         """An item of `schedule_many`."""
         return make_request(
-            (
-                payload,
-                at,
-                delay,
-                correlation_id,
-                key,
-                priority,
-                queue,
-                tenant,
-                by,
-                after,
-                on,
-                expires,
-            )
-        )
+            (payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on,
+             expires)
+        )  # fmt: skip
 
     def acting(
         self, *, tenant: str | Ambient | None = AMBIENT, by: str | None = None
@@ -465,7 +465,7 @@ class Duetime(IncludesRouters, Administered):
 
     async def aclose(self) -> None:
         """Close connections and threads; the next verb opens them again."""
-        await self.store.aclose()
+        await self.runtime.store.aclose()
 
 
 def _only_settings(parameters: Mapping[str, object]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ ENVIRONMENT_COLORS = ("red", "amber", "green", "blue", "grey")
 DAY = 86_400.0
 YEAR_SECONDS = 365 * DAY
 # Variables of the command line and of the tests.
-NOT_SETTINGS = ("DUETIME_APP", "DUETIME_TEST_")
+NOT_SETTINGS = ("DUETIME_APP", "DUETIME_TOKEN", "DUETIME_TEST_")
 
 # What Kubernetes sets for each Service, named after it.
 KUBERNETES_VARIABLE = re.compile(r"_SERVICE_(HOST|PORT\w*)$|_PORT(_\d+_(TCP|UDP|SCTP)\w*)?$")

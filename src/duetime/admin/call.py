@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from duetime.app import Duetime
 
 CALL_KEY = "duetime.call"
+# What a caller may prefer to an empty answer.
+REPRESENTATION = "return=representation"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,6 +122,15 @@ def json_response(
 
 def no_content() -> Response:
     return Response(status_code=204)
+
+
+def done_response(call: AdminCall, document: object) -> Response:
+    """Return 204; or 200 with the document to a caller who asks, as RFC 7240 has it, for what was
+    changed."""
+    preferences = ",".join(call.request.headers.getlist("prefer"))
+    if REPRESENTATION not in {part.strip().lower() for part in preferences.split(",")}:
+        return no_content()
+    return json_response(document, headers={"Preference-Applied": REPRESENTATION})
 
 
 def current_call(request: Request) -> AdminCall:

@@ -15,10 +15,11 @@ from duetime.admin.call import CALL_KEY, AdminCall, to_json_bytes
 from duetime.admin.declarations import PUBLIC, RouteDeclaration
 from duetime.admin.export_slots import ExportSlots
 from duetime.admin.gate import Gate
-from duetime.admin.problems import INTERNAL_PROBLEM, PROBLEM_MEDIA_TYPE, ProblemDocument, problem_of
+from duetime.admin.problems import INTERNAL_PROBLEM, ProblemDocument, problem_of
 from duetime.errors import DuetimeError, StoreUnavailable
 from duetime.logs import get_log
 from duetime.model.act import Source, acting_from
+from duetime.model.problem import PROBLEM_MEDIA_TYPE
 
 if TYPE_CHECKING:
     from duetime.api.setup import CurrentSetup

@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
 from duetime.admin.declarations import PUBLIC, Answer, RouteDeclaration
-from duetime.admin.problems import PROBLEM_MEDIA_TYPE
+from duetime.model.problem import PROBLEM_MEDIA_TYPE, PROBLEM_MEMBERS
 
 DESCRIPTION = """The administration of duetime: everything that must happen later.
 
@@ -29,6 +29,11 @@ PROBLEM_TITLES: Mapping[int, str] = {
     429: "Too many failed attempts, or exports at once",
     500: "A fault of the server",
     503: "The store does not answer; try again later",
+}
+# What a problem document says besides of its error, by the names of Python's attributes.
+MEMBER_SCHEMAS: Mapping[str, Any] = {
+    name: {"type": "string", "description": "an attribute of the error"}
+    for name in sorted({name for names in PROBLEM_MEMBERS.values() for name in names})
 }
 PROBLEM_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -54,7 +59,15 @@ PROBLEM_SCHEMA: Mapping[str, Any] = {
                 },
             },
         },
+        **MEMBER_SCHEMAS,
     },
+}
+PREFER: Mapping[str, Any] = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": "`return=representation` asks for 200 with what was changed, in place of 204",
+    "schema": {"type": "string"},
 }
 IDEMPOTENCY_KEY: Mapping[str, Any] = {
     "name": "Idempotency-Key",
@@ -114,8 +127,9 @@ def problem_statuses(declaration: RouteDeclaration) -> list[int]:
 
 def extra_of(declaration: RouteDeclaration) -> dict[str, Any]:
     extra: dict[str, Any] = {"x-permission": declaration.needs}
-    if declaration.creates:
-        extra["parameters"] = [IDEMPOTENCY_KEY]
+    headers = [IDEMPOTENCY_KEY] * declaration.creates + [PREFER] * declaration.represents
+    if headers:
+        extra["parameters"] = headers
     if declaration.example is not None:
         content = {"application/json": {"example": declaration.example}}
         extra["requestBody"] = {"content": content}

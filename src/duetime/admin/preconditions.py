@@ -40,5 +40,5 @@ def refuse_stale(if_match: str, version: int | None) -> None:
     if version is None or not wanted & {"*", f'"{version}"'}:
         found = "no job" if version is None else f"version {version}"
         raise RequestRefused(
-            412, "stale-version", f"If-Match is {if_match[:80]}, and there is {found}"
+            412, "stale-version", f"If-Match is {if_match[:80]}, and there is {found}", state=found
         )

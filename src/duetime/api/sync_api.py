@@ -32,11 +32,13 @@ from duetime.model.validation import seconds
 
 if TYPE_CHECKING:
     from duetime.model.kept_report import KeptReport
-    from duetime.model.transition import ParkedRow, Pending, Report
+    from duetime.model.transition import ParkedRow, Pending, Report, TransitionView
     from duetime.testing.driver import Testing
     from duetime.transitions.api import Transitions
 
 T = TypeVar("T")
+# The classes below have methods `list`.
+list_ = list
 
 
 class SyncJobs:
@@ -184,7 +186,11 @@ class SyncTransitions:
         self._transitions.refuse_async()
         return run_in_own_loop(self._transitions.drain(parked=parked, by=by, note=note))
 
-    def pending(self) -> list[Pending]:
+    def list(self) -> list_[TransitionView]:
+        """Every registered transition."""
+        return self._transitions.list()
+
+    def pending(self) -> list_[Pending]:
         """How many rows wait, for each transition."""
         self._transitions.refuse_async()
         return run_in_own_loop(self._transitions.pending())

@@ -26,7 +26,7 @@ from duetime.admin.exports import EXPORT_PAGE, JSON_LINES, export
 from duetime.admin.idempotency import NewAnswer, act_once
 from duetime.model.access.permissions import PermissionName
 from duetime.model.actions.action import Action
-from duetime.model.bulk import BulkResult
+from duetime.model.bulk import MAX_BULK_IDS, BulkResult
 from duetime.model.groups import Group
 
 BULKS = RouteTable()
@@ -54,7 +54,7 @@ class BulkBody(RequestModel):
     """What to do with which actions: those of these ids, or those that a filter matches."""
 
     verb: BulkVerb
-    ids: Annotated[list[UUID] | None, Field(max_length=1000)] = None
+    ids: Annotated[list[UUID] | None, Field(max_length=MAX_BULK_IDS)] = None
     filter: BulkFilter | None = None
     at: Annotated[Instant | None, Field(description="for reschedule")] = None
     seconds: Annotated[float | None, Field(strict=True, description="for shift")] = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import Body, Query
@@ -23,7 +23,7 @@ from duetime.admin.arguments import (
     ScopeQuery,
     Switch,
 )
-from duetime.admin.call import AdminCall, Call, json_response, no_content
+from duetime.admin.call import AdminCall, Call, done_response, json_response, no_content
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import (
     Documents,
@@ -168,14 +168,15 @@ async def remove_job(
 ) -> Response:
     """Remove a job. Occurrences that wait are cancelled, those that run may finish."""
     removal = call.verbs.jobs.remove(name, by=call.by, note=query.note, tenant=call.scope)
-    return await _done(call, if_match, removal)
+    await perform(if_matches(call, if_match, removal), call.app.runtime)
+    return no_content()
 
 
 @JOBS.change(
     "POST",
     "/api/jobs/{name}/restore",
     "jobs.remove",
-    {204: Answer("As it was before")},
+    {204: Answer("As it was before"), 200: Answer("The job", JobModel)},
     problems=(404, 409, 412),
 )
 async def restore_job(
@@ -194,7 +195,7 @@ async def restore_job(
     "POST",
     "/api/jobs/{name}/pause",
     "jobs.pause",
-    {204: Answer("Paused")},
+    {204: Answer("Paused"), 200: Answer("The job", JobModel)},
     problems=(409, 412),
     subject="job",
     example={"note": "the bank is down", "until": "2030-01-31T09:00:00+01:00"},
@@ -217,7 +218,7 @@ async def pause_job(
     "POST",
     "/api/jobs/{name}/resume",
     "jobs.pause",
-    {204: Answer("Ticks again")},
+    {204: Answer("Ticks again"), 200: Answer("The job", JobModel)},
     problems=(409, 412),
     subject="job",
 )
@@ -315,10 +316,10 @@ async def backfill_job(
     )
 
 
-async def _done(call: AdminCall, if_match: str | None, act: Operation[Any]) -> Response:
-    """Perform an act that answers nothing."""
-    await perform(if_matches(call, if_match, act), call.app.runtime)
-    return no_content()
+async def _done(call: AdminCall, if_match: str | None, act: Operation[Job]) -> Response:
+    """Perform an act whose caller need not be told how the job is now."""
+    job = await perform(if_matches(call, if_match, act), call.app.runtime)
+    return done_response(call, Documents(call.app, call.caller).job(job))
 
 
 def job_response(call: Call, job: Job, status: int = 200) -> Response:

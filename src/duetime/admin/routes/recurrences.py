@@ -21,6 +21,7 @@ from duetime.admin.arguments import (
     Note,
     RequestModel,
     ScopeQuery,
+    Switch,
     Whole,
 )
 from duetime.admin.call import AdminCall, Call, json_response
@@ -31,6 +32,7 @@ from duetime.admin.problems import RequestRefused
 from duetime.admin.routes.jobs import ETAG, job_response
 from duetime.errors import InvalidPayload, InvalidRecurrence, JobNotFound
 from duetime.model.actions.retry import Retry
+from duetime.model.jobs.misfire import Misfire
 from duetime.model.jobs.view import Job
 from duetime.model.recurrence.base import BEGINNING, END, Recurrence
 from duetime.model.recurrence.cron import Cron
@@ -44,6 +46,8 @@ RECURRENCES = RouteTable()
 MAX_RECURRENCE_LENGTH = 1000
 MAX_PREVIEW = 50
 MAX_PREVIEW_SECONDS = 0.1
+MAX_RETRY_DELAYS = 1000
+MAX_MISFIRE_LENGTH = 200
 # The part of a search's bound that one step may take.
 PREVIEW_SHARE = 100
 
@@ -57,12 +61,24 @@ RecurrenceBody = Annotated[
 
 
 class RetryBody(RequestModel):
-    """How often, and with which pauses, a failed run is tried again."""
+    """How often, and with which pauses, a failed run is tried again: growing ones, or `delays`."""
 
     attempts: Annotated[Whole, Field(ge=1)] = 5
     delay: Duration = 1
     factor: Annotated[float, Field(strict=True, ge=1)] = 2
     max_delay: Duration = 300
+    jitter: Switch = True
+    delays: Annotated[
+        list[Duration] | None,
+        Field(
+            max_length=MAX_RETRY_DELAYS, description="one for each retry, in place of the others"
+        ),
+    ] = None
+
+    def policy(self) -> Retry:
+        given = self.model_dump()
+        delays = given.pop("delays")
+        return Retry(**given) if delays is None else Retry(delays=delays)
 
 
 class JobBody(RequestModel):
@@ -74,7 +90,10 @@ class JobBody(RequestModel):
     tz: str | None = None
     starts_at: Instant | None = None
     ends_at: Instant | None = None
-    misfire: Literal["skip", "once"] | str = "once"
+    misfire: Annotated[
+        Literal["skip", "once"] | Annotated[str, Field(max_length=MAX_MISFIRE_LENGTH)],
+        Field(description='or, as a job shows it, `{"all": {"limit": 100, "window": 86400}}`'),
+    ] = "once"
     misfire_after: Duration | None = None
     overlap: Literal["skip", "queue", "allow"] = "skip"
     jitter: Duration = 0
@@ -148,7 +167,8 @@ async def put_job(
         to_rule(body.recurrence, body.tz),
         payload=_payload(call, body, existing),
         **{field: getattr(body, field) for field in PUT_FIELDS},
-        retry=None if body.retry is None else Retry(**body.retry.model_dump()),
+        misfire=_misfire(body.misfire),
+        retry=None if body.retry is None else body.retry.policy(),
         tenant=call.tenant if existing is None else existing.tenant,
         by=call.by,
         version=_version(if_match, existing),
@@ -159,7 +179,7 @@ async def put_job(
 PUT_FIELDS = tuple(
     name
     for name in JobBody.model_fields
-    if name not in ("kind", "payload", "recurrence", "tz", "retry")
+    if name not in ("kind", "payload", "recurrence", "tz", "misfire", "retry")
 )
 
 
@@ -247,9 +267,14 @@ def _version(if_match: str | None, existing: Job | None) -> int:
             428,
             "precondition-required",
             f"job {existing.name!r} exists: read it, and send its ETag as If-Match",
+            state=f"version {existing.version}",
         )
     refuse_stale(if_match, None if existing is None else existing.version)
     return 0 if existing is None else existing.version
+
+
+def _misfire(text: str) -> Misfire:
+    return Misfire.from_text(text) if text.startswith("{") else Misfire.of(text)
 
 
 def _payload(call: AdminCall, body: JobBody, existing: Job | None) -> Any:
