@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from environments import install, uv
 from run_page import ROOT, read_blocks, run_apart
 
 EXTRAS = ["--extra", "postgres", "--extra", "cli"]
@@ -34,24 +34,6 @@ def example(tmp_path: Path) -> Path:
     help_me = "```console\n$ duetime --help\n```"
     page.write_text(f"```python\n{blocks[0].code}\n```\n\n{help_me}\n")
     return page
-
-
-def uv(*arguments: str) -> str:
-    command = shutil.which("uv") or shutil.which("uv", path=ROOT / ".uv" / "bin")
-    if command is None:
-        pytest.skip("no uv to install packages with (make gets one)")
-    done = subprocess.run([command, *arguments], capture_output=True, text=True)
-    if "Failed to fetch" in done.stderr or "network was disabled" in done.stderr:
-        pytest.skip("no package index can be reached")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def install(venv: Path, *arguments: str) -> str:
-    python = str(venv / "bin" / "python")
-    uv("venv", "--quiet", "--clear", "--python", sys.executable, str(venv))
-    uv("pip", "install", "--quiet", "--python", python, "--only-binary", ":all:", *arguments)
-    return python
 
 
 def test_the_wheel_is_whole(wheel: Path) -> None:

@@ -62,7 +62,7 @@ class NewActionBody(RequestModel):
     payload: Any
     at: Instant | None = None
     delay: Duration | None = None
-    correlation_id: Id | None = None
+    correlation_id: str | None = None
     key: str | None = None
     priority: Priority = "normal"
     queue: str | None = None
