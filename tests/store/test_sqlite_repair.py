@@ -23,6 +23,8 @@ from duetime.store.sql.sqlite.known_columns import KNOWN_COLUMNS
 from duetime.store.sql.sqlite.repair import READERS
 from duetime.store.sql.sqlite.store import SqliteStore
 
+# Of these, only the ids are repaired.
+KNOWN_BY_ID = ("grants", "api_keys")
 # Damages the row that makes each of these tests search.
 DAMAGE = "UPDATE duetime_actions SET due_at = 'abc' WHERE correlation_id = 'bad'"
 
@@ -61,6 +63,8 @@ def test_a_reader_reads_the_columns_of_the_migrations(sqlite_path: Path, table: 
         defined = file.execute(f"PRAGMA table_info(duetime_{table})").fetchall()
         cursor = file.execute(text, {"rowid": 0, "window": 1})
     known = KNOWN_COLUMNS[table]
+    if table in KNOWN_BY_ID:
+        defined = [column for column in defined if column[1] == "id"]
     assert [column[0] for column in cursor.description] == [
         "seq" if table == "runs" else "rowid",
         *(column.name for column in known),
@@ -87,8 +91,8 @@ async def test_a_column_of_somebody_else_is_no_damage(
     url = f"sqlite:///{sqlite_path}"
     good = await app.schedule(Note(), delay=3600)
     for table in READERS:
-        own = {"jobs": "app", "workers": "app", "tracebacks": "run_id"}.get(table, "id")
-        text = column.replace("payload ->> 'customer'", own)
+        own = {"jobs": "app", "workers": "app", "tracebacks": "run_id", "queues": "paused_by"}
+        text = column.replace("payload ->> 'customer'", own.get(table, "id"))
         execute(url, f"ALTER TABLE duetime_{table} ADD COLUMN {text}")
     bad = await search(app, sqlite_path)
     assert (bad.state, (await app.get(good.id)).state) == (State.failed, State.scheduled)

@@ -25,6 +25,7 @@ from duetime.model.bulk import (
     act_of,
     advanced,
     bulk_snapshot,
+    damaged_bulk,
     earlier_answer,
     last_answer,
     moved_due,
@@ -76,7 +77,10 @@ class BulkFlows(ActionFlows, ABC):
             found = yield lock
         if not found:
             raise unknown_bulk(call)
-        return _stored_bulk(call, found[0])
+        try:
+            return _stored_bulk(call, found[0])
+        except records.UNREADABLE_ERRORS as error:
+            raise damaged_bulk(call, error) from error
 
     def _add_bulk(self, bulk: StoredBulk, act: Act) -> Steps[None]:
         added = yield Statement("bulk_add", _bulk_params(bulk))
@@ -194,7 +198,10 @@ def _bulk_params(bulk: StoredBulk) -> Mapping[str, object]:
 
 
 def _stored_bulk(call: BulkCall, row: Row) -> StoredBulk:
+    """Read a bulk. One of UNREADABLE_ERRORS if a value of it is damaged."""
     verb, by, note, selection, due_at, shift, front, ended, answers = cast("Any", row)
+    records.require_storable((verb, by, note, selection, answers))
+    records.require_maybe_integers((due_at, shift))
     chosen = selection_of(json.loads(selection), call.tenant)
     return StoredBulk(
         call.id,
@@ -202,9 +209,12 @@ def _stored_bulk(call: BulkCall, row: Row) -> StoredBulk:
         by,
         note,
         None if front is None else UUID(front),
-        bool(ended),
+        _ENDED[ended],
         tuple(_answer(text) for text in answers.split()),
     )
+
+
+_ENDED = {0: False, 1: True}
 
 
 def _answer(text: str) -> tuple[int, int]:
