@@ -206,7 +206,7 @@ def grant(row: Row) -> StoredGrant:
         tenant=reader.tenant("tenant", tenant),
         allowed=reader.flag("allowed", allowed),
         created_at=reader.instant("created_at", created_at),
-        created_by=reader.text("created_by", created_by),
+        created_by=reader.name("created_by", created_by),
     )
     return replace(read, damaged=reader.damaged) if reader.damaged else read
 
@@ -232,13 +232,13 @@ def api_key(row: Row) -> StoredApiKey:
     reader = ColumnReader()
     read = StoredApiKey(
         id=read_id("an API key", id_),
-        name=reader.text("name", name),
+        name=reader.name("name", name),
         roles=reader.roles("roles", roles),
         tenant=reader.tenant("tenant", tenant),
         created_at=reader.instant("created_at", created_at),
-        created_by=reader.text("created_by", created_by),
+        created_by=reader.name("created_by", created_by),
         expires_at=reader.optional_instant("expires_at", expires_at),
         last_used_at=reader.optional_instant("last_used_at", used_at),
-        secret_hash=reader.text("secret_hash", hash_),
+        secret_hash=reader.hash("secret_hash", hash_),
     )
     return replace(read, damaged=reader.damaged) if reader.damaged else read

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
+from duetime.errors import UnreadableRow
 from duetime.model.act import Act
 from duetime.model.actions.action import Record
 from duetime.model.actions.expiry import can_be_retried
@@ -79,7 +80,7 @@ class BulkFlows(ActionFlows, ABC):
             raise unknown_bulk(call)
         try:
             return _stored_bulk(call, found[0])
-        except records.UNREADABLE_ERRORS as error:
+        except (*records.UNREADABLE_ERRORS, UnreadableRow) as error:
             raise damaged_bulk(call, error) from error
 
     def _add_bulk(self, bulk: StoredBulk, act: Act) -> Steps[None]:

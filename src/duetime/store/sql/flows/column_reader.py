@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import TypeVar
 from uuid import UUID
 
 from duetime.errors import InvalidArgument, UnreadableRow, shown
 from duetime.model.access.identity import MAX_ROLE_LENGTH, MAX_USER_LENGTH, to_roles
 from duetime.model.clock import MAX_INSTANT, MIN_INSTANT
-from duetime.model.validation import check_name, is_storable
+from duetime.model.validation import check_name
 
 T = TypeVar("T")
 
@@ -23,6 +22,7 @@ T = TypeVar("T")
 UNREADABLE = "(unreadable)"
 # Permissions of other versions, too.
 _PERMISSION = re.compile(r"[a-z][a-z.-]*")
+_HASH = re.compile("[0-9a-f]{64}")
 
 
 class ColumnReader:
@@ -35,23 +35,23 @@ class ColumnReader:
     def damaged(self) -> tuple[str, ...]:
         return tuple(self._damaged)
 
-    def text(self, column: str, value: object) -> str:
-        if isinstance(value, str) and is_storable(value):
-            return value
-        return self._refused(column, readable_text(value))
+    def name(self, column: str, value: object, max_length: int = MAX_USER_LENGTH) -> str:
+        try:
+            return check_name(column, value, max_length)  # type: ignore[arg-type]
+        except InvalidArgument:
+            return self._refused(column, readable_text(value))
 
     def role(self, column: str, value: object) -> str:
-        return self._checked(column, value, lambda text: check_name(column, text, MAX_ROLE_LENGTH))
+        return self.name(column, value, MAX_ROLE_LENGTH)
 
     def tenant(self, column: str, value: object) -> str | None:
-        if value is None:
-            return None
-        return self._checked(column, value, lambda text: check_name(column, text, MAX_USER_LENGTH))
+        return None if value is None else self.name(column, value)
 
     def permission(self, column: str, value: object) -> str:
-        text = self.text(column, value)
-        known = column in self._damaged or _PERMISSION.fullmatch(text)
-        return text if known else self._refused(column, text)
+        return self._formed(_PERMISSION, column, value)
+
+    def hash(self, column: str, value: object) -> str:
+        return self._formed(_HASH, column, value)
 
     def roles(self, column: str, value: object) -> tuple[str, ...]:
         """Read a list of names in JSON."""
@@ -75,14 +75,10 @@ class ColumnReader:
     def flag(self, column: str, value: object) -> bool:
         return value == 1 if value in (0, 1) else self._refused(column, False)
 
-    def _checked(self, column: str, value: object, check: Callable[[str], str]) -> str:
-        text = self.text(column, value)
-        if column in self._damaged:
-            return text
-        try:
-            return check(text)
-        except InvalidArgument:
-            return self._refused(column, text)
+    def _formed(self, form: re.Pattern[str], column: str, value: object) -> str:
+        if isinstance(value, str) and form.fullmatch(value):
+            return value
+        return self._refused(column, readable_text(value))
 
     def _refused(self, column: str, nearest: T) -> T:
         self._damaged.append(column)

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, cast
 from uuid import UUID
 
+from duetime.errors import UnreadableRow
 from duetime.logs import get_log
 from duetime.model.actions.action import Record, StoredRun, to_record
 from duetime.model.actions.action_key import KeyMatch
@@ -91,35 +92,39 @@ _MAYBE_INTEGERS_OF_CANDIDATE = itemgetter(14, 16)
 
 
 def require_integers(values: Iterable[object]) -> None:
-    """Raise TypeError for a value of another type, which a column of SQLite may hold."""
-    if not {*map(type, values)} <= _INTEGER:
-        raise TypeError("an integer column holds a value of another type")
+    """Raise UnreadableRow for a value of another type, which a column of SQLite may hold."""
+    _require(_INTEGER, values)
 
 
 def require_maybe_integers(values: Iterable[object]) -> None:
-    if not {*map(type, values)} <= _INTEGER_OR_NONE:
-        raise TypeError("an integer column holds a value of another type")
-
-
-_INTEGER = frozenset({int})
-_INTEGER_OR_NONE = frozenset({int, type(None)})
+    _require(_INTEGER_OR_NONE, values)
 
 
 def require_texts(values: Iterable[object]) -> None:
-    """Raise TypeError for a value of another type, which a column of SQLite may hold."""
-    if not {*map(type, values)} <= _TEXT_OR_NONE:
-        raise TypeError("a text column holds a value of another type")
+    """Raise UnreadableRow for a value that is neither a text nor None."""
+    _require(_TEXT_OR_NONE, values)
 
 
 def require_storable(values: Sequence[object]) -> None:
-    """Raise TypeError or ValueError for a value that is no text, or one that duetime stores
-    nowhere."""
+    """Raise UnreadableRow for a value that is no text, or one that duetime stores nowhere."""
     require_texts(values)
     if not all(value is None or is_storable(cast("str", value)) for value in values):
-        raise ValueError("a text column holds what is no text")
+        raise UnreadableRow("a text holds NUL, or is no UTF-8")
 
 
-_TEXT_OR_NONE = frozenset({str, type(None)})
+_INTEGER: frozenset[type] = frozenset({int})
+_INTEGER_OR_NONE: frozenset[type] = frozenset({int, type(None)})
+_TEXT_OR_NONE: frozenset[type] = frozenset({str, type(None)})
+
+
+def _require(types: frozenset[type], values: Iterable[object]) -> None:
+    others = {*map(type, values)} - types
+    if others:
+        found = ", ".join(sorted(other.__name__ for other in others))
+        raise UnreadableRow(
+            f"a row holds a value of another type than its column ({found}): it was written by "
+            "other means than duetime; calls without connection= repair it, and log what it held"
+        )
 
 
 def stored_run(row: Row) -> StoredRun:

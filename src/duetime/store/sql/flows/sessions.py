@@ -138,7 +138,7 @@ def _session(row: Row) -> StoredSession | None:
         created_at=reader.instant("created_at", created_at),
         expires_at=reader.instant("expires_at", expires_at),
         seen_at=reader.instant("seen_at", seen_at),
-        secret_hash=reader.text("secret_hash", hash_),
+        secret_hash=reader.hash("secret_hash", hash_),
     )
     return None if reader.damaged else session
 
