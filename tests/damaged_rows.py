@@ -104,7 +104,8 @@ READABLE_JOB_DEFINITIONS: list[dict[str, object]] = [
     {"payload": "{bad"},
 ]
 
-# The row of a paused queue: its name or another of its columns, which can be repaired.
+# The row of a paused queue: its pause can be read or repaired; its name may be lost.
+QUEUES = ["paused_at=9223372036854775807", "paused_until=9223372036854775807"]
 SQLITE_QUEUES = [
     "paused_by=CAST(x'ff' AS text)",
     "paused_by=x'ff'",

@@ -6,13 +6,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from api.apps import Note
-from damaged_rows import SQLITE_QUEUE_NAMES, SQLITE_QUEUES, DamagedTable, damaged_columns
+from damaged_rows import (
+    SQLITE_QUEUE_NAMES,
+    SQLITE_QUEUES,
+    DamagedTable,
+    damaged_columns,
+    execute,
+)
 from duetime import ANY, Duetime, Every, State
 from duetime.errors import InvalidArgument, UnreadableRow
 from duetime.model.actions.claim import WorkerInfo
@@ -39,7 +46,7 @@ async def app(durable_url: str) -> AsyncIterator[Duetime]:
         yield app
 
 
-async def test_claims_go_on_beside_damaged_queues_which_stay_paused(sqlite_path: object) -> None:
+async def test_claims_go_on_beside_damaged_queues_which_stay_paused(sqlite_path: Path) -> None:
     url = f"sqlite:///{sqlite_path}"
     async with new_app(url) as app:
         await app.queues.pause("slow", by="ann", note="stock-taking")
@@ -92,6 +99,18 @@ async def test_services_and_operators_go_on_beside_damaged_rows(
         health = {each.id: each.health for each in (await app.stats()).workers}
         assert health[worker.id].problems == ()
     assert "workers" in printed(["doctor", "--url", durable_url])
+
+
+async def test_a_bulk_with_a_damaged_time_moves_nothing(sqlite_path: Path) -> None:
+    url = f"sqlite:///{sqlite_path}"
+    async with new_app(url) as app:
+        actions = await app.schedule_many([app.request(Note(), delay=60) for _ in range(1001)])
+        later = datetime.now(UTC) + timedelta(hours=1)
+        begun = await app.bulk("reschedule", filter={"kind": "note"}, at=later)
+        execute(url, "UPDATE duetime_bulks SET due_at = 'abc'")
+        with pytest.raises(InvalidArgument, match="begin a new bulk without a cursor for the rest"):
+            await app.bulk("reschedule", cursor=begun.next_cursor)
+        assert [(await app.get(actions[n].id)).due_at for n in (0, 1)] == [actions[0].due_at, later]
 
 
 def one_row(url: str, table: str) -> str:
