@@ -64,6 +64,7 @@ def _once(
 ) -> Operation[Done[T]]:
     def act(found: StoredAnswer | None) -> Steps[Done[T]]:
         if found is not None:
+            _refuse_damaged(found)
             _refuse_another(found, key)
             return Done(found, repeated=True)
         stored = yield from operation.flow.start()
@@ -80,6 +81,16 @@ def _once(
         lambda done: None if done.repeated else operation.count(done.stored),
         None if events is None else lambda done: () if done.repeated else events(done.stored),
     )
+
+
+def _refuse_damaged(found: StoredAnswer) -> None:
+    if found.damaged:
+        raise RequestRefused(
+            409,
+            "idempotency-answer-damaged",
+            "a request with this Idempotency-Key was done, and the answer that was stored for it "
+            "cannot be read: look at what there is, and take a new key for another act",
+        )
 
 
 def _refuse_another(found: StoredAnswer, key: AnswerKey) -> None:
