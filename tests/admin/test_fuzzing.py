@@ -30,7 +30,7 @@ def memory_fuzzed() -> Iterator[Fuzzed]:
 
 
 def test_requests_that_follow_each_other(fuzzed: Fuzzed) -> None:
-    called = fuzzed.follow_links(15, derandomize=True)
+    called = fuzzed.follow_links(20, derandomize=True)
     assert len(called) > 15
 
 

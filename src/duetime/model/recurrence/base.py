@@ -27,6 +27,8 @@ END = datetime.max.replace(tzinfo=UTC)
 # rule leaves any tick of another cannot be known: a search ends after this many wakes.
 MAX_CHECKS_PER_WAKE = 10_000
 MAX_WAKES_PER_SEARCH = 10
+# Of that bound, one step of a patient search may take this part.
+SEARCH_SHARE = 100
 
 
 class Grid(NamedTuple):
@@ -81,6 +83,26 @@ class Recurrence(ABC):
             ticks.append(tick)
             tick = self.next(tick)
         return ticks
+
+    def search(
+        self, after: datetime, until: datetime, limit: int, patience: int
+    ) -> tuple[list[datetime], int]:
+        """Return the first ticks in (after, until], oldest first, at most `limit`; and how much of
+        the patience is left. Each part of a search that finds no tick costs one; with none left,
+        there may be more ticks."""
+        ticks: list[datetime] = []
+        wake = self.wake(after, SEARCH_SHARE)
+        while wake is not None and wake <= until and len(ticks) < limit and patience:
+            if self._is_tick(wake):
+                ticks.append(wake)
+            else:
+                patience -= 1
+            wake = self.wake(wake, SEARCH_SHARE)
+        return ticks, patience
+
+    def _is_tick(self, wake: datetime) -> bool:
+        """Return whether what `wake` returned is a tick, as it always is of most rules."""
+        return True
 
     def __contains__(self, tick: datetime) -> bool:
         if not isinstance(tick, datetime):
@@ -146,7 +168,7 @@ class AnyOf(Recurrence):
     def next(self, after: datetime) -> datetime | None:
         for _ in range(MAX_WAKES_PER_SEARCH):
             tick = self.wake(after)
-            if tick is None or tick in self:
+            if tick is None or self._is_tick(tick):
                 return tick
             after = tick
         return None
@@ -154,6 +176,9 @@ class AnyOf(Recurrence):
     def wake(self, after: datetime, share: int = 1) -> datetime | None:
         wakes = [rule.wake(after, share * len(self.rules)) for rule in self.rules]
         return min((wake for wake in wakes if wake is not None), default=None)
+
+    def _is_tick(self, wake: datetime) -> bool:
+        return wake in self
 
     def latest(self, after: datetime, until: datetime) -> datetime | None:
         ticks = [rule.latest(after, until) for rule in self.rules]
@@ -210,7 +235,7 @@ class Without(Recurrence):
     def next(self, after: datetime) -> datetime | None:
         for _ in range(MAX_WAKES_PER_SEARCH):
             tick = self.wake(after)
-            if tick is None or self._stretch(tick) is None:
+            if tick is None or self._is_tick(tick):
                 return tick
             after = tick
         return None
@@ -222,6 +247,9 @@ class Without(Recurrence):
                 return tick
             tick = self.rule.next(stretch[1])
         return tick
+
+    def _is_tick(self, wake: datetime) -> bool:
+        return self._stretch(wake) is None
 
     def latest(self, after: datetime, until: datetime) -> datetime | None:
         tick = self.rule.latest(after, until)

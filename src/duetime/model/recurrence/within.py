@@ -34,6 +34,9 @@ class Within(Recurrence):
         end = None if self.end == END else self.end
         return language_of(language).rules.within(self.rule.describe(language), start, end)
 
+    def _is_tick(self, wake: datetime) -> bool:
+        return self.rule._is_tick(wake)
+
     @property
     def zones(self) -> frozenset[str]:
         return self.rule.zones
