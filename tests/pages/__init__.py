@@ -13,5 +13,6 @@ Helpers:
     test_catalogue       every text is there in each language, and used
     test_headers         what every answer tells browsers
     test_static          the files that pages load
+    test_outages         pages while the store is away
     test_hosts           pages inside of other applications, and behind proxies
 """
