@@ -14,6 +14,7 @@ Helpers:
     test_catalogue       every text is there in each language, and used
     test_headers         what every answer tells browsers
     test_static          the files that pages load
+    test_outages         pages while the store is away
     test_hosts           pages inside of other applications, and behind proxies
     test_frame           what all pages share: places, choices, notices, the band
     test_live            the live parts of pages, and the snapshots that they show
