@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from duetime.admin.pages.charts.outcome_bars import OutcomeCounts, outcome_bars
-from duetime.admin.pages.charts.slots import slots_bar
 from duetime.admin.pages.charts.sparkline import sparkline
 from duetime.admin.pages.figures import (
     GroupFigures,
@@ -28,6 +27,7 @@ from duetime.admin.pages.page import Page, ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.admin.pages.problems import add_problem_acts, lead_of, read_stats, seen_problems
 from duetime.admin.pages.queues import read_queues
+from duetime.admin.pages.workers import slots_chart
 from duetime.model.health.checks import Level
 from duetime.model.health.problems import Problem, overdue_level
 from duetime.model.health.queues import Queue
@@ -45,14 +45,6 @@ class NowQuery(BaseModel):
     span: Literal["hour", "day"] = "hour"
 
 
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """The slots of all workers, as their last sweeps told."""
-
-    used: int
-    total: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NowView:
     """What the reader may know of now; None and empty where they may not."""
@@ -64,7 +56,6 @@ class NowView:
     figures: RecentFigures
     failed_today: int
     midnight: datetime
-    slots: Slots | None
     kinds: Sequence[GroupFigures]
     queues: Sequence[GroupFigures]
     queue_counts: dict[str, Queue]
@@ -87,7 +78,6 @@ async def now_view(page: Page) -> NowView:
     stats, problems = await page.read(read_stats), await seen_problems(page)
     figures = await page.read(read_recent_figures, span)
     midnight = _midnight(page)
-    slots = _slots(stats) if page.allows("workers.read") else None
     reads_actions = page.allows("actions.read")
     return NowView(
         span=span,
@@ -97,14 +87,13 @@ async def now_view(page: Page) -> NowView:
         figures=figures,
         failed_today=await page.read(read_failed_since, midnight),
         midnight=midnight,
-        slots=slots,
         kinds=await page.read(read_group_figures, "kind", span) if reads_actions else (),
         queues=await page.read(read_group_figures, "queue", span) if reads_actions else (),
         queue_counts=await _queue_counts(page),
         next_due=await soonest(page),
         lateness_chart=_lateness_chart(page, figures),
         outcomes_chart=_outcomes_chart(page, figures.outcomes),
-        slots_chart=_slots_chart(page, slots) if slots is not None else None,
+        slots_chart=slots_chart(page, stats.workers) if page.allows("workers.read") else None,
     )
 
 
@@ -123,13 +112,6 @@ def _midnight(page: Page) -> datetime:
     return local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
-def _slots(stats: Stats) -> Slots:
-    return Slots(
-        sum(worker.slots_used or 0 for worker in stats.workers),
-        sum(worker.slots or worker.concurrency for worker in stats.workers),
-    )
-
-
 async def _queue_counts(page: Page) -> dict[str, Queue]:
     if not page.allows("queues.read"):
         return {}
@@ -144,7 +126,3 @@ def _lateness_chart(page: Page, figures: RecentFigures) -> Markup:
 
 def _outcomes_chart(page: Page, outcomes: Sequence[OutcomeCounts]) -> Markup:
     return outcome_bars(outcomes, page.text("now_outcomes"), page.zone.zone, page.language)
-
-
-def _slots_chart(page: Page, slots: Slots) -> Markup:
-    return slots_bar(slots.used, slots.total, page.text("now_slots"), page.language)

@@ -30,7 +30,7 @@ TIMELINE_PAGE = PageTable()
 USUAL = timedelta(hours=24)
 LONGEST, SHORTEST = timedelta(days=366), timedelta(minutes=1)
 # So much of each list is drawn, and so much written below the chart.
-MAX_DRAWN, MAX_WRITTEN = 300, 50
+MAX_DRAWN, MAX_WRITTEN = 300, 20
 KEPT_SECONDS = 3.0
 
 

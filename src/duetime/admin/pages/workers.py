@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -39,7 +40,6 @@ class SeenWorker:
 
     worker: LivingWorker
     stalled: bool
-    slots_chart: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,8 @@ class WorkersView:
 async def workers_view(page: Page) -> WorkersView:
     read = await page.read(read_workers)
     sweep = page.app.settings.sweep
-    seen = [
-        SeenWorker(worker, is_stalled(worker, read.at, sweep), _chart(page, worker.id, worker))
-        for worker in read.workers
-    ]
-    together = _chart(page, page.text("workers_slots"), *read.workers)
+    seen = [SeenWorker(worker, is_stalled(worker, read.at, sweep)) for worker in read.workers]
+    together = slots_chart(page, read.workers)
     return WorkersView(sorted(seen, key=lambda worker: not worker.stalled), together)
 
 
@@ -83,7 +80,9 @@ async def show_workers(page: ThisPage) -> Response:
     return page.render("workers.html", view=await workers_view(page))
 
 
-def _chart(page: Page, label: str, *workers: LivingWorker) -> Markup:
-    used = sum(worker.slots_used or 0 for worker in workers)
-    total = sum(worker.slots or worker.concurrency for worker in workers)
-    return slots_bar(used, total, label, page.language)
+def slots_chart(page: Page, workers: Iterable[LivingWorker]) -> Markup:
+    """Return the slots of all workers together, as their last sweeps told."""
+    known = list(workers)
+    used = sum(worker.slots_used or 0 for worker in known)
+    total = sum(worker.slots or worker.concurrency for worker in known)
+    return slots_bar(used, total, page.text("workers_slots"), page.language)

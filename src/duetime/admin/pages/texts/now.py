@@ -18,7 +18,6 @@ NOW_TEXTS: Texts = {
     ),
     "now_running": Text("Running", "En cours"),
     "now_running_hint": Text("actions", "actions"),
-    "now_slots": Text("Slots in use", "Places occupées"),
     "now_overdue": Text("Overdue", "En retard"),
     "now_overdue_hint": Text("the longest wait for a worker", "la plus longue attente d'un worker"),
     "now_overdue_none": Text("nothing waits for a worker", "rien n'attend un worker"),
