@@ -34,7 +34,7 @@ from duetime.api.operation import async_verb
 from duetime.api.registrar import Declare, Registrar, Site
 from duetime.api.requests import Request, make_request
 from duetime.api.router import IncludesRouters
-from duetime.api.setup import CurrentSetup, make_setup
+from duetime.api.setup import CurrentSetup
 from duetime.api.sync_api import SyncDuetime
 from duetime.api.wait import poll_intervals
 from duetime.config import Settings, load, refuse_unknown_arguments, whole
@@ -122,8 +122,7 @@ class Duetime(IncludesRouters, Administered):
     ) -> None:
         settings = load(_only_settings(locals()))
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
-        store_url = None if store is not None else settings.url
-        self._setup = CurrentSetup(make_setup(runtime, settings, store_url))
+        self._setup = CurrentSetup(runtime, settings, settings.url if store is None else None)
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
         self.jobs = Jobs(self._setup)

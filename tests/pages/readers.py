@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 from duetime import Duetime
+from duetime.model.access.permissions import GrantableName
 from pages.browser import Browser
 from pages.places import ROLE, new_key
 
@@ -18,7 +19,7 @@ async def reader_of(
     """A browser in which somebody has signed in who has these permissions, and no others."""
     role = f"role of {sorted(permissions)}"
     for permission in permissions:
-        await app.grants.set(role, permission)
+        await app.grants.set(role, cast("GrantableName", permission))
     async with Browser(asgi or app.admin(admin_roles={ROLE})) as browser:
         await browser.sign_in(await new_key(app, role, tenant=tenant))
         yield browser

@@ -24,6 +24,10 @@ CORPUS = (
 DANGEROUS = re.compile(
     r"<script>|<img|<svg/|onerror=alert\(1\)>|<b>x|(href|src|action)=.javascript", re.I
 )
+PARAMETERS = (
+    *("q", "tz", "lang", "theme", "dialog", "of"),
+    *("sort", "cursor", "queue", "kind", "state"),
+)
 ALL_PLACES = [pytest.param(place, id=place.name) for place in places()]
 
 
@@ -69,19 +73,6 @@ class TestEveryPlace:
     async def test_what_its_address_holds_is_text(
         self, memory_app: Duetime, place: Place, given: str
     ) -> None:
-        names = (
-            "q",
-            "tz",
-            "lang",
-            "theme",
-            "dialog",
-            "of",
-            "sort",
-            "cursor",
-            "queue",
-            "kind",
-            "state",
-        )
         async with administrator_of(memory_app) as browser:
             for name in PARAMETERS:
                 page = await browser.open(f"{place.path}?{name}={quote(given)}")

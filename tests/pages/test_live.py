@@ -61,12 +61,12 @@ class TestTheRoute:
             reader_of(memory_app, *RIGHTS, asgi=asgi) as manager,
             reader_of(memory_app, "queues.read", asgi=asgi) as reader,
         ):
-            one = await live(manager)
-            other = await live(reader, one.headers["etag"])
-            assert (other.status_code, "dialog" in one.text, "dialog" in other.text) == (
+            first = await live(manager)
+            other = await live(reader, first.headers["etag"])
+            assert (other.status_code, "dialog" in first.text, "dialog" in other.text) == (
                 *(200, True, False),
             )
-            tag = one.headers["etag"]
+            tag = first.headers["etag"]
             for choice in ("&lang=fr", "&tz=Asia/Tokyo"):
                 shown = await live(manager, tag, f"{LIVE}{choice}")
                 assert shown.status_code == 200

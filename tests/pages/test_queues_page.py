@@ -18,9 +18,9 @@ async def opened_dialog(browser: Browser, queue: str) -> ShownPage:
 
 
 async def pause_of(app: Duetime, queue: str) -> tuple[str | None, str | None]:
-    [found] = [one for one in await app.queues.list() if one.name == queue]
-    until = found.paused_until and found.paused_until.isoformat()
-    return found.pause_note, until
+    [found] = [listed for listed in await app.queues.list() if listed.name == queue]
+    until = found.paused_until
+    return found.pause_note, None if until is None else until.isoformat()
 
 
 async def test_a_queue_is_paused_with_a_note_and_resumed(app: Duetime) -> None:

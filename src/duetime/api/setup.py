@@ -56,9 +56,9 @@ class CurrentSetup:
     """The one place that says what an app runs on. Every face of the app reads `now` at each call,
     and a worker when it is created. Tests put other setups on top of the app's `own`."""
 
-    def __init__(self, own: Setup) -> None:
-        self.own = own
-        self.now = own
+    def __init__(self, runtime: AppRuntime, settings: Settings, store_url: str | None) -> None:
+        self.own = make_setup(runtime, settings, store_url)
+        self.now = self.own
         self._overrides: list[Setup] = []
 
     @property

@@ -7,7 +7,7 @@ import hashlib
 from starlette.responses import Response
 
 from duetime.admin.declarations import ANY_IDENTITY
-from duetime.admin.pages.page import Page, ThisPage
+from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.admin.problems import RequestRefused
 from duetime.errors import PermissionDenied
@@ -36,7 +36,7 @@ async def show_live(page: ThisPage) -> Response:
     return Response(text, headers=headers, media_type="text/html; charset=utf-8")
 
 
-def _tag(page: Page, text: str) -> str:
+def _tag(page: FramedPage, text: str) -> str:
     """Return the ETag: of what is shown, to whom it may be shown, and how."""
     allowed = [name for name in PERMISSIONS if page.allows(name)]
     shown = (page.scope, page.caller.scope, allowed, page.language, page.zone.name, text)

@@ -22,25 +22,25 @@ MAX_VALUE_LENGTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class PageNotice:
     """A text of the catalogue, and what is filled in."""
 
     key: str
     values: dict[str, str] = field(default_factory=dict)
 
 
-def written_notice(notice: Notice, anchor: str) -> str:
+def written_notice(notice: PageNotice, anchor: str) -> str:
     values = {name: value[:MAX_VALUE_LENGTH] for name, value in notice.values.items()}
     text = json.dumps([notice.key, values]).encode()
     return f"{base64.urlsafe_b64encode(text).decode().rstrip('=')}.{_mark(text, anchor)}"
 
 
-def read_notice(found: Iterable[str], anchor: str) -> Notice | None:
+def read_notice(found: Iterable[str], anchor: str) -> PageNotice | None:
     """Return the notice of this reader among the values of the cookie."""
     return next(filter(None, (_read(text, anchor) for text in found)), None)
 
 
-def _read(written: str, anchor: str) -> Notice | None:
+def _read(written: str, anchor: str) -> PageNotice | None:
     encoded, _, mark = written[:MAX_NOTICE_LENGTH].partition(".")
     try:
         text = base64.b64decode(encoded + "=" * (-len(encoded) % 4), altchars=b"-_")
@@ -49,7 +49,7 @@ def _read(written: str, anchor: str) -> Notice | None:
     if not hmac.compare_digest(mark.encode(), _mark(text, anchor).encode()):
         return None
     key, values = json.loads(text)
-    return Notice(key, values) if key in CATALOGUE else None
+    return PageNotice(key, values) if key in CATALOGUE else None
 
 
 def _mark(text: bytes, anchor: str) -> str:

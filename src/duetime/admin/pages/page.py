@@ -25,7 +25,7 @@ from duetime.admin.pages.formats.durations import distance_words, duration, rela
 from duetime.admin.pages.formats.instants import exact, short
 from duetime.admin.pages.formats.numbers import byte_size, decimal, whole
 from duetime.admin.pages.languages import LANGUAGE_NAMES
-from duetime.admin.pages.notices import NOTICE_SECONDS, Notice, read_notice, written_notice
+from duetime.admin.pages.notices import NOTICE_SECONDS, PageNotice, read_notice, written_notice
 from duetime.admin.pages.page_call import YEAR_SECONDS, PageCall
 from duetime.admin.pages.places import Place
 from duetime.admin.pages.reader_zones import NoSuchLocalTime, ReaderZone, to_zone
@@ -44,7 +44,7 @@ CHOICE_PARAMETERS = ("lang", "tz", "theme")
 
 
 @dataclass(slots=True, kw_only=True)
-class Page(PageCall):
+class FramedPage(PageCall):
     """A call of a page with what its frame shows."""
 
     zone: ReaderZone
@@ -54,7 +54,7 @@ class Page(PageCall):
     live: bool = False
     # What was wrong with the form that was sent, if the page is shown again.
     problem: ProblemDocument | None = None
-    _notice: Notice | None = field(default=None)
+    _notice: PageNotice | None = field(default=None)
 
     # -- the frame ---------------------------------------------------------------------
 
@@ -207,7 +207,7 @@ class Page(PageCall):
 
     def done(self, path: str, key: str, **values: object) -> Response:
         """Answer an act: go back to the page of its form, which says a text of the catalogue."""
-        notice = Notice(key, {name: str(value) for name, value in values.items()})
+        notice = PageNotice(key, {name: str(value) for name, value in values.items()})
         written = written_notice(notice, self.anchor)
         self.cookies_to_set.append(self.cookies.set(NOTICE_COOKIE, written, NOTICE_SECONDS))
         kept = self.kept_query
@@ -250,12 +250,12 @@ class Page(PageCall):
         return distance_words(self.language)
 
 
-def current_page(request: Request) -> Page:
-    return cast("Page", current_call(request))
+def current_page(request: Request) -> FramedPage:
+    return cast("FramedPage", current_call(request))
 
 
 # What endpoints of pages take.
-ThisPage = Annotated[Page, Depends(current_page)]
+ThisPage = Annotated[FramedPage, Depends(current_page)]
 
 
 def _pairs(values: Mapping[str, object]) -> list[tuple[str, str]]:

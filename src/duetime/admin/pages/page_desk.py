@@ -23,7 +23,7 @@ from duetime.admin.identity.request_facts import facts_of_scope
 from duetime.admin.pages.forms import read_form
 from duetime.admin.pages.languages import to_language
 from duetime.admin.pages.local_paths import MAX_PATH_LENGTH
-from duetime.admin.pages.page import Page
+from duetime.admin.pages.page import FramedPage
 from duetime.admin.pages.page_call import PageSite, language_of, mount_point
 from duetime.admin.pages.page_table import FORM_PAGE_ATTRIBUTE
 from duetime.admin.pages.reader_zones import zone_of
@@ -68,13 +68,13 @@ class PageDesk(Desk):
         page = self._call(request, NO_PAGE)
         return page.finish(_error_page(page, problem))
 
-    def _call(self, request: Request, declaration: RouteDeclaration) -> Page:
+    def _call(self, request: Request, declaration: RouteDeclaration) -> FramedPage:
         facts = facts_of_scope(request.scope, request)
         connection = connection_of(facts, self._site.base_url)
         cookies = Cookies(connection, mount_point(request, self._site.prefix))
         query = request.query_params
         themes = (query.get("theme"), *cookies.found(facts, THEME_COOKIE))
-        return Page(
+        return FramedPage(
             **self._shared(request, declaration),
             site=self._site,
             facts=facts,
@@ -91,7 +91,7 @@ class PageDesk(Desk):
 
     async def _read(self, call: AdminCall) -> Request:
         """Read the form, and refuse one that another site had sent."""
-        page = cast("Page", call)
+        page = cast("FramedPage", call)
         if page.request.method in SAFE_METHODS:
             return page.request
         is_public = page.declaration.needs == PUBLIC
@@ -103,14 +103,14 @@ class PageDesk(Desk):
         return page.request
 
     async def _refused(self, call: AdminCall, error: Exception) -> Response:
-        page = cast("Page", call)
+        page = cast("FramedPage", call)
         if isinstance(error, NotAuthenticated):
             return page.send_to(_sign_in_path(page))
         problem = await self._problem(page, error)
         return await _form_again(page, problem) or _error_page(page, problem)
 
 
-async def _form_again(page: Page, problem: ProblemDocument) -> Response | None:
+async def _form_again(page: FramedPage, problem: ProblemDocument) -> Response | None:
     """Return the page of the form, with what was typed and what was wrong with it; None for what
     no other entry would mend, or whose reader may not see that page."""
     show = getattr(page.request.scope.get("endpoint"), FORM_PAGE_ATTRIBUTE, None)
@@ -125,11 +125,11 @@ async def _form_again(page: Page, problem: ProblemDocument) -> Response | None:
     return response
 
 
-def _error_page(page: Page, problem: ProblemDocument) -> Response:
+def _error_page(page: FramedPage, problem: ProblemDocument) -> Response:
     return page.render("error.html", problem.status, problem.headers, problem=problem)
 
 
-def _sign_in_path(page: Page) -> str:
+def _sign_in_path(page: FramedPage) -> str:
     """Return where to sign in, and to come back from: after an act, there is no way back."""
     here = page.address
     back = page.request.method in SAFE_METHODS and len(here) <= MAX_PATH_LENGTH

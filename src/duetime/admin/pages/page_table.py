@@ -17,11 +17,11 @@ from duetime.admin.declarations import (
 )
 
 if TYPE_CHECKING:
-    from duetime.admin.pages.page import Page
+    from duetime.admin.pages.page import FramedPage
     from duetime.admin.pages.places import PlaceName
 
 ShowPage = Callable[..., Awaitable[Response]]
-BuildView = Callable[["Page"], Awaitable[Any]]
+BuildView = Callable[["FramedPage"], Awaitable[Any]]
 FORM_PAGE_ATTRIBUTE = "form_page"
 
 

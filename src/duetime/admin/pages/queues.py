@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from duetime.admin.pages.page import Page, ThisPage
+from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.model.health.queues import Queue
 from duetime.model.tenant import Scope
@@ -29,7 +29,7 @@ class QueuesView:
 
 
 @QUEUES_PAGE.live("queues", "queues.read", "queues_live.html")
-async def queues_view(page: Page) -> QueuesView:
+async def queues_view(page: FramedPage) -> QueuesView:
     return QueuesView(await page.read(read_queues), page.allows("queues.manage"))
 
 

@@ -99,7 +99,7 @@ function show(view, text) {
     const before = received.get(region.id);
     received.set(region.id, region.outerHTML);
     if (!old || !view.contains(old) || before === region.outerHTML) continue;
-    const rows = new Map(findAll("[data-row]", old).map((row) => [row.dataset.row, row.textContent]));
+    const rows = new Map(findAll("[data-row]", old).map((row) => [row.dataset.row, lasting(row)]));
     region.querySelectorAll("time[data-relative]").forEach((time) => {
       time.textContent = relative(Date.parse(time.dateTime));
     });
@@ -113,10 +113,17 @@ function show(view, text) {
 function tint(region, rows) {
   if (still.matches) return;
   for (const row of findAll("[data-row]", region)) {
-    if (rows.get(row.dataset.row) !== row.textContent) {
+    if (rows.get(row.dataset.row) !== lasting(row)) {
       row.animate([{ backgroundColor: "var(--blue-ground)" }, {}], 1000);
     }
   }
+}
+
+// What changes with time alone is no news.
+function lasting(row) {
+  const copy = row.cloneNode(true);
+  findAll("time, .is-late", copy).forEach((part) => part.remove());
+  return copy.textContent;
 }
 
 // What the reader has done to an element stays: what is open, typed, ticked.
@@ -226,7 +233,8 @@ function tellZone() {
 }
 
 function makeModal(dialog) {
-  dialog.close();
+  // Not by close(), whose event would be taken for the reader's.
+  dialog.removeAttribute("open");
   dialog.showModal();
   dialog.addEventListener("close", () => location.assign(dialog.dataset.close));
 }
