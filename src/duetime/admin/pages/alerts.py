@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from duetime.admin.pages.page import Page, ThisPage
+from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.admin.pages.problems import add_problem_acts, lead_of, seen_problems
 from duetime.model.health.problems import Problem
@@ -26,7 +26,7 @@ class AlertsView:
 
 
 @ALERTS_PAGE.live("alerts", "notifications.read", "alerts_live.html")
-async def alerts_view(page: Page) -> AlertsView:
+async def alerts_view(page: FramedPage) -> AlertsView:
     problems = await seen_problems(page)
     return AlertsView(problems, [lead_of(page, problem) for problem in problems])
 

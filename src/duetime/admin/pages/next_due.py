@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from duetime.admin.pages.page import Page
+from duetime.admin.pages.page import FramedPage
 from duetime.admin.pages.snapshots import kept_for
 from duetime.model.tenant import Scope
 
@@ -34,7 +34,7 @@ class NextDue:
     id: UUID | None = None
 
 
-async def soonest(page: Page) -> list[NextDue]:
+async def soonest(page: FramedPage) -> list[NextDue]:
     """Return what is due next, of what the reader may see."""
     actions = await page.read(read_next_actions) if page.allows("actions.read") else []
     jobs = await page.read(read_next_ticks) if page.allows("jobs.read") else []

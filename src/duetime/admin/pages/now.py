@@ -23,7 +23,7 @@ from duetime.admin.pages.figures import (
 )
 from duetime.admin.pages.formats.numbers import NOTHING
 from duetime.admin.pages.next_due import NextDue, soonest
-from duetime.admin.pages.page import Page, ThisPage
+from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.admin.pages.problems import add_problem_acts, lead_of, read_stats, seen_problems
 from duetime.admin.pages.queues import read_queues
@@ -73,7 +73,7 @@ class NowView:
 
 
 @NOW_PAGE.live("now", "stats.read", "now_live.html")
-async def now_view(page: Page) -> NowView:
+async def now_view(page: FramedPage) -> NowView:
     span: Span = page.query(NowQuery).span
     stats, problems = await page.read(read_stats), await seen_problems(page)
     figures = await page.read(read_recent_figures, span)
@@ -106,23 +106,23 @@ async def show_now(page: ThisPage) -> Response:
 add_problem_acts(NOW_PAGE, NOW_PATH, ACTS_PATH, show_now)
 
 
-def _midnight(page: Page) -> datetime:
+def _midnight(page: FramedPage) -> datetime:
     """Return when this day began for the reader."""
     local = page.now.astimezone(page.zone.zone)
     return local.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
-async def _queue_counts(page: Page) -> dict[str, Queue]:
+async def _queue_counts(page: FramedPage) -> dict[str, Queue]:
     if not page.allows("queues.read"):
         return {}
     return {queue.name: queue for queue in await page.read(read_queues)}
 
 
-def _lateness_chart(page: Page, figures: RecentFigures) -> Markup:
+def _lateness_chart(page: FramedPage, figures: RecentFigures) -> Markup:
     p99 = figures.lateness_p99
     value = NOTHING if p99 is None else page.duration(p99)
     return sparkline(figures.lateness_line, page.text("now_lateness_chart", value=value))
 
 
-def _outcomes_chart(page: Page, outcomes: Sequence[OutcomeCounts]) -> Markup:
+def _outcomes_chart(page: FramedPage, outcomes: Sequence[OutcomeCounts]) -> Markup:
     return outcome_bars(outcomes, page.text("now_outcomes"), page.zone.zone, page.language)

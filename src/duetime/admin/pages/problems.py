@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.responses import Response
 
-from duetime.admin.pages.page import Page, ThisPage
+from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable, ShowPage
 from duetime.admin.pages.queues import read_queues
 from duetime.admin.pages.snapshots import kept_for
@@ -69,7 +69,7 @@ LEADS: Mapping[ProblemName, Lead] = {
 }
 
 
-async def seen_problems(page: Page) -> list[Problem]:
+async def seen_problems(page: FramedPage) -> list[Problem]:
     """Return the problems that the reader may know of."""
     stats = await page.read(read_stats)
     see_queues = stats.paused_queues and page.allows("queues.read")
@@ -102,7 +102,7 @@ async def read_diagnosis(app: Duetime, scope: Scope) -> Diagnosis:
     return await asyncio.to_thread(app.store.diagnose)
 
 
-def lead_of(page: Page, problem: Problem) -> str | None:
+def lead_of(page: FramedPage, problem: Problem) -> str | None:
     """Return the address of the page that shows what a problem is about, if the reader may."""
     lead = LEADS.get(problem.name)
     if lead is None or not page.allows(lead.needs):

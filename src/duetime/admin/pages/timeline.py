@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from duetime.admin.pages.charts.timeline import LEFT, RIGHT, timeline_chart
-from duetime.admin.pages.page import Page, ThisPage
+from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.admin.pages.reader_zones import NoSuchLocalTime
 from duetime.admin.pages.snapshots import kept_for
@@ -103,7 +103,7 @@ class TimelineView:
 
 
 @TIMELINE_PAGE.live("timeline", "actions.read", "timeline_live.html")
-async def timeline_view(page: Page) -> TimelineView:
+async def timeline_view(page: FramedPage) -> TimelineView:
     span = _asked(page)
     sees_jobs = page.allows("jobs.read")
     timeline = await page.read(read_timeline, span.start, span.end, sees_jobs)
@@ -131,7 +131,7 @@ async def show_timeline(page: ThisPage) -> Response:
     return page.render("timeline.html", view=await timeline_view(page))
 
 
-def _action_path(page: Page, action: UUID) -> str:
+def _action_path(page: FramedPage, action: UUID) -> str:
     return page.link(f"/actions/{action}")
 
 
@@ -143,7 +143,7 @@ def _ticks(timeline: Timeline) -> list[Tick]:
 # -- the time that is shown ------------------------------------------------------------
 
 
-def _asked(page: Page) -> TimeRange:
+def _asked(page: FramedPage) -> TimeRange:
     """Return the time that the address names."""
     query = page.query(TimelineQuery)
     now = page.now.replace(second=0, microsecond=0)
@@ -158,7 +158,7 @@ def _asked(page: Page) -> TimeRange:
     return TimeRange(start, end)
 
 
-def _instant(page: Page, name: str, text: str | None) -> datetime | None:
+def _instant(page: FramedPage, name: str, text: str | None) -> datetime | None:
     """Return an instant of the address, by the reader's zone if it has no offset."""
     if text is None:
         return None

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from duetime.admin.pages.charts.slots import slots_bar
-from duetime.admin.pages.page import Page, ThisPage
+from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.model.health.problems import is_stalled
 from duetime.model.health.stats import LivingWorker
@@ -60,7 +60,7 @@ class WorkersView:
 
 
 @WORKERS_PAGE.live("workers", "workers.read", "workers_live.html")
-async def workers_view(page: Page) -> WorkersView:
+async def workers_view(page: FramedPage) -> WorkersView:
     read = await page.read(read_workers)
     sweep = page.app.settings.sweep
     seen = [SeenWorker(worker, is_stalled(worker, read.at, sweep)) for worker in read.workers]
@@ -80,7 +80,7 @@ async def show_workers(page: ThisPage) -> Response:
     return page.render("workers.html", view=await workers_view(page))
 
 
-def slots_chart(page: Page, workers: Iterable[LivingWorker]) -> Markup:
+def slots_chart(page: FramedPage, workers: Iterable[LivingWorker]) -> Markup:
     """Return the slots of all workers together, as their last sweeps told."""
     known = list(workers)
     used = sum(worker.slots_used or 0 for worker in known)
