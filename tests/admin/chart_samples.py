@@ -55,6 +55,7 @@ def hour() -> list[OutcomeCounts]:
             Outcome.failed: chance.randint(3, 12) if bad else int(minute == 44),
             Outcome.retried: chance.randint(5, 15) if bad else 0,
             Outcome.cancelled: 6 if minute in (10, 11) else 0,
+            Outcome.skipped: 4 if minute == 15 else 0,
             Outcome.lost: 3 if minute == 36 else 0,
         }
         steps.append(OutcomeCounts(start + minute * MINUTE, {} if minute == 51 else counts))

@@ -83,6 +83,13 @@ class ShownPage(HTMLParser):
         [heading] = self.texts["h1"]
         return heading
 
+    @property
+    def reader(self) -> str | None:
+        """Who is signed in, as the page says; None if nobody is."""
+        said = [text for text in self.texts.get("p", []) if text.startswith("Signed in as ")]
+        out = [form for form in self.forms if "Sign out" in form.buttons]
+        return said[0].removeprefix("Signed in as ") if out else None
+
     def form(self, button: str) -> Form:
         """The form whose button has this name."""
         [found] = [form for form in self.forms if button in form.buttons]
@@ -90,14 +97,19 @@ class ShownPage(HTMLParser):
 
 
 class Browser:
-    """Reads an application at an address; `peer` is the address of the browser."""
+    """Reads an application at an address, or, for None, whatever server is there; `peer` is the
+    address of the browser."""
 
     def __init__(
         self, asgi: Any, base: str = HTTPS, *, peer: str | None = None, **headers: str
     ) -> None:
-        transport = httpx.ASGITransport(asgi, client=(peer or PEERS[base], 1))
+        transport = None
+        if asgi is not None:
+            transport = httpx.ASGITransport(asgi, client=(peer or PEERS[base], 1))
         self.base = base
-        self.client = httpx.AsyncClient(transport=transport, base_url=base, headers=headers)
+        self.client = httpx.AsyncClient(
+            transport=transport, base_url=base, headers=headers, timeout=30
+        )
 
     async def __aenter__(self) -> Browser:
         return self

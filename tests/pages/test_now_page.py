@@ -8,6 +8,7 @@ import pytest
 
 from admin.client import Parcel, make_app
 from duetime import Duetime, Every, Fail, Retry
+from duetime.model.health.diagnosis import Diagnosis
 from duetime.testing import FakeClock
 from pages.browser import Browser, ShownPage
 from pages.readers import administrator_of, reader_of
@@ -20,7 +21,7 @@ class Charge:
     card: str = SECRET
 
 
-async def run(app: Duetime, *payloads: object, tenant: str | None = None) -> None:
+async def run(app: Duetime, *payloads: Parcel | Charge, tenant: str | None = None) -> None:
     """Let a worker of its own run these payloads; its last sweep adds their figures."""
     if not app.runtime.handlers.runs("charge", 1):
         app.handler(kind="charge", queue="billing")(charge)
@@ -265,11 +266,13 @@ class TestLive:
         self, memory_app: Duetime, moving: Callable[..., None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A diagnosis asks much of a database: viewers and reloads share one for a minute."""
-        asked = []
-        diagnose = memory_app.store.diagnose
-        monkeypatch.setattr(
-            memory_app.store, "diagnose", lambda: asked.append(1) or diagnose(), raising=True
-        )
+        asked, diagnose = [], memory_app.store.diagnose
+
+        def counted() -> Diagnosis:
+            asked.append(1)
+            return diagnose()
+
+        monkeypatch.setattr(memory_app.store, "diagnose", counted)
         async with administrator_of(memory_app) as browser:
             for seconds, expected in ((0, 1), (59, 1), (1, 2)):
                 moving(seconds)

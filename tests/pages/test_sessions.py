@@ -52,7 +52,7 @@ async def test_behind_a_proxy_the_base_url_tells_of_https(memory_app: Duetime) -
     async with Browser(behind) as browser:
         cookie = await session_cookie(browser, await new_key(memory_app))
         assert (cookie["name"], cookie["secure"]) == ("__Secure-duetime", True)
-        assert (await browser.open("/sign-in")).heading.startswith("Signed in")
+        assert (await browser.open("/sign-in")).reader is not None
 
 
 async def test_over_plain_http_between_machines_nobody_signs_in(
@@ -94,7 +94,7 @@ async def test_a_session_counts_over_its_own_connection_only(
     ):
         async with Browser(memory_asgi, base) as browser:
             page = await browser.open("/sign-in", cookie=f"{name}={session}")
-            assert ("Signed in" in page.heading) == counts, (base, name)
+            assert (page.reader is not None) == counts, (base, name)
 
 
 async def test_no_cookie_counts_in_the_api(memory_app: Duetime, memory_asgi: Any) -> None:
@@ -135,9 +135,9 @@ async def test_cookies_of_other_mount_points_are_passed_over(
     async with Browser(memory_asgi) as browser:
         name = "__Secure-duetime"
         cookies = f"other=1; {name}=dts_of_another; {name}={session}"
-        assert (await browser.open("/sign-in", cookie=cookies)).heading.startswith("Signed in")
+        assert (await browser.open("/sign-in", cookie=cookies)).reader is not None
         flood = f"{name}=dts_{'0' * 8}-0000-0000-0000-{'0' * 12}_x; " * 100 + f"{name}={session}"
-        assert (await browser.open("/sign-in", cookie=flood)).heading == "Sign in"
+        assert (await browser.open("/sign-in", cookie=flood)).reader is None
 
 
 async def test_a_session_has_the_rights_of_its_key(memory_app: Duetime) -> None:
@@ -145,7 +145,7 @@ async def test_a_session_has_the_rights_of_its_key(memory_app: Duetime) -> None:
     async with Browser(memory_app.admin(admin_roles={ROLE})) as browser:
         await browser.sign_in(await new_key(memory_app, "support"))
         page = await browser.open("/sign-in", authorization="Bearer dt_x")
-        assert page.heading.startswith("Signed in as key:")
+        assert (page.reader or "").startswith("key:")
 
 
 def test_a_cookie_is_deleted_with_its_own_attributes() -> None:

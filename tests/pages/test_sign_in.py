@@ -15,8 +15,7 @@ SESSION = "__Secure-duetime"
 
 
 async def is_signed_in(browser: Browser) -> bool:
-    page = await browser.open("/sign-in")
-    return "Sign out" in [button for form in page.forms for button in form.buttons]
+    return (await browser.open("/sign-in")).reader is not None
 
 
 class TestByKey:
@@ -26,7 +25,7 @@ class TestByKey:
             assert (page.heading, page.response.status_code) == ("Sign in", 200)
             made = await app.api_keys.create("till", ["support"], "acme")
             shown = await browser.send(page.form("Sign in"), API_key=f"  {made.key} ")
-            assert shown.heading == f"Signed in as key:{made.id}"
+            assert shown.reader == f"key:{made.id}"
             assert await is_signed_in(browser)
         [entry] = await app.audit.find(verb="sign-in", tenant="acme")
         assert (entry.by, entry.source, entry.address) == (
@@ -73,7 +72,7 @@ class TestByKey:
             "60",
         )
         assert limited.alerts == ["Too many failed attempts: try again in 60 seconds."]
-        assert (await browser.sign_in(await new_key(memory_app))).heading.startswith("Signed in")
+        assert (await browser.sign_in(await new_key(memory_app))).reader is not None
         assert await memory_app.audit.find(verb="refuse")
 
     async def test_guesses_of_keys_and_links_count_together(
@@ -93,7 +92,7 @@ class TestByKey:
             assert (refused.response.status_code, refused.heading) == (403, "Not allowed")
             assert SESSION not in browser.cookies()
             shown = await browser.sign_in(await new_key(memory_app, ROLE, "staff"))
-            assert shown.heading.startswith("Signed in")
+            assert shown.reader is not None
         [entry] = await memory_app.audit.find(verb="refuse")
         assert entry.after == {"reason": "permission", "permission": "role staff"}
 
@@ -108,7 +107,7 @@ class TestByLink:
             assert (await app.audit.find(verb="sign-in")).items == []
             assert list(page.form("Sign in").labels) == []
             shown = await browser.send(page.form("Sign in"))
-            assert shown.heading.startswith("Signed in as link:")
+            assert (shown.reader or "").startswith("link:")
         async with Browser(app.admin(), LOOPBACK) as second:
             page = await second.open(path)
             used = await second.send(page.form("Sign in"))
@@ -129,7 +128,7 @@ class TestByLink:
                 assert refused.response.status_code == 401
         async with Browser(memory_app.admin(), LOOPBACK) as local:
             page = await local.open(f"/sign-in?link={link}")
-            assert (await local.send(page.form("Sign in"))).heading.startswith("Signed in")
+            assert (await local.send(page.form("Sign in"))).reader is not None
 
     async def test_a_rebound_name_or_a_proxy_is_not_this_machine(self, memory_app: Duetime) -> None:
         link = await new_link(memory_app)
@@ -165,7 +164,7 @@ class TestByLink:
             page = await local_browser.open(f"/sign-in?link={forged}")
             assert (await local_browser.send(page.form("Sign in"))).response.status_code == 401
         page = await local_browser.open(f"/sign-in?link={link}")
-        assert (await local_browser.send(page.form("Sign in"))).heading.startswith("Signed in")
+        assert (await local_browser.send(page.form("Sign in"))).reader is not None
 
     async def test_with_a_required_role_links_are_refused(self, memory_app: Duetime) -> None:
         """A link gives all rights, and no role that somebody asks for beside them."""

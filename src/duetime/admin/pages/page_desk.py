@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, cast
 from urllib.parse import quote
 
+from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -28,8 +29,8 @@ from duetime.admin.pages.page_call import PageSite, language_of, mount_point
 from duetime.admin.pages.page_table import FORM_PAGE_ATTRIBUTE
 from duetime.admin.pages.reader_zones import zone_of
 from duetime.admin.pages.themes import to_theme
-from duetime.admin.problems import ProblemDocument
-from duetime.errors import NotAuthenticated
+from duetime.admin.problems import ProblemDocument, RequestRefused
+from duetime.errors import DuetimeError, NotAuthenticated, PermissionDenied
 from duetime.model.act import Source
 
 if TYPE_CHECKING:
@@ -106,6 +107,9 @@ class PageDesk(Desk):
         page = cast("FramedPage", call)
         if isinstance(error, NotAuthenticated):
             return page.send_to(_sign_in_path(page))
+        if isinstance(error, PermissionDenied):
+            # Those who may not read a page may still sign out.
+            page.access = await page.find_reader()
         problem = await self._problem(page, error)
         return await _form_again(page, problem) or _error_page(page, problem)
 
@@ -120,7 +124,11 @@ async def _form_again(page: FramedPage, problem: ProblemDocument) -> Response | 
     if not page.may(shown.needs):
         return None
     page.problem, page.declaration = problem, shown
-    response: Response = await show(page)
+    try:
+        response: Response = await show(page)
+    except (DuetimeError, RequestRefused, RequestValidationError):
+        # What the page was about is gone, too.
+        return None
     response.status_code = problem.status
     return response
 

@@ -6,16 +6,20 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from duetime.admin.pages.icons import ICONS
+
 
 @cache
 def environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=PackageLoader("duetime.admin.pages", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["icons"] = ICONS
+    return made
 
 
 def rendered(template: str, values: dict[str, object]) -> str:

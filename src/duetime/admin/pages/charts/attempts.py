@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from duetime.admin.pages.charts.axis import time_axis
 from duetime.admin.pages.charts.glyphs import glyph
-from duetime.admin.pages.charts.marks import chart, line, part, rect, text
 from duetime.admin.pages.charts.scales import TimeScale, chunks, drawable
+from duetime.admin.pages.charts.svg import chart, line, part, rect, text, width_of
 from duetime.admin.pages.formats.durations import duration
 from duetime.admin.pages.formats.instants import exact
 from duetime.admin.pages.formats.numbers import CountedNoun, compact, counted, whole
@@ -30,11 +30,12 @@ from duetime.model.state import Outcome, State
 WIDTH, HEIGHT = 720, 96
 LEFT, RIGHT = 12.0, 708.0
 TOP, BAR, BASE, LABEL_Y = 34.0, 24.0, 66.0, 86.0
-NUMBER_Y = 16.0
+NUMBER_Y, GLYPH_WIDTH = 16.0, 14.0
 MAX_BARS = 48
 # A run is seen, however short beside the pauses between attempts.
 MIN_LENGTH = 3.0
-NUMBER_WIDTH = 34.0
+# Between two numbers.
+NUMBER_GAP = 14.0
 
 WAITED = Phrase("waited {time}", "attente {time}")
 RAN = Phrase("ran {time}", "durée {time}")
@@ -132,17 +133,18 @@ def _bars(
     bars: Sequence[AttemptBar], now: int, scale: TimeScale, zone: tzinfo, language: Language
 ) -> Iterator[Markup]:
     """Draw the bars, and over those that stand apart their number and how they ended."""
-    last_number = LEFT - NUMBER_WIDTH
+    room_from = 0.0
     for bar in bars:
         marks = [*_spans(bar, now, scale)]
-        middle = scale.place(bar.started if bar.started is not None else bar.ready)
-        middle = min(max(middle, LEFT + 14), RIGHT - 14)
-        if middle - last_number >= NUMBER_WIDTH:
-            last_number = middle
-            marks += [
-                text(middle - 2, NUMBER_Y + 4, _number(bar), "small", "end"),
-                glyph(bar.name, middle + 7, NUMBER_Y),
-            ]
+        number = _number(bar)
+        width = width_of(number) + GLYPH_WIDTH
+        left = scale.place(bar.started if bar.started is not None else bar.ready)
+        left = min(left, WIDTH - width)
+        if left >= room_from:
+            room_from = left + width + NUMBER_GAP
+            end = left + width_of(number)
+            words = text(end, NUMBER_Y + 4, number, "small", "end")
+            marks += [words, glyph(bar.name, end + GLYPH_WIDTH / 2 + 2, NUMBER_Y)]
         yield part(_label(bar, now, zone, language), *marks)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from duetime.admin.pages.charts.marks import element, number
+from duetime.admin.pages.charts.svg import element, number
 
 # The path of each glyph around (0, 0). One that is `full` is a disc with the path cut out of it.
 FULL: Mapping[str, str] = {

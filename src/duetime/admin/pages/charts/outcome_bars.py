@@ -11,22 +11,32 @@ from markupsafe import Markup
 
 from duetime.admin.pages.charts.axis import time_axis
 from duetime.admin.pages.charts.glyphs import bare_glyph, glyph
-from duetime.admin.pages.charts.marks import chart, line, rect, text, titled
 from duetime.admin.pages.charts.scales import MINUTE, TimeScale, chunks, drawable, round_top
+from duetime.admin.pages.charts.svg import chart, line, rect, text, titled, width_of
 from duetime.admin.pages.formats.instants import exact
 from duetime.admin.pages.formats.numbers import compact, counted, whole
-from duetime.admin.pages.formats.phrases import LABELLED, NOTHING_YET, OTHER, OUTCOMES, RUNS
+from duetime.admin.pages.formats.phrases import (
+    LABELLED,
+    NOTHING_YET,
+    OTHER,
+    OUTCOMES,
+    RUNS,
+    agreeing,
+)
 from duetime.admin.pages.languages import Language
 from duetime.model.clock import from_micros
 from duetime.model.state import Outcome
 
 WIDTH, HEIGHT = 720, 220
-LEFT, RIGHT, TOP, BASE = 40.0, 712.0, 36.0, 180.0
+LEFT, RIGHT, TOP, BASE = 44.0, 712.0, 36.0, 180.0
 MARKER_Y, LABEL_Y = 190.0, 214.0
 MAX_COLUMNS = 96
 # A bar that has any runs is as high as this.
 MIN_HEIGHT = 2.0
-LEGEND_WIDTH = (RIGHT - LEFT) / 6
+# From one bar to the next, where there are few.
+MAX_PITCH = 24.0
+# From the glyph of a legend's entry to its word, and from there to the next entry, if it fits.
+WORD_INDENT, ENTRY_GAP = 16.0, 14.0
 # From the base up: failures share a base line, so that they can be compared.
 STACK = ("failed", "lost", "retried", "cancelled", "other", "succeeded")
 LEGEND = ("succeeded", "failed", "lost", "retried", "cancelled", "other")
@@ -44,7 +54,7 @@ class OutcomeCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class BarColumn:
     """The counts of one bar, by the name in the legend."""
 
     start: int
@@ -68,22 +78,26 @@ def outcome_bars(
     return chart("bars", WIDTH, HEIGHT, words, *content)
 
 
-def _column(steps: Sequence[OutcomeCounts]) -> Column:
+def _column(steps: Sequence[OutcomeCounts]) -> BarColumn:
     counts: Counter[str] = Counter()
     for step in steps:
         for outcome, count in step.counts.items():
             name = outcome.value if outcome.value in STACK else "other"
             counts[name] += min(max(count, 0), MAX_COUNT)
-    return Column(drawable(steps[0].at), counts, sum(counts.values()))
+    return BarColumn(drawable(steps[0].at), counts, sum(counts.values()))
 
 
 def _summary(totals: Counter[str], language: Language) -> str:
-    parts = [f"{_word(name, language)} {whole(totals[name], language)}" for name in _used(totals)]
+    parts = [
+        f"{_word(name, totals[name], language)} {whole(totals[name], language)}"
+        for name in _used(totals)
+    ]
     return ", ".join(parts) or NOTHING_YET.to(language)
 
 
-def _word(name: str, language: Language) -> str:
-    return (OTHER if name == "other" else OUTCOMES[Outcome(name)]).to(language)
+def _word(name: str, count: int, language: Language) -> str:
+    phrase = OTHER if name == "other" else OUTCOMES[Outcome(name)]
+    return agreeing(phrase, count, language)
 
 
 def _used(totals: Counter[str]) -> list[str]:
@@ -102,18 +116,35 @@ def _legend(totals: Counter[str], language: Language) -> Iterator[Markup]:
         yield text(
             (LEFT + RIGHT) / 2, (TOP + BASE) / 2 + 4, NOTHING_YET.to(language), None, "middle"
         )
-    for index, name in enumerate(_used(totals)):
-        x = LEFT + index * LEGEND_WIDTH
-        count = totals[name]
-        shown = whole(count, language) if count < 10**6 else compact(count)
+    entries = _entries(totals, language)
+    gap = min((WIDTH - LEFT - _width(entries)) / max(len(entries), 1), ENTRY_GAP)
+    x = LEFT
+    for name, words in entries.items():
         yield glyph(name, x + 6, 12)
-        yield text(x + 17, 16, f"{_word(name, language)} {shown}")
+        yield text(x + WORD_INDENT, 16, words)
+        x += WORD_INDENT + width_of(words) + gap
+
+
+def _entries(totals: Counter[str], language: Language) -> dict[str, str]:
+    """Return the words of the legend, with exact counts if there is room for them."""
+    used = _used(totals)
+    entries = {
+        name: f"{_word(name, totals[name], language)} {whole(totals[name], language)}"
+        for name in used
+    }
+    if _width(entries) + ENTRY_GAP * len(entries) <= WIDTH - LEFT:
+        return entries
+    return {name: f"{_word(name, totals[name], language)} {compact(totals[name])}" for name in used}
+
+
+def _width(entries: Mapping[str, str]) -> float:
+    return sum(WORD_INDENT + width_of(words) for words in entries.values())
 
 
 def _bars(
-    columns: Sequence[Column], top: float, zone: tzinfo, language: Language
+    columns: Sequence[BarColumn], top: float, zone: tzinfo, language: Language
 ) -> Iterator[Markup]:
-    pitch = (RIGHT - LEFT) / max(len(columns), 1)
+    pitch = _pitch(columns)
     for index, column in enumerate(columns):
         if not column.total:
             continue
@@ -127,7 +158,11 @@ def _bars(
         yield titled(f"{at}\n{runs}, {_summary(column.counts, language)}", *marks)
 
 
-def _stack(column: Column, left: float, width: float, top: float) -> Iterator[Markup]:
+def _pitch(columns: Sequence[BarColumn]) -> float:
+    return min((RIGHT - LEFT) / max(len(columns), 1), MAX_PITCH)
+
+
+def _stack(column: BarColumn, left: float, width: float, top: float) -> Iterator[Markup]:
     scale = (BASE - TOP) / top
     used = [name for name in STACK if column.counts[name]]
     heights = [max(column.counts[name] * scale, MIN_HEIGHT) for name in used]
@@ -143,10 +178,10 @@ def _stack(column: Column, left: float, width: float, top: float) -> Iterator[Ma
         yield rect(left + inset, y + inset, width - 2 * inset, max(size, 0.5), style)
 
 
-def _time_axis(columns: Sequence[Column], zone: tzinfo, language: Language) -> Iterator[Markup]:
+def _time_axis(columns: Sequence[BarColumn], zone: tzinfo, language: Language) -> Iterator[Markup]:
     """Write the times of the bars, which have one width, since their steps have one length."""
     if columns:
         start, last = columns[0].start, columns[-1].start
         length = (last - start) // max(len(columns) - 1, 1) * len(columns)
-        scale = TimeScale(start, start + length, LEFT, RIGHT - LEFT)
+        scale = TimeScale(start, start + length, LEFT, _pitch(columns) * len(columns))
         yield from time_axis(scale, BASE, LABEL_Y, zone, language, least=MINUTE)

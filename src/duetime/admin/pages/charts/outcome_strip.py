@@ -9,11 +9,11 @@ from datetime import datetime, timedelta, tzinfo
 from markupsafe import Markup
 
 from duetime.admin.pages.charts.glyphs import FULL, cell_glyph
-from duetime.admin.pages.charts.marks import chart, line, part, rect, titled
+from duetime.admin.pages.charts.svg import chart, line, part, rect, titled
 from duetime.admin.pages.formats.durations import duration
 from duetime.admin.pages.formats.instants import exact
 from duetime.admin.pages.formats.numbers import counted
-from duetime.admin.pages.formats.phrases import LABELLED, NOTHING_YET, OUTCOMES, RUNS
+from duetime.admin.pages.formats.phrases import LABELLED, NOTHING_YET, OUTCOMES, RUNS, agreeing
 from duetime.admin.pages.languages import Language
 from duetime.model.state import Outcome
 
@@ -58,7 +58,11 @@ def _summary(shown: Sequence[StripOutcome], language: Language) -> str:
     if not shown:
         return NOTHING_YET.to(language)
     counts = {kind: sum(each.outcome is kind for each in shown) for kind in Outcome}
-    parts = [f"{OUTCOMES[kind].to(language)} {count}" for kind, count in counts.items() if count]
+    parts = [
+        f"{agreeing(OUTCOMES[kind], count, language)} {count}"
+        for kind, count in counts.items()
+        if count
+    ]
     return f"{counted(len(shown), RUNS[language], language)}, {', '.join(parts)}"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
-from duetime.admin.pages.charts.marks import chart, element, line, number
 from duetime.admin.pages.charts.scales import chunks, finite
+from duetime.admin.pages.charts.svg import chart, element, line, number
 
 WIDTH, HEIGHT = 160, 36
 LEFT, RIGHT, TOP, BOTTOM = 2.0, 156.0, 4.0, 34.0

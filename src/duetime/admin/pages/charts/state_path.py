@@ -9,7 +9,7 @@ from datetime import datetime, tzinfo
 from markupsafe import Markup
 
 from duetime.admin.pages.charts.glyphs import glyph
-from duetime.admin.pages.charts.marks import chart, element, fitting, line, text, titled
+from duetime.admin.pages.charts.svg import chart, element, fitting, line, text, titled
 from duetime.admin.pages.formats.instants import exact, short
 from duetime.admin.pages.formats.numbers import whole
 from duetime.admin.pages.formats.phrases import AND_MORE, LABELLED, NOTHING_YET, STATES, Phrase
@@ -17,11 +17,11 @@ from duetime.admin.pages.languages import Language
 from duetime.model.state import State
 
 WIDTH, HEIGHT = 720, 72
-MAX_STEPS = 6
+MAX_STEPS = 5
 SLOT = WIDTH / MAX_STEPS
 LINE_Y, WORD_Y, INSTANT_Y = 16.0, 42.0, 60.0
 # Of a longer path, the first steps and the last ones are shown.
-FIRST_STEPS, LAST_STEPS = 2, 3
+FIRST_STEPS, LAST_STEPS = 2, 2
 EXPECTED = Phrase("expected", "prévue")
 
 
@@ -91,8 +91,9 @@ def _step(
     instant = EXPECTED.to(language) if step.expected else ""
     if step.at is not None:
         instant = short(step.at, now, zone, language)
-    marks.append(text(x, INSTANT_Y, fitting(instant, SLOT), "quiet", "middle"))
-    return titled(_words(step, zone, language), *marks)
+    marks.append(text(x, INSTANT_Y, fitting(instant, SLOT), None, "middle"))
+    class_ = "expected" if step.expected else None
+    return titled(_words(step, zone, language), *marks, class_=class_)
 
 
 def _words(step: PathStep, zone: tzinfo, language: Language) -> str:

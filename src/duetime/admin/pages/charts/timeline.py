@@ -2,69 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import tzinfo
 from itertools import groupby
-from uuid import UUID
 
 from markupsafe import Markup
 
 from duetime.admin.pages.charts.axis import time_axis
 from duetime.admin.pages.charts.glyphs import glyph
-from duetime.admin.pages.charts.marks import chart, element, fitting, line, part, rect, text
 from duetime.admin.pages.charts.scales import MINUTE, TimeScale, drawable
-from duetime.admin.pages.formats.durations import duration
-from duetime.admin.pages.formats.instants import clock_time, exact
-from duetime.admin.pages.formats.numbers import compact, whole
-from duetime.admin.pages.formats.phrases import (
-    AND_MORE,
-    LABELLED,
-    LATE,
-    NOW,
-    OUTCOMES,
-    STATES,
-    Phrase,
+from duetime.admin.pages.charts.svg import (
+    chart,
+    element,
+    fitting,
+    line,
+    number,
+    part,
+    rect,
+    text,
+    width_of,
 )
+from duetime.admin.pages.charts.timeline_marks import (
+    ActionPath,
+    JobPath,
+    MarkWords,
+    TimelineMark,
+    run_marks,
+    scheduled_marks,
+    tick_marks,
+)
+from duetime.admin.pages.formats.instants import clock_time
+from duetime.admin.pages.formats.numbers import compact, whole
+from duetime.admin.pages.formats.phrases import AND_MORE, LABELLED, NOW, Phrase
 from duetime.admin.pages.languages import Language
-from duetime.model.clock import SECOND, from_micros
-from duetime.model.state import State
-from duetime.model.timeline import Timeline, TimelineAction
+from duetime.model.timeline import Timeline
 
 WIDTH, HEIGHT = 960, 176
 LEFT, RIGHT, TOP = 88.0, 952.0, 24.0
-ROW, MARK = 40.0, 14.0
-BASE = TOP + 3 * ROW
+ROW_HEIGHT, MARK_SIZE = 40.0, 14.0
+BASE = TOP + 3 * ROW_HEIGHT
 LABEL_Y = BASE + 20
-# Room for one count. What is nearer to each other than this, three or more, is folded into one.
-SLOTS = 40
+# Places for one count each. Three or more marks of one place are folded into their count.
+PLACES = 40
 MAX_APART = 2
+# Runs that are longer than such a place are drawn apart from it, unless there are many.
+MAX_LONG = 24
+# Of what is folded, so many are named.
 MAX_NAMED = 10
-# A run that is shorter is drawn as long as this.
-MIN_LENGTH = 4.0
+# What a count has a glyph for, the most urgent first.
+URGENT = ("failed", "lost", "late")
 
-RAN = Phrase("Ran", "Exécutées")
-SCHEDULED = Phrase("Scheduled", "Planifiées")
-TICKS = Phrase("Ticks", "Échéances")
-TICK = Phrase("tick", "échéance")
-SUMMARY = Phrase(
-    "{ran} ran, {scheduled} scheduled or running, {ticks} coming ticks",
-    "{ran} exécutées, {scheduled} planifiées ou en cours, {ticks} échéances à venir",
+ROWS = (
+    (Phrase("Runs", "Exécutions"), run_marks),
+    (Phrase("Scheduled", "Planifiées"), scheduled_marks),
+    (Phrase("Ticks", "Échéances"), tick_marks),
 )
-
-ActionPath = Callable[[UUID], str]
-JobPath = Callable[[str], str]
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineMark:
-    """What is drawn at an instant of a row."""
-
-    at: int
-    until: int | None
-    name: str
-    label: str
-    href: str | None
 
 
 def timeline_chart(
@@ -76,89 +68,29 @@ def timeline_chart(
     action_path: ActionPath | None = None,
     job_path: JobPath | None = None,
 ) -> Markup:
-    """Return three rows over one axis, and a line at the store's time. Three or more marks of a
-    minute, or of what is as narrow as their count, are folded; under it their first ten are named.
+    """Return three rows over one axis, and a line at the store's time.
+
+    Three or more marks of a minute, or of what is as narrow as their count, are folded into it.
     """
-    marks = TimelineMarks(timeline, zone, language, action_path, job_path)
+    words = MarkWords(zone, language, action_path, job_path)
     scale = TimeScale(drawable(timeline.start), drawable(timeline.end), LEFT, RIGHT - LEFT)
-    rows = ((RAN, marks.ran()), (SCHEDULED, marks.scheduled()), (TICKS, marks.ticks()))
+    rows = [(name.to(language), _inside(scale, marks(timeline))) for name, marks in ROWS]
     content = [*_now(timeline, scale, zone, language)]
-    for index, (name, found) in enumerate(rows):
-        content += _row(name.to(language), found, TOP + (index + 0.5) * ROW, scale, language)
+    for index, (name, marks) in enumerate(rows):
+        y = TOP + (index + 0.5) * ROW_HEIGHT
+        content += [*_row_line(name, y), *_row(name, marks, y, scale, words)]
     content += time_axis(scale, BASE, LABEL_Y, zone, language)
-    words = _summary(rows[0][1], rows[1][1], rows[2][1], language)
-    words = LABELLED.to(language, label=label, text=words)
-    return chart("timeline", WIDTH, HEIGHT, words, *content, interactive=any(r for _, r in rows))
+    totals = ", ".join(_total(name, marks, language) for name, marks in rows)
+    said = LABELLED.to(language, label=label, text=totals)
+    return chart("timeline", WIDTH, HEIGHT, said, *content, interactive=any(m for _, m in rows))
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineMarks:
-    """Makes marks of the lists of a timeline, each list in the order of time."""
-
-    timeline: Timeline
-    zone: tzinfo
-    language: Language
-    action_path: ActionPath | None
-    job_path: JobPath | None
-
-    def ran(self) -> list[TimelineMark]:
-        return _in_order(map(self._ran, self.timeline.ran))
-
-    def scheduled(self) -> list[TimelineMark]:
-        return _in_order(map(self._scheduled, self.timeline.scheduled))
-
-    def ticks(self) -> list[TimelineMark]:
-        return _in_order(
-            TimelineMark(
-                drawable(tick),
-                None,
-                "tick",
-                self._words(coming.job, TICK.to(self.language), drawable(tick)),
-                self.job_path(coming.job) if self.job_path else None,
-            )
-            for coming in self.timeline.ticks
-            for tick in coming.ticks
-        )
-
-    def _ran(self, action: TimelineAction) -> TimelineMark:
-        ended = action.finished_at or action.started_at or action.due_at or self.timeline.at
-        started = drawable(action.started_at or ended)
-        until = drawable(ended)
-        outcome = action.outcome
-        word = (OUTCOMES[outcome] if outcome else STATES[action.state]).to(self.language)
-        took = duration((until - started) / SECOND, self.language)
-        words = self._words(action.kind, f"{word}, {took}", started)
-        name = outcome.value if outcome else action.state.value
-        return TimelineMark(min(started, until), until, name, words, self._href(action))
-
-    def _scheduled(self, action: TimelineAction) -> TimelineMark:
-        now = drawable(self.timeline.at)
-        if action.state is State.running:
-            at = drawable(action.started_at or self.timeline.at)
-            words = self._words(action.kind, STATES[State.running].to(self.language), at)
-            return TimelineMark(min(at, now), now, "running", words, self._href(action))
-        at = drawable(action.due_at or self.timeline.at)
-        late = at < now
-        word = (LATE if late else STATES[State.scheduled]).to(self.language)
-        words = self._words(action.kind, word, at)
-        return TimelineMark(at, None, "late" if late else "scheduled", words, self._href(action))
-
-    def _words(self, name: str, word: str, at: int) -> str:
-        return f"{name}, {word}, {exact(from_micros(at), self.zone, self.language)}"
-
-    def _href(self, action: TimelineAction) -> str | None:
-        return self.action_path(action.id) if self.action_path else None
+def _inside(scale: TimeScale, marks: Sequence[TimelineMark]) -> list[TimelineMark]:
+    return [mark for mark in marks if mark.end >= scale.start and mark.at <= scale.end]
 
 
-def _in_order(marks: Iterable[TimelineMark]) -> list[TimelineMark]:
-    return sorted(marks, key=lambda mark: (mark.at, mark.label))
-
-
-def _summary(
-    ran: Sequence[object], scheduled: Sequence[object], ticks: Sequence[object], language: Language
-) -> str:
-    lengths = {"ran": len(ran), "scheduled": len(scheduled), "ticks": len(ticks)}
-    return SUMMARY.to(language, **{name: whole(n, language) for name, n in lengths.items()})
+def _total(name: str, marks: Sequence[TimelineMark], language: Language) -> str:
+    return LABELLED.to(language, label=name, text=whole(len(marks), language))
 
 
 def _now(
@@ -171,65 +103,64 @@ def _now(
     yield line(LEFT, BASE, RIGHT, BASE, "axis")
     if scale.start <= now <= scale.end:
         words = f"{NOW.to(language)} {clock_time(timeline.at, zone)}"
+        half = width_of(words) / 2
         yield line(x, TOP - 4, x, BASE, "now")
-        yield text(min(max(x, LEFT + 40), RIGHT - 40), TOP - 9, words, "strong", "middle")
+        yield text(min(max(x, LEFT + half), RIGHT - half), TOP - 9, words, "strong", "middle")
+
+
+def _row_line(name: str, y: float) -> Iterator[Markup]:
+    yield text(LEFT - 10, y + 4, fitting(name, LEFT - 10), None, "end")
+    yield line(LEFT, y, RIGHT, y, "grid")
 
 
 def _row(
-    name: str, marks: Sequence[TimelineMark], y: float, scale: TimeScale, language: Language
+    name: str, marks: Sequence[TimelineMark], y: float, scale: TimeScale, words: MarkWords
 ) -> Iterator[Markup]:
-    yield text(LEFT - 10, y + 4, fitting(name, LEFT - 10), None, "end")
-    yield line(LEFT, y, RIGHT, y, "grid")
-    inside = (
-        mark for mark in marks if scale.start <= (mark.until or mark.at) and mark.at <= scale.end
-    )
-    slot = max(MINUTE, -(-(scale.end - scale.start) // SLOTS))
-    for place, group in groupby(inside, key=lambda mark: max(mark.at, scale.start) // slot):
+    width = max(MINUTE, -(-(scale.end - scale.start) // PLACES))
+    long = [mark for mark in marks if mark.end - mark.at > width]
+    if len(long) <= MAX_LONG:
+        yield from (_mark(mark, y, scale, words) for mark in long)
+        marks = [mark for mark in marks if mark.end - mark.at <= width]
+    for place, group in groupby(marks, key=lambda mark: max(mark.at, scale.start) // width):
         near = list(group)
         if len(near) > MAX_APART:
-            yield _folded(near, scale.place(place * slot + slot // 2), y, language)
+            yield _folded(name, near, scale.place(place * width + width // 2), y, words)
         else:
-            yield from (_mark(mark, y, scale) for mark in near)
+            yield from (_mark(mark, y, scale, words) for mark in near)
 
 
-def _mark(mark: TimelineMark, y: float, scale: TimeScale) -> Markup:
-    x = scale.place(mark.at)
-    end = scale.place(mark.until) if mark.until is not None else x
-    if end - x <= MARK:
-        middle = min(max((x + end) / 2, LEFT + MARK / 2), RIGHT - MARK / 2)
-        return part(mark.label, _point(mark.name, middle, y), href=mark.href)
-    bar = rect(x, y - MARK / 2, max(end - x, MIN_LENGTH), MARK, f"{mark.name} bar", 3)
-    return part(mark.label, bar, glyph(mark.name, x + MARK / 2, y), href=mark.href)
+def _mark(mark: TimelineMark, y: float, scale: TimeScale, words: MarkWords) -> Markup:
+    left, right = scale.place(mark.at), scale.place(mark.end)
+    half = MARK_SIZE / 2
+    if right - left > MARK_SIZE:
+        bar = rect(left, y - half, right - left, MARK_SIZE, f"{mark.name} bar", 3)
+        shapes = [bar, glyph(mark.name, left + half, y)]
+    else:
+        shapes = [_point(mark.name, min(max((left + right) / 2, LEFT + half), RIGHT - half), y)]
+    return part(words.label(mark), *shapes, href=words.href(mark))
 
 
 def _point(name: str, x: float, y: float) -> Markup:
     if name != "tick":
         return glyph(name, x, y)
-    return element(
-        "rect", x=x - 4, y=y - 4, width=8, height=8, class_="tick", transform=_turned(x, y)
-    )
+    diamond = f"M{number(x - 5)} {number(y)}l5-5 5 5-5 5z"
+    return element("path", d=diamond, class_="tick")
 
 
-def _turned(x: float, y: float) -> str:
-    return f"rotate(45 {x:.1f} {y:.1f})"
-
-
-def _folded(marks: Sequence[TimelineMark], x: float, y: float, language: Language) -> Markup:
-    """Return a count, and a cross above it if one of them failed."""
-    named = [mark.label for mark in marks[:MAX_NAMED]]
+def _folded(
+    name: str, marks: Sequence[TimelineMark], x: float, y: float, words: MarkWords
+) -> Markup:
+    """Return a count, under a glyph if one of them failed, was lost or is late."""
+    names = [words.short_label(mark) for mark in marks[:MAX_NAMED]]
     if len(marks) > MAX_NAMED:
-        more = whole(len(marks) - MAX_NAMED, language)
-        named.append(AND_MORE.to(language, count=more))
+        more = whole(len(marks) - MAX_NAMED, words.language)
+        names.append(AND_MORE.to(words.language, count=more))
     x = min(max(x, LEFT + 11), RIGHT - 11)
-    content = [
+    shapes = [
         rect(x - 11, y - 8, 22, 16, "count", 8),
         text(x, y + 4, compact(len(marks)), "small", "middle"),
     ]
-    bad = next((name for name in ("failed", "lost", "late") if _has(marks, name)), None)
-    if bad is not None:
-        content.append(glyph(bad, x, y - 14))
-    return part("\n".join([whole(len(marks), language), *named]), *content)
-
-
-def _has(marks: Sequence[TimelineMark], name: str) -> bool:
-    return any(mark.name == name for mark in marks)
+    found = {mark.name for mark in marks}
+    shapes += [glyph(urgent, x, y - 14) for urgent in URGENT if urgent in found][:1]
+    total = f"{_total(name, marks, words.language)}, {words.instant(marks[0])}"
+    return part("\n".join([total, *names]), *shapes)

@@ -63,7 +63,7 @@ def pretty_json(
 def shown_json(
     document: str, *, max_length: int = MAX_LENGTH, max_depth: int = MAX_DEPTH
 ) -> ShownJson:
-    """Return as much of the document as has room. What is nested deeper is shown as `{…}`."""
+    """Return as much of the document as has room; `{…}` for what is in the deepest level."""
     parts: list[str] = []
     room = max_length
     for piece in _pieces(document, max_depth):

@@ -30,9 +30,9 @@ class CountedNoun(NamedTuple):
 
 
 def whole(number: int, language: Language) -> str:
-    """`12,345`, or `12 345` in French; the power of ten of what no page has room for."""
+    """`12,345`, or `12 345` in French; of what no page has room for, the bound."""
     if abs(number) >= MAX_SHOWN:
-        return f"{'-' * (number < 0)}> 10^30"
+        return "> 10^30" if number > 0 else "< -10^30"
     return f"{number:,}".replace(",", GROUP_MARKS[language])
 
 

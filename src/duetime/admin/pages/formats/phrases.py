@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from duetime.admin.pages.formats.numbers import CountedNoun
+from duetime.admin.pages.formats.numbers import CountedNoun, is_singular
 from duetime.admin.pages.languages import Language
 from duetime.model.state import Outcome, State
 
@@ -19,6 +19,12 @@ class Phrase(NamedTuple):
     def to(self, language: Language, **values: object) -> str:
         text = self.fr if language == "fr" else self.en
         return text.format(**values) if values else text
+
+
+def agreeing(phrase: Phrase, count: int, language: Language) -> str:
+    """Return the word for so many: participles have a plural in French, and none in English."""
+    word = phrase.to(language)
+    return word if language == "en" or is_singular(count, language) else f"{word}s"
 
 
 STATES: Mapping[State, Phrase] = {

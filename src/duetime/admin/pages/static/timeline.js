@@ -6,6 +6,10 @@ const LEAST_DRAG = 6, LEAST_MS = 60000;
 const chartOf = (event) => event.target.closest?.("#timeline-chart");
 let drag = null;
 
+// Where the chart is wider than its place, its middle is shown first.
+const whole = document.getElementById("timeline-chart");
+whole.scrollLeft = (whole.scrollWidth - whole.clientWidth) / 2;
+
 // -- keys ---------------------------------------------------------------------------------
 
 document.addEventListener("keydown", (event) => {

@@ -68,8 +68,6 @@ FRAME_TEXTS: Texts = {
     "next_page": Text("Next page", "Page suivante"),
     "filter": Text("Filter", "Filtrer"),
     "filter_clear": Text("Clear the filter", "Effacer le filtre"),
-    "back": Text("Back", "Retour"),
-    "none_yet": Text("none", "aucun"),
     "state_scheduled": Text("scheduled", "planifiée"),
     "state_running": Text("running", "en cours"),
     "state_succeeded": Text("succeeded", "réussie"),

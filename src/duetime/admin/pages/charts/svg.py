@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from markupsafe import Markup, escape
 
@@ -12,21 +13,22 @@ MAX_TEXT = 400
 # What XML cannot hold, beside the characters that safe_text replaces.
 NOT_IN_XML = re.compile("[\ufffe\uffff]")
 # How wide a character of 12 px is, on average. Widths decide only what fits, and err on both sides.
-CHARACTER_WIDTH = 6.4
+CHARACTER_WIDTH = 7.0
 
 Attribute = str | float | None
 
 
 def element(name: str, *content: str, **attributes: Attribute) -> Markup:
     """Return an element. `class_` and `text_anchor` are written as `class` and `text-anchor`."""
-    written = Markup().join(
-        Markup(' {}="{}"').format(attribute.rstrip("_").replace("_", "-"), _value(value))
+    # Every text passes `escape`, which leaves markup as it is.
+    written = "".join(
+        f' {_attribute_name(attribute)}="{_value(value)}"'
         for attribute, value in attributes.items()
         if value is not None
     )
-    inner = Markup().join(content)
-    start = Markup("<{}{}").format(name, written)
-    return start + Markup(">{}</{}>").format(inner, name) if content else start + Markup("/>")
+    if not content:
+        return Markup(f"<{name}{written}/>")  # noqa: S704
+    return Markup(f"<{name}{written}>{''.join(map(escape, content))}</{name}>")  # noqa: S704
 
 
 def chart(
@@ -51,9 +53,8 @@ def part(
     words = shown_text(label)
     title = element("title", words)
     if href is None:
-        return element(
-            "g", title, *content, class_=class_, tabindex=0, role="img", aria_label=words
-        )
+        return element("g", title, *content, class_=class_, tabindex=0, role="img")
+    # Not every reader of screens names a link by its title.
     return element("a", title, *content, class_=class_, href=href, aria_label=words)
 
 
@@ -97,11 +98,20 @@ def fitting(words: str, width: float) -> str:
     return words if len(words) <= limit else f"{words[: limit - 1]}…"
 
 
+def width_of(words: str) -> float:
+    return len(words) * CHARACTER_WIDTH
+
+
 def number(value: float) -> str:
     """Write a coordinate: tenths are as fine as anybody sees."""
     written = f"{value:.1f}".removesuffix(".0")
     return "0" if written == "-0" else written
 
 
+@cache
+def _attribute_name(argument: str) -> str:
+    return argument.rstrip("_").replace("_", "-")
+
+
 def _value(value: str | float) -> str:
-    return escape(value) if isinstance(value, str) else number(value)
+    return str(escape(value)) if isinstance(value, str) else number(value)
