@@ -58,8 +58,10 @@ def test_the_wheel_is_whole(wheel: Path) -> None:
     packed = set(zipfile.ZipFile(wheel).namelist())
     assert "duetime/py.typed" in packed
     source = ROOT / "src"
-    statements = {str(path.relative_to(source)) for path in source.rglob("*.sql")}
-    assert statements <= packed
+    for kind in ("*.sql", "*.html", "*.css", "*.svg"):
+        needed = {str(path.relative_to(source)) for path in source.rglob(kind)}
+        assert needed
+        assert needed <= packed
 
 
 def test_the_example_runs_on_the_wheel_alone(wheel: Path, example: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 import duetime
 
 DRIVERS = {"psycopg", "sqlite3", "sqlalchemy", "asyncpg", "aiosqlite", "psycopg2"}
-FRAMEWORKS = {"fastapi", "starlette", "django", "flask"}
+FRAMEWORKS = {"fastapi", "starlette", "jinja2", "uvicorn", "django", "flask"}
 TERMINAL = {"typer", "click", "rich"}
 HEAVY = {"pydantic", "pydantic_core", "opentelemetry", "uvloop"}
 FOREIGN = DRIVERS | FRAMEWORKS | TERMINAL | HEAVY

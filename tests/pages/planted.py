@@ -11,6 +11,7 @@ from duetime.admin.declarations import ANY_IDENTITY
 from duetime.admin.pages.page_call import ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.admin.pages.router import ALL_PAGES, make_page_router
+from duetime.admin.problems import RequestRefused
 
 PLANTED = PageTable()
 # What the acts of the last test were called with.
@@ -43,6 +44,11 @@ async def show_reader(page: ThisPage) -> Response:
 @PLANTED.show("/fails", "queues.read")
 async def fail(page: ThisPage) -> Response:
     raise RuntimeError("the password is hunter2")
+
+
+@PLANTED.show("/teapot", "queues.read")
+async def brew(page: ThisPage) -> Response:
+    raise RequestRefused(418, "teapot", "no coffee <b>")
 
 
 def parts_of(app: Duetime, **arguments: Any) -> AdminParts:

@@ -7,8 +7,9 @@ from starlette.responses import Response
 
 from admin.client import NOBODY, OF_TENANT, USER, identify
 from duetime import ANY, Duetime
+from duetime.admin.declarations import declaration_of
 from duetime.admin.pages.page_table import PageTable
-from duetime.admin.pages.router import landing_path, make_page_router
+from duetime.admin.pages.router import ALL_PAGES, landing_path, make_page_router
 from duetime.errors import ConfigError
 from pages.browser import HTTPS, LOOPBACK, PLAIN, Browser, Form
 from pages.places import new_key
@@ -182,6 +183,33 @@ async def test_a_page_that_fails_shows_nothing_from_inside(
         assert (shown.response.status_code, shown.heading) == (500, "Something went wrong")
         assert "hunter2" not in shown.response.text
     assert "hunter2" in caplog.text
+
+
+async def test_an_error_without_a_heading_of_its_own_is_shown(memory_app: Duetime) -> None:
+    asgi = with_planted_pages(memory_app, identify=identify, admin_roles={"administrators"})
+    async with Browser(asgi, **{USER: "root"}) as browser:
+        shown = await browser.open("/teapot")
+        assert (shown.response.status_code, shown.heading) == (418, "Bad request")
+        assert shown.alerts == ["no coffee <b>"]
+
+
+# Written by hand, from the specification: what each page needs.
+NEEDED = """
+GET /sign-in         public
+POST /sign-in        public
+POST /sign-out       any identity
+GET /static/{path:path} public
+"""
+
+
+def test_each_page_needs_what_the_specification_says() -> None:
+    by_hand = {tuple(line.split(maxsplit=2)) for line in NEEDED.strip().splitlines()}
+    declared = {
+        (page.method, page.path, page.needs)
+        for table in ALL_PAGES
+        for page in map(declaration_of, table.endpoints)
+    }
+    assert by_hand <= declared
 
 
 async def undeclared(page: Any) -> Response:

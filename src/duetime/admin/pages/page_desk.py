@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, cast
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ from duetime.admin.identity.cookies import (
     connection_of,
 )
 from duetime.admin.identity.request_facts import facts_of_scope
+from duetime.admin.pages.catalogue import CATALOGUE
 from duetime.admin.pages.forms import read_form
 from duetime.admin.pages.languages import to_language
 from duetime.admin.pages.local_paths import MAX_PATH_LENGTH
@@ -108,8 +110,9 @@ class PageDesk(Desk):
         if isinstance(error, NotAuthenticated):
             return page.send_to(_sign_in_path(page))
         if isinstance(error, PermissionDenied):
-            # Those who may not read a page may still sign out.
-            page.access = await page.find_reader()
+            # Those who may not read a page may still sign out, if the store answers.
+            with suppress(DuetimeError):
+                page.access = await page.find_reader()
         problem = await self._problem(page, error)
         return await _form_again(page, problem) or _error_page(page, problem)
 
@@ -134,7 +137,11 @@ async def _form_again(page: FramedPage, problem: ProblemDocument) -> Response | 
 
 
 def _error_page(page: FramedPage, problem: ProblemDocument) -> Response:
-    return page.render("error.html", problem.status, problem.headers, problem=problem)
+    key = f"error_{problem.status}"
+    heading = page.text(key if key in CATALOGUE else "error_400")
+    return page.render(
+        "error.html", problem.status, problem.headers, heading=heading, problem=problem
+    )
 
 
 def _sign_in_path(page: FramedPage) -> str:
