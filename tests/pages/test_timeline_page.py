@@ -69,7 +69,9 @@ async def test_three_of_a_minute_are_one_count_that_names_them(memory_app: Dueti
         page = await browser.open("/timeline")
     svg = page.response.text.partition("<svg xmlns")[2].partition("</svg>")[0]
     counted = [
-        label for label in re.findall(r"<title>([^<]*)</title>", svg) if label.startswith("3")
+        label
+        for label in re.findall(r"<title>([^<]*)</title>", svg)
+        if label.startswith("Scheduled: 3,")
     ]
     assert [label.count("parcel") for label in counted] == [3]
 

@@ -12,7 +12,6 @@ WORKER_TEXTS: Texts = {
     "workers_stalled": Text("Stalled", "Bloqués"),
     "workers_stalled_hint": Text("alive, but have missed sweeps", "actifs, balayages manqués"),
     "workers_versions": Text("Versions", "Versions"),
-    "workers_versions_hint": Text("of duetime", "de duetime"),
     "workers_none": Text("No worker is alive", "Aucun worker n'est actif"),
     "workers_none_hint": Text(
         "A worker appears here as soon as it starts: `duetime worker module:app`, or in code:",
