@@ -111,7 +111,7 @@ def test_what_is_no_problem_yet(changes: dict[str, Any]) -> None:
     assert found(**changes) == []
 
 
-def test_who_sees_more_is_told_more() -> None:
+def test_who_sees_more_learns_more() -> None:
     paused = Queue(
         name="q",
         paused_at=ago(9),

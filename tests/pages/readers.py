@@ -37,7 +37,7 @@ async def administrator_of(app: Duetime) -> AsyncIterator[Browser]:
 
 @pytest.fixture
 def moving(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Makes what was read older, by a second if not told otherwise."""
+    """Makes what was read older, by a second if nothing else is said."""
     now = [0.0]
     monkeypatch.setattr(
         "duetime.admin.pages.snapshots.Snapshots.__init__.__defaults__", (lambda: now[0],)

@@ -12,7 +12,7 @@ async def test_it_lists_the_problems_of_now(memory_app: Duetime) -> None:
         assert problems(await browser.open("/alerts")) == problems(await browser.open("/"))
 
 
-async def test_who_may_not_see_workers_is_not_told_of_them(memory_app: Duetime) -> None:
+async def test_who_may_not_see_workers_learns_nothing_of_them(memory_app: Duetime) -> None:
     await failing_job(memory_app)
     async with reader_of(memory_app, "notifications.read") as browser:
         for address in ("/alerts", "/live?view=alerts"):

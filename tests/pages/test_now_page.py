@@ -105,7 +105,7 @@ async def test_the_last_day_is_shown_on_demand(memory_app: Duetime, clock: FakeC
     assert 'href="?span=hour"' in day.response.text
 
 
-async def test_what_is_due_next_is_told_by_kind_and_second(
+async def test_what_is_due_next_is_shown_by_kind_and_second(
     memory_app: Duetime, clock: FakeClock
 ) -> None:
     await memory_app.jobs.put("shop-poll", Every(minutes=1), payload=Parcel())

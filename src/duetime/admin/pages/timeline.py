@@ -28,13 +28,13 @@ TIMELINE_PAGE = PageTable()
 
 # Before and after now, where the address names no time.
 USUAL = timedelta(hours=24)
-LONGEST, SHORTEST = timedelta(days=366), timedelta(minutes=1)
+MAX_LENGTH, MIN_LENGTH = timedelta(days=366), timedelta(minutes=1)
 # So much of each list is drawn, and so much written below the chart.
 MAX_DRAWN, MAX_WRITTEN = 300, 20
 KEPT_SECONDS = 3.0
 
 
-class TimelineQuery(BaseModel):
+class AskedTime(BaseModel):
     """From when to when: instants with an offset, or times in the reader's zone."""
 
     start: str | None = None
@@ -55,12 +55,12 @@ class TimeRange:
     @property
     def closer(self) -> TimeRange:
         """The middle half."""
-        return _around(self, max(self.length / 2, SHORTEST))
+        return _around(self, max(self.length / 2, MIN_LENGTH))
 
     @property
     def wider(self) -> TimeRange:
         """As much again, half of it on each side."""
-        return _around(self, min(self.length * 2, LONGEST))
+        return _around(self, min(self.length * 2, MAX_LENGTH))
 
     @property
     def earlier(self) -> TimeRange:
@@ -145,7 +145,7 @@ def _ticks(timeline: Timeline) -> list[Tick]:
 
 def _asked(page: FramedPage) -> TimeRange:
     """Return the time that the address names."""
-    query = page.query(TimelineQuery)
+    query = page.query(AskedTime)
     now = page.now.replace(second=0, microsecond=0)
     start = _instant(page, "start", query.start)
     end = _instant(page, "end", query.end)
@@ -153,8 +153,8 @@ def _asked(page: FramedPage) -> TimeRange:
         start = now - USUAL if end is None else _shifted(end, -2 * USUAL)
     if end is None:
         end = _shifted(start, 2 * USUAL)
-    if not SHORTEST <= end - start <= LONGEST:
-        raise InvalidArgument("end", end, page.text("timeline_length", days=LONGEST.days))
+    if not MIN_LENGTH <= end - start <= MAX_LENGTH:
+        raise InvalidArgument("end", end, page.text("timeline_length", days=MAX_LENGTH.days))
     return TimeRange(start, end)
 
 

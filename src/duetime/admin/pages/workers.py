@@ -35,7 +35,7 @@ class ReadWorkers:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenWorker:
+class WorkerRow:
     """A worker as the page shows it."""
 
     worker: LivingWorker
@@ -46,7 +46,7 @@ class SeenWorker:
 class WorkersView:
     """The workers, the stalled ones first, and how many slots they have together."""
 
-    workers: list[SeenWorker]
+    workers: list[WorkerRow]
     slots_chart: Markup
     most_named: int = MAX_NAMED
 
@@ -63,7 +63,7 @@ class WorkersView:
 async def workers_view(page: FramedPage) -> WorkersView:
     read = await page.read(read_workers)
     sweep = page.app.settings.sweep
-    seen = [SeenWorker(worker, is_stalled(worker, read.at, sweep)) for worker in read.workers]
+    seen = [WorkerRow(worker, is_stalled(worker, read.at, sweep)) for worker in read.workers]
     together = slots_chart(page, read.workers)
     return WorkersView(sorted(seen, key=lambda worker: not worker.stalled), together)
 
