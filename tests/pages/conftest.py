@@ -2,5 +2,6 @@
 
 from admin.client import app, clock, memory_app, url
 from pages.places import browser, local_browser, memory_asgi
+from pages.readers import moving
 
-__all__ = ["app", "browser", "clock", "local_browser", "memory_app", "memory_asgi", "url"]
+__all__ = ["app", "browser", "clock", "local_browser", "memory_app", "memory_asgi", "moving", "url"]

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from string import Formatter
+from typing import get_args
 
 import pytest
 
@@ -11,7 +12,8 @@ from duetime.admin.pages.catalogue import CATALOGUE, text_of
 from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
-from duetime.model.state import State
+from duetime.model.health.problems import ProblemName
+from duetime.model.state import Outcome, State
 
 PAGES = Path(__file__).parents[2] / "src" / "duetime" / "admin" / "pages"
 # In templates `t("key")`, in Python `page.text("key")` and `text_of("key")`.
@@ -22,13 +24,23 @@ COMPLETED = {
     "place_": PLACE_NAMES,
     "state_": [state.value for state in State],
     "theme_": THEMES,
+    "now_span_": ("hour", "day"),
+    "outcome_": [outcome.value for outcome in Outcome],
+    "timeline_": ("earlier", "closer", "wider", "later"),
+    "problem_": [
+        "job_failing_times",
+        *(f"{name}{end}" for name in get_args(ProblemName) for end in ("", "_remedy")),
+    ],
     "shortcut_": ("search", "help", "down", "up", "select", "open"),
 }
 # Words that both languages share.
-SHARED = {"place_actions", "place_transitions", "place_workers", "place_audit", "note", "pages"}
+SHARED = {
+    *("place_actions", "place_transitions", "place_workers", "place_audit", "note", "pages"),
+    *("worker", "worker_version", "workers_versions", "now_running_hint"),
+}
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 # Signs between words, and the keys of shortcuts.
-SIGNS = {"·", "/", "g", ":", ",", "“", "”", "UTC"}
+SIGNS = {"·", "/", "g", ":", ",", "“", "”", "UTC", "\u00d7", "."}
 # Texts of pieces that pages of lists use.
 PIECES = {"filter", "filter_clear", "selected"}
 
@@ -37,7 +49,7 @@ def used_keys() -> set[str]:
     sources = [*PAGES.rglob("*.html"), *PAGES.glob("*.py")]
     found = {match[1] for path in sources for match in USED.finditer(path.read_text("utf-8"))}
     found |= {f"{start}{end}" for start, ends in COMPLETED.items() for end in ends}
-    found -= COMPLETED.keys()
+    found -= {*COMPLETED, BY_STATUS}
     conditional = re.compile(r"""\.text\(["'](\w+)["'] if .+? else ["'](\w+)["']""")
     done = re.compile(r"""\.done\([^)]*?["'](\w+)["'](?: if \w+ else ["'](\w+)["'])?,""")
     for path in PAGES.glob("*.py"):
