@@ -1,6 +1,16 @@
 """The fixtures of these tests."""
 
 from admin.client import app, clock, memory_app, url
+from pages.broken import failing_app
 from pages.places import browser, local_browser, memory_asgi
 
-__all__ = ["app", "browser", "clock", "local_browser", "memory_app", "memory_asgi", "url"]
+__all__ = [
+    "app",
+    "browser",
+    "clock",
+    "failing_app",
+    "local_browser",
+    "memory_app",
+    "memory_asgi",
+    "url",
+]

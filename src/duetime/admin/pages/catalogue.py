@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from duetime.admin.pages.languages import Language
+from duetime.admin.pages.texts.actions import ACTION_TEXTS
 from duetime.admin.pages.texts.frame import FRAME_TEXTS
 from duetime.admin.pages.texts.queues import QUEUE_TEXTS
 from duetime.admin.pages.texts.text import Text, Texts
@@ -76,7 +77,7 @@ SIGN_IN_TEXTS: Texts = {
     ),
 }
 
-ALL_TEXTS: Sequence[Texts] = (SIGN_IN_TEXTS, FRAME_TEXTS, QUEUE_TEXTS)
+ALL_TEXTS: Sequence[Texts] = (SIGN_IN_TEXTS, FRAME_TEXTS, ACTION_TEXTS, QUEUE_TEXTS)
 CATALOGUE: Texts = {key: text for texts in ALL_TEXTS for key, text in texts.items()}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, cast
 from urllib.parse import quote
 
+from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -28,8 +29,8 @@ from duetime.admin.pages.page_call import PageSite, language_of, mount_point
 from duetime.admin.pages.page_table import FORM_PAGE_ATTRIBUTE
 from duetime.admin.pages.reader_zones import zone_of
 from duetime.admin.pages.themes import to_theme
-from duetime.admin.problems import ProblemDocument
-from duetime.errors import NotAuthenticated
+from duetime.admin.problems import ProblemDocument, RequestRefused
+from duetime.errors import DuetimeError, NotAuthenticated
 from duetime.model.act import Source
 
 if TYPE_CHECKING:
@@ -120,7 +121,11 @@ async def _form_again(page: FramedPage, problem: ProblemDocument) -> Response | 
     if not page.may(shown.needs):
         return None
     page.problem, page.declaration = problem, shown
-    response: Response = await show(page)
+    try:
+        response: Response = await show(page)
+    except (DuetimeError, RequestRefused, RequestValidationError):
+        # What the page is about is not there, or its address is not valid either.
+        return None
     response.status_code = problem.status
     return response
 

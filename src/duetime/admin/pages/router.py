@@ -8,6 +8,8 @@ from fastapi import APIRouter
 
 from duetime.admin.declarations import RouteTable, declaration_of
 from duetime.admin.gated_route import route_class
+from duetime.admin.pages.action import ACTION_PAGE
+from duetime.admin.pages.actions import ACTIONS_PAGE
 from duetime.admin.pages.live import LIVE
 from duetime.admin.pages.page_desk import PageDesk
 from duetime.admin.pages.page_table import LiveView, PageTable
@@ -17,7 +19,7 @@ from duetime.admin.pages.sign_in import SIGN_IN
 from duetime.admin.pages.static_route import STATIC
 from duetime.admin.router import check_routes
 
-ALL_PAGES: Sequence[PageTable] = (SIGN_IN, STATIC, LIVE, QUEUES_PAGE)
+ALL_PAGES: Sequence[PageTable] = (SIGN_IN, STATIC, LIVE, ACTIONS_PAGE, ACTION_PAGE, QUEUES_PAGE)
 START_PAGE = "/"
 
 
