@@ -12,7 +12,7 @@ ACTION_TEXTS: Texts = {
     "action_finished": Text("Finished", "Terminée"),
     "action_created": Text("Created", "Créée"),
     "action_attempt": Text("Attempt", "Tentative"),
-    "action_label": Text("Key, correlation id or job", "Clé, id de corrélation ou tâche"),
+    "action_label": Text("Key or id", "Clé ou id"),
     "action_acts": Text("Acts", "Actes"),
     "action_late": Text("late", "en retard"),
     "action_waits": Text("waits for another action", "attend une autre action"),
