@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from duetime.admin.pages.languages import Language
+from duetime.admin.pages.texts.actions import ACTION_TEXTS
 from duetime.admin.pages.texts.frame import FRAME_TEXTS
 from duetime.admin.pages.texts.now import NOW_TEXTS
 from duetime.admin.pages.texts.problems import PROBLEM_TEXTS
@@ -83,6 +84,7 @@ SIGN_IN_TEXTS: Texts = {
 ALL_TEXTS: Sequence[Texts] = (
     SIGN_IN_TEXTS,
     FRAME_TEXTS,
+    ACTION_TEXTS,
     QUEUE_TEXTS,
     PROBLEM_TEXTS,
     NOW_TEXTS,

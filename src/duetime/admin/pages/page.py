@@ -39,8 +39,8 @@ QueryModel = TypeVar("QueryModel", bound=BaseModel)
 
 # Parameters of an address that open a dialog: which, and about what.
 DIALOG_PARAMETERS = ("dialog", "of")
-# Parameters that are choices of the reader, remembered elsewhere.
-CHOICE_PARAMETERS = ("lang", "tz", "theme")
+# Parameters that are choices of the reader, remembered elsewhere, or name a live part.
+CHOICE_PARAMETERS = ("lang", "tz", "theme", "view")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,6 +8,8 @@ from fastapi import APIRouter
 
 from duetime.admin.declarations import RouteTable, declaration_of
 from duetime.admin.gated_route import route_class
+from duetime.admin.pages.action import ACTION_PAGE
+from duetime.admin.pages.actions import ACTIONS_PAGE
 from duetime.admin.pages.alerts import ALERTS_PAGE
 from duetime.admin.pages.live import LIVE
 from duetime.admin.pages.now import NOW_PAGE
@@ -27,6 +29,8 @@ ALL_PAGES: Sequence[PageTable] = (
     LIVE,
     NOW_PAGE,
     TIMELINE_PAGE,
+    ACTIONS_PAGE,
+    ACTION_PAGE,
     WORKERS_PAGE,
     QUEUES_PAGE,
     ALERTS_PAGE,
