@@ -180,7 +180,7 @@ class TestActs:
         assert (await failing_app.get(action.id)).state is State.scheduled
 
     @pytest.mark.parametrize("right", ALL_ACTS)
-    async def test_who_lacks_a_right_sees_no_act_and_is_refused(
+    async def test_who_has_no_right_sees_no_act_and_is_refused(
         self, failing_app: Duetime, right: str
     ) -> None:
         scheduled = await failing_app.schedule(Parcel(), delay=60)

@@ -1,6 +1,7 @@
 """Every text is there in each language, and used."""
 
 import re
+from collections import Counter
 from pathlib import Path
 from string import Formatter
 from typing import get_args
@@ -8,7 +9,7 @@ from typing import get_args
 import pytest
 
 from duetime.admin.openapi import PROBLEM_TITLES
-from duetime.admin.pages.catalogue import CATALOGUE, text_of
+from duetime.admin.pages.catalogue import ALL_TEXTS, CATALOGUE, text_of
 from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
@@ -31,16 +32,24 @@ COMPLETED = {
         "job_failing_times",
         *(f"{name}{end}" for name in get_args(ProblemName) for end in ("", "_remedy")),
     ],
+    "ended_": [outcome.value for outcome in Outcome],
+    "on_": get_args(On),
+    "priority_": [priority.name for priority in Priority],
+    "action_": ("state", "kind", "queue", "result", "progress"),
+    "actions_": ("overdue", "retrying", "waiting", "parked"),
+    "filter_": [key.removeprefix("filter_") for key in CATALOGUE if key.startswith("filter_")],
     "shortcut_": ("search", "help", "down", "up", "select", "open"),
 }
 # Words that both languages share.
 SHARED = {
     *("place_actions", "place_transitions", "place_workers", "place_audit", "note", "pages"),
     *("worker", "worker_version", "workers_versions", "now_running_hint"),
+    *("run_worker", "action_worker", "action_count", "filter_worker", "action_audit"),
+    *("action_id", "action_json"),
 }
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 # Signs between words, and the keys of shortcuts.
-SIGNS = {"·", "/", "g", ":", ",", "“", "”", "UTC", "\u00d7", "."}
+SIGNS = {"·", "/", "g", ":", ",", "“", "”", "“”", "UTC", "\u00d7", "."}
 # Texts of pieces that pages of lists use.
 PIECES = {"filter", "filter_clear", "selected"}
 
@@ -66,6 +75,11 @@ def test_every_text_is_there_in_each_language() -> None:
         names = [{name for _, name, _, _ in Formatter().parse(part) if name} for part in text]
         assert names[0] == names[1], f"{key} fills in different names"
     assert set(LANGUAGE_NAMES) == set(LANGUAGES)
+
+
+def test_no_key_is_used_twice() -> None:
+    keys = Counter(key for texts in ALL_TEXTS for key in texts)
+    assert [key for key, count in keys.items() if count > 1] == []
 
 
 def test_french_is_not_english() -> None:
