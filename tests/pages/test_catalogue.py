@@ -13,7 +13,9 @@ from duetime.admin.pages.catalogue import ALL_TEXTS, CATALOGUE, text_of
 from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
+from duetime.model.actions.chain import On
 from duetime.model.health.problems import ProblemName
+from duetime.model.lane import Priority
 from duetime.model.state import Outcome, State
 
 PAGES = Path(__file__).parents[2] / "src" / "duetime" / "admin" / "pages"
@@ -33,6 +35,7 @@ COMPLETED = {
         *(f"{name}{end}" for name in get_args(ProblemName) for end in ("", "_remedy")),
     ],
     "ended_": [outcome.value for outcome in Outcome],
+    "action_why_": ("retrying", "damaged", "nothing"),
     "on_": get_args(On),
     "priority_": [priority.name for priority in Priority],
     "action_": ("state", "kind", "queue", "result", "progress"),
@@ -49,9 +52,9 @@ SHARED = {
 }
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 # Signs between words, and the keys of shortcuts.
-SIGNS = {"·", "/", "g", ":", ",", "“", "”", "“”", "UTC", "\u00d7", "."}
+SIGNS = {"·", "/", "g", ":", ",", "“", "”", "“”", "–", "UTC", "\u00d7", "."}
 # Texts of pieces that pages of lists use.
-PIECES = {"filter", "filter_clear", "selected"}
+PIECES = {"selected"}
 
 
 def used_keys() -> set[str]:
@@ -60,7 +63,7 @@ def used_keys() -> set[str]:
     found |= {f"{start}{end}" for start, ends in COMPLETED.items() for end in ends}
     found -= {*COMPLETED, BY_STATUS}
     conditional = re.compile(r"""\.text\(["'](\w+)["'] if .+? else ["'](\w+)["']""")
-    done = re.compile(r"""\.done\([^)]*?["'](\w+)["'](?: if \w+ else ["'](\w+)["'])?,""")
+    done = re.compile(r"""["']((?:done|not_paused)_\w+)["']""")
     for path in PAGES.glob("*.py"):
         for pattern in (conditional, done):
             for match in pattern.finditer(path.read_text("utf-8")):
