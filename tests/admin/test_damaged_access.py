@@ -66,7 +66,7 @@ async def scene(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     monkeypatch.setattr("duetime.store.sql.sqlite.repair.SEARCH_PAUSE_FACTOR", 0)
     async with make_app(durable_url) as app, client_of(admin_of(app), None) as client:
         for permission in ("actions.read", "actions.schedule"):
-            await app.grants.set("till", permission, by="ann")  # type: ignore[arg-type]
+            await app.grants.set("till", permission, by="ann")
         await app.grants.set("clock", "stats.read", by="ann")
         till = await app.api_keys.create("till", ["till"], by="ann")
         clock = await app.api_keys.create("clock", ["clock"], by="ann")

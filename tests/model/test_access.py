@@ -210,9 +210,15 @@ names = st.sampled_from(sorted(PERMISSIONS))
 
 def damaged(stored: StoredGrant, columns: frozenset[str]) -> StoredGrant:
     """Return a grant as a store reads it when these columns of its row hold garbage."""
-    garbage = dict.fromkeys(columns & {"role", "permission", "tenant"}, "\\xff")
-    allowed = stored.allowed and "allowed" not in columns
-    return replace(stored, **garbage, allowed=allowed, damaged=tuple(columns))
+    garbage = r"\xff"
+    return replace(
+        stored,
+        role=garbage if "role" in columns else stored.role,
+        permission=garbage if "permission" in columns else stored.permission,
+        tenant=garbage if "tenant" in columns else stored.tenant,
+        allowed=stored.allowed and "allowed" not in columns,
+        damaged=tuple(columns),
+    )
 
 
 def rights(identity: Identity, known: Iterable[StoredGrant], tenant: Scope) -> set[str]:
