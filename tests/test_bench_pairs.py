@@ -43,7 +43,7 @@ def run(script: str, *arguments: str, **variables: str) -> subprocess.CompletedP
         [sys.executable, str(BENCH / script), *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=400,
         env={**os.environ, **variables},
     )
 

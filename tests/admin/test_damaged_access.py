@@ -12,7 +12,7 @@ import pytest
 from admin.client import admin_of, client_of, make_app, problem
 from damaged_rows import DamagedTable, damaged_columns
 from duetime import Duetime
-from duetime.admin.identity.sign_in import SignIns
+from duetime.admin.identity.sign_in import SignIns, make_link
 from duetime.errors import NotAuthenticated
 from duetime.model.ids import TimeOrderedIds
 from identity.requests import authenticator, local_request, request
@@ -148,13 +148,13 @@ async def test_a_key_is_revoked_beside_a_damaged_session(scene: Scene) -> None:
 
 
 async def test_a_damaged_link_opens_nothing(scene: Scene) -> None:
-    link = await scene.signing.make_link("ann")
+    link = await make_link(scene.app.store, TimeOrderedIds(), "ann")
     table = DamagedTable(scene.url, "links")
     for damage in scene.damages("links"):
         table.damage(damage)
         with pytest.raises(NotAuthenticated, match="make a new one"):
             await scene.signing.by_link(link, local_request())
-        await scene.signing.make_link("ann")
+        await make_link(scene.app.store, TimeOrderedIds(), "ann")
     table.restore()
     assert await scene.signing.by_link(link, local_request())
 

@@ -137,6 +137,39 @@ filters = st.builds(
 @settings(max_examples=40, deadline=None)
 @given(wanted=filters, most=st.sampled_from([12, 40, 300]))
 def test_pages_hold_what_the_specification_holds(filled: Filled, wanted: Filter, most: int) -> None:
+    _assert_same(filled, wanted, most)
+
+
+ALONE: list[dict[str, Any]] = [
+    {"error_group": "E1rror: *"},
+    {"correlation_id": "c"},
+    {"key": "k4"},
+    {"search": "c"},
+    {"tenant": "a"},
+    {"tenant": None},
+    {"parked": True},
+    {"waiting": True},
+    {"retrying": True},
+    {"overdue": True},
+    {"kinds": ("mail",)},
+    {"states": (State.failed,)},
+    {},
+]
+
+
+@pytest.mark.parametrize("most", [12, 40, 300])
+@pytest.mark.parametrize("criterion", ALONE, ids=str)
+def test_each_criterion_alone_holds_in_every_order(
+    filled: Filled, criterion: dict[str, Any], most: int
+) -> None:
+    """Together, as above, they seldom find anything."""
+    for by in ("created_at", "due_at", "finished_at"):
+        for descending in (False, True):
+            wanted = Filter(**criterion, sort=Sort(by, descending), limit=5)
+            _assert_same(filled, wanted, most)
+
+
+def _assert_same(filled: Filled, wanted: Filter, most: int) -> None:
     filled.store.max_examined = most
     whole = filled.specification.perform_blocking(
         filled.specification.find(replace(wanted, limit=10_000))

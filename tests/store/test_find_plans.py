@@ -180,9 +180,10 @@ def examine(store: PostgresStore, flow: Flow[Any]) -> tuple[Any, int]:
 def _examined(plan: dict[str, Any]) -> int:
     """Return how many rows the scans of a plan read: those they passed on, and the others."""
     rows = 0
-    ours = str(plan.get("Relation Name", "")).startswith("duetime_")
-    if ours:
-        assert plan["Node Type"] != "Seq Scan", plan
+    table = str(plan.get("Relation Name", ""))
+    if table.startswith("duetime_"):
+        # There are few queues, so that reading all of them is no harm.
+        assert plan["Node Type"] != "Seq Scan" or table == "duetime_queues", plan
         loops = plan["Actual Loops"]
         rows = round((plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)) * loops)
     return rows + sum(_examined(part) for part in plan.get("Plans", ()))

@@ -154,22 +154,70 @@ async def test_migrate_false_leaves_them_to_an_operator(
     await strict.aclose()
 
 
-def test_no_writer_waits_for_a_lock(new_store: PostgresStore, postgres_url: str) -> None:
-    """While they are built on tables with rows, no write waits 100 ms for the lock of its table."""
-    with psycopg.connect(postgres_url) as connection:
-        for table in ("actions", "history"):
-            series = POSTGRES["series"].format(rows=50_000)
-            text = FILL[table].format(id=POSTGRES["id"], series=series)
-            connection.execute(text.encode())
-    building = threading.Thread(target=lambda: asyncio.run(new_store.build_indexes()))
-    building.start()
+# The schema of the oldest code that may go on beside an upgrade.
+OLD_SCHEMA = 3
+
+
+# On a busy machine the process that upgrades may itself have to wait while it holds a lock.
+@pytest.mark.parametrize(
+    ("rows", "patience"),
+    [(50_000, "1s"), pytest.param(1_000_000, "100ms", marks=pytest.mark.soak)],
+)
+def test_no_writer_waits_for_a_lock(postgres_url: str, rows: int, patience: str) -> None:
+    """While tables with rows are upgraded and indexed, no write waits longer for a lock."""
+    store = PostgresStore(postgres_url)
+    fill_old_schema(postgres_url, store, rows)
+    upgrading = threading.Thread(target=lambda: upgrade(store))
+    upgrading.start()
     writes = 0
-    while building.is_alive():
-        write_with_impatience(postgres_url)
+    while upgrading.is_alive():
+        write_with_impatience(postgres_url, patience)
         writes += 1
-    building.join()
+    upgrading.join()
     assert names(postgres_url, "i.indisvalid") >= LATE_INDEXES
     assert writes > 1
+    store.close()
+
+
+def test_writers_get_through_while_a_migration_waits(postgres_url: str) -> None:
+    """A lock that is waited for keeps out all who come later: it is given up soon."""
+    store = PostgresStore(postgres_url)
+    fill_old_schema(postgres_url, store, 100)
+    with psycopg.connect(postgres_url) as reader:
+        reader.execute("SELECT count(*) FROM duetime_actions")
+        upgrading = threading.Thread(target=lambda: upgrade(store))
+        upgrading.start()
+        await_waiting(postgres_url)
+        for _ in range(20):
+            write_with_impatience(postgres_url, "1s")
+        assert upgrading.is_alive()
+    upgrading.join()
+    assert store.pending() == []
+    store.close()
+
+
+def await_waiting(url: str) -> None:
+    """Wait until some session waits for a lock."""
+    waiting = b"SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"
+    with psycopg.connect(url, autocommit=True) as connection:
+        while connection.execute(waiting).fetchone() == (False,):
+            connection.execute("SELECT pg_sleep(0.001)")
+
+
+def fill_old_schema(url: str, store: PostgresStore, rows: int) -> None:
+    with psycopg.connect(url) as connection:
+        for migration in store._loader.migrations()[:OLD_SCHEMA]:
+            for statement in migration.statements:
+                connection.execute(statement.encode())
+        series = POSTGRES["series"].format(rows=rows)
+        for table in ("actions", "history", "audit"):
+            text = FILL[table].format(id=POSTGRES["id"], series=series)
+            connection.execute(text.encode())
+
+
+def upgrade(store: PostgresStore) -> None:
+    store.migrate_blocking()
+    assert asyncio.run(store.build_indexes())
 
 
 def test_a_lock_that_blocks_writers_would_be_caught(
@@ -181,9 +229,9 @@ def test_a_lock_that_blocks_writers_would_be_caught(
             write_with_impatience(postgres_url)
 
 
-def write_with_impatience(url: str) -> None:
+def write_with_impatience(url: str, patience: str = "100ms") -> None:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SET lock_timeout = '100ms'")
+        connection.execute(f"SET lock_timeout = '{patience}'".encode())
         for table in ("actions", "history"):
             connection.execute(f"UPDATE duetime_{table} SET tick = 1 WHERE id = %s".encode(), [ID])
 

@@ -32,6 +32,9 @@ def full_postgres(postgres_server: Server, request: pytest.FixtureRequest) -> It
     url = postgres_server.database_url(name)
     store = PostgresStore(url)
     store.migrate_blocking()
+    # Those of searches are the subject of other tests, and would be used here where all look alike.
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(store._loader.sql(Statement("build_audit_at", {})).encode())
     store.close()
     with psycopg.connect(url, autocommit=True) as connection:
         _prepare(connection, request.param)

@@ -160,8 +160,9 @@ class TestOptionalLines:
 
     def test_variants_are_compiled_once(self) -> None:
         loader = StatementLoader("sqlite", TableNames())
-        first = loader.sql(Statement("find_ids", {"kind": "a"}))
-        assert loader.sql(Statement("find_ids", {"kind": "b"})) is first
+        window = {"window": 1, "limit": 1}
+        first, _ = loader.bind(Statement("find_ids", {"kind": "a", **window}), None)
+        assert loader.bind(Statement("find_ids", {"kind": "b", **window}), None)[0] is first
 
 
 class TestColumns:
@@ -233,3 +234,10 @@ class TestFiles:
     def test_an_unknown_name_is_reported(self) -> None:
         with pytest.raises(LookupError, match=r"no nonsense.sql for sqlite"):
             StatementLoader("sqlite", TableNames()).sql(Statement("nonsense", {}))
+
+
+def test_a_parameter_that_nothing_gives_is_refused() -> None:
+    """It would be null, and the statement would find nothing."""
+    loader = StatementLoader("sqlite", TableNames())
+    with pytest.raises(LookupError, match="'find_records' is not given ids"):
+        loader.bind(Statement("find_records", {"finished": True}), None)

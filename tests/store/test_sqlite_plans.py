@@ -68,7 +68,8 @@ def test_a_verb_goes_by_its_index(full_sqlite: Path, name: str) -> None:
     ],
 )
 def test_later_statements_use_their_index(full_sqlite: Path, name: str, step: str) -> None:
-    statement = Statement(name, {"places": "[1]", "ids": "[1]", **completion_params(finishes(500))})
+    claim = {"places": "[1]", "tokens": "[]", "worker": "w", "lease": 1}
+    statement = Statement(name, {"ids": "[1]", **claim, **completion_params(finishes(500))})
     plan_lines = sqlite_plan(SqliteStore(full_sqlite), full_sqlite, statement)
     assert f"SEARCH {step}" in plan_lines
 

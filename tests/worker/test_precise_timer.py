@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import resource
 import select
 import sys
@@ -203,9 +202,8 @@ def target_of(link: Path) -> str:
 @contextmanager
 def no_more_descriptors() -> Iterator[None]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    lowest = os.dup(0)
-    os.close(lowest)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+    # With any other limit, a descriptor that is closed meanwhile could be had again.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     try:
         yield
     finally:

@@ -54,6 +54,17 @@ class Documents:
     def occurrence(self, occurrence: Occurrence, kind: str) -> Document:
         return self._seen(occurrence, kind)
 
+    def seen_again(self, document: Document) -> Document:
+        """Return what the caller sees now of actions whose documents were written for them before:
+        they may have lost rights since."""
+        if "items" in document:
+            items = [self.seen_again(item) for item in document["items"]]
+            return document | {"items": items}
+        kind = document.get("kind")
+        if not isinstance(kind, str):
+            return document
+        return self._reader.shown(document, kind_known=self._payloads.find(kind) is not None)
+
     def stats(self, stats: Stats) -> Document:
         """Workers serve all tenants: whoever may not read them does not see them here either."""
         document = shallow(stats)

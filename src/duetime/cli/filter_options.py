@@ -54,7 +54,7 @@ def _filters(
     parked: Annotated[bool | None, _only("parked ones, or none of them")] = None,
     waiting: Annotated[bool | None, _only("those that wait for a parent, or none")] = None,
     retrying: Annotated[bool | None, _only("those to be tried again, or none")] = None,
-    overdue: Annotated[bool | None, _only("due ones that have not started, or none")] = None,
+    overdue: Annotated[bool | None, _only("due ones that nothing holds, or none")] = None,
     due_from: Annotated[datetime | None, _DUE_FROM] = None,
     due_before: Annotated[datetime | None, _coming("Due before this.")] = None,
     created_from: Annotated[datetime | None, _CREATED_FROM] = None,

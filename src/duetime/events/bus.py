@@ -60,8 +60,10 @@ class Events:
 
     def wants(self, type_: type[Event], *, kind: str, tenant: str | None) -> bool:
         """Return whether a subscriber wants the event of this action, before it is built."""
-        subscriptions = self._subscriptions.get(type_, ())
-        return any(s.filter.accepts_fields(kind=kind, tenant=tenant) for s in subscriptions)
+        subscriptions = self._subscriptions.get(type_)
+        return subscriptions is not None and any(
+            s.filter.accepts_fields(kind=kind, tenant=tenant) for s in subscriptions
+        )
 
     async def emit(self, events: Iterable[Event]) -> None:
         for event in events:

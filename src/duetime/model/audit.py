@@ -17,6 +17,7 @@ from duetime.model.tenant import ANY, Scope
 # The verbs that write an entry.
 AUDITED_VERBS = (
     *("schedule", "replace", "cancel", "reschedule", "retry", "repeat", "bulk", "erase"),
+    "sweep",
     *("put", "pause", "resume", "trigger", "remove", "restore", "backfill"),
     *("set", "create", "revoke", "sign-in", "sign-out", "refuse"),
 )

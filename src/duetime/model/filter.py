@@ -45,7 +45,8 @@ class Filter:
 
     `by` is who scheduled them. The flags ask for a state within a state, or, if False, for all
     others: `parked` until a worker knows the kind; `waiting` for a parent; `retrying` after an
-    attempt that failed; `overdue`, due and not started yet. `search` is what `names` explains.
+    attempt that failed; `overdue`, due and not started, though neither parked nor in a paused
+    queue. `search` is what `names` explains.
 
     A page of `find` holds up to `limit` matches in the order of `sort` that come after `follows`.
     """

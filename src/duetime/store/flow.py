@@ -95,7 +95,8 @@ class Flow(Generic[T]):
 
     `resend` marks verbs that recognise by id and token whether they already took effect, so that
     after a lost reply they may be performed again: as `replay`, if recognising takes more than
-    the first sending did. After `deadline` seconds the result is of no use.
+    the first sending did. After `deadline` seconds the result is of no use. A `patient` flow waits
+    for locks only briefly, and is tried again for long.
     """
 
     start: Callable[[], Steps[T]]
@@ -104,6 +105,7 @@ class Flow(Generic[T]):
     replay: Flow[T] | None = None
     deadline: float | None = None
     batchable: Batchable[T] | None = None
+    patient: bool = False
 
 
 def flow(

@@ -43,11 +43,13 @@ class Reporter:
     def recorded(self, run: InFlightRun, completion: Completion) -> None:
         claim = run.claim
         if run.started_at is not None and run.finished_at is not None:
+            startable_at = claim.due_at
+            if self._pauses.lifted:
+                startable_at = self._pauses.startable_from(claim.lane, startable_at)
             self._meters.ran(
                 claim.kind,
                 claim.tenant,
-                late=(run.started_at - self._pauses.startable_from(claim.lane, claim.due_at))
-                / 1_000_000,
+                late=(run.started_at - startable_at) / 1_000_000,
                 took=(run.finished_at - run.started_at) / 1_000_000,
             )
             self._figures.count(claim, completion.outcome, run.started_at, run.finished_at)

@@ -65,6 +65,8 @@ class Payloads:
         self._by_kind: dict[str, PayloadType] = {}
         self._by_type: dict[type[Any], PayloadType] = {}
         self._of_many: dict[type[Any], TypeAdapter[Any]] = {}
+        # Whether any type has secret fields: faster to ask before each run than its own type.
+        self.some_secret = False
 
     def add(
         self,
@@ -141,11 +143,13 @@ class Payloads:
 
     def keep_job(self, entry: PayloadType) -> None:
         self._by_kind[entry.kind] = entry
+        self.some_secret = self.some_secret or entry.secret
 
     def keep(self, entry: PayloadType) -> None:
         for name in (entry.kind, *entry.aliases):
             self._by_kind[name] = entry
         self._by_type[entry.type] = entry
+        self.some_secret = self.some_secret or entry.secret
 
     def _refuse_clash(self, entry: PayloadType) -> None:
         for name in (entry.kind, *entry.aliases):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from duetime.model.actions.action import Record
 from duetime.model.filter import Filter, names
 from duetime.model.lane import PARKING_PREFIX
+from duetime.model.pause import PausedQueues
 from duetime.model.state import State
 from duetime.model.tenant import sees
 from duetime.store.memory.lanes import MemoryRow
@@ -13,8 +14,9 @@ _EQUAL = ("queue", "correlation_id", "key", "job", "error_group", "worker", "pri
 _INSTANTS = ("due", "created", "finished")
 
 
-def fits(row: MemoryRow, wanted: Filter, now: int) -> bool:
-    """Return whether the filter matches the action at `now`. A finished one is in no lane."""
+def fits(row: MemoryRow, wanted: Filter, paused: PausedQueues, now: int) -> bool:
+    """Return whether the filter matches the action at `now`, when these queues are paused. A
+    finished one is in no lane."""
     record = row.record
     return (
         record.state in wanted.finished_states | wanted.unfinished_states
@@ -23,7 +25,7 @@ def fits(row: MemoryRow, wanted: Filter, now: int) -> bool:
         and wanted.by in (None, record.created_by)
         and sees(wanted.tenant, record.tenant)
         and all(_within(record, event, wanted) for event in _INSTANTS)
-        and _has_flags(row, wanted, now)
+        and _has_flags(row, wanted, paused, now)
         and _is_named(record, wanted)
     )
 
@@ -36,14 +38,16 @@ def _within(record: Record, event: str, wanted: Filter) -> bool:
     return (first is None or first <= instant) and (before is None or instant < before)
 
 
-def _has_flags(row: MemoryRow, wanted: Filter, now: int) -> bool:
+def _has_flags(row: MemoryRow, wanted: Filter, paused: PausedQueues, now: int) -> bool:
     record = row.record
     scheduled = record.state is State.scheduled
+    parked = scheduled and (row.lane or "").startswith(PARKING_PREFIX)
+    due = scheduled and record.due_at is not None and record.due_at <= now
     flags = (
-        (wanted.parked, scheduled and (row.lane or "").startswith(PARKING_PREFIX)),
+        (wanted.parked, parked),
         (wanted.waiting, record.waits),
         (wanted.retrying, scheduled and record.attempt > record.base_attempt),
-        (wanted.overdue, scheduled and record.due_at is not None and record.due_at <= now),
+        (wanted.overdue, due and not parked and record.queue not in paused),
     )
     return all(asked in (None, flag) for asked, flag in flags)
 

@@ -20,7 +20,7 @@ from duetime.model.filter import Filter
 from duetime.model.health.figures import FigureKey
 from duetime.model.jobs.job import JobRecord
 from duetime.model.kept_report import StoredReport
-from duetime.model.pause import QueuePause
+from duetime.model.pause import QueuePause, paused_queues
 from duetime.model.state import State
 from duetime.model.tenant import Scope, sees
 from duetime.store.memory.lanes import Lanes, MemoryRow
@@ -82,7 +82,8 @@ class Tables:
         pages of them."""
         finished = (MemoryRow(record, None) for record in self.finished.values())
         rows = chain(self.unfinished.values(), finished)
-        found = (row.record for row in rows if fits(row, wanted, now))
+        paused = paused_queues(self.pauses.values(), now)
+        found = (row.record for row in rows if fits(row, wanted, paused, now))
         return sorted(found, key=lambda record: record.id, reverse=True)
 
     def matching_audit(self, wanted: AuditFilter) -> list[StoredAuditEntry]:

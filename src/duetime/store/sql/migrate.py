@@ -42,9 +42,13 @@ def pending(loader: StatementLoader) -> Flow[list[Migration]]:
     return Flow(lambda: _pending(loader), Mode.read)
 
 
-def apply(loader: StatementLoader) -> Flow[None]:
-    """Apply the pending migrations in one transaction."""
-    return Flow(lambda: _apply(loader), Mode.write)
+def apply(loader: StatementLoader) -> Flow[bool]:
+    """Apply pending migrations in one transaction; return False if some are left to apply.
+
+    On PostgreSQL it applies only the next one to tables that are in use: the locks of several would
+    be held until all are done.
+    """
+    return Flow(lambda: _apply(loader), Mode.write, patient=True)
 
 
 def examine(loader: StatementLoader, perform: Callable[[Flow[Any]], Any]) -> Schema:
@@ -83,7 +87,7 @@ def _applied(loader: StatementLoader) -> Steps[list[int]]:
     return [cast("int", row[0]) for row in (yield Statement("applied_migrations", {}))]
 
 
-def _apply(loader: StatementLoader) -> Steps[None]:
+def _apply(loader: StatementLoader) -> Steps[bool]:
     yield Statement("migration_lock", {"lock": loader.names.migration_lock})
     # Checked after taking the lock: another process may have migrated while we waited for it.
     ((tables_exist, schema_exists),) = yield _tables_query(loader)
@@ -92,9 +96,14 @@ def _apply(loader: StatementLoader) -> Steps[None]:
         _refuse_encoding(cast("str", encoding))
     if not schema_exists:
         yield Statement("create_schema", {})
-    for migration in (yield from _pending(loader)):
+    missing = yield from _pending(loader)
+    most = 1 if loader.dialect == "postgres" and tables_exist else len(missing)
+    if tables_exist:
+        yield Statement("migration_patience", {})
+    for migration in missing[:most]:
         for statement in migration.steps():  # noqa: UP028 - a list takes no answers
             yield statement
+    return len(missing) <= most
 
 
 def _tables_query(loader: StatementLoader) -> Statement:

@@ -97,6 +97,16 @@ class Filtering(Suite):
         await probe.claim(limit=2)
         assert await probe.find(overdue=True) == [coming]
 
+    async def test_actions_that_something_holds_are_not_overdue(self, probe: Probe) -> None:
+        slow = await probe.add(due_at=probe.now, queue="slow")
+        parked = await probe.running(due_at=probe.now)
+        await probe.end(reschedule(parked, lane=PARKED, refund=True))
+        await probe.pause("slow", until=probe.now + SECOND)
+        assert await probe.find(overdue=True) == []
+        assert ids(await probe.find(overdue=False)) == newest(slow.id, parked.id)
+        probe.pass_time(SECOND)
+        assert await probe.find(overdue=True) == [slow]
+
     @pytest.mark.parametrize("event", ["created", "finished"])
     async def test_times(self, probe: Probe, event: str) -> None:
         """The first instant is included, the last is not."""

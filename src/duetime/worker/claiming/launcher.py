@@ -59,9 +59,9 @@ class Launcher:
 
     def accept(self, pool: Pool, claimed: Sequence[InFlightRun]) -> None:
         """Start fresh claims of one pool, each as soon as it is due."""
-        now = self._clock.now()
+        now, some_paused = self._clock.now(), bool(self._pauses.queues)
         for run in claimed:
-            if self._is_held(run):
+            if some_paused and self._is_held(run):
                 self._release(run)
             elif run.claim.due_at <= now:
                 pool.ready.append(run)
@@ -159,7 +159,7 @@ class Launcher:
         now = self._clock.monotonic()
         while pool.ready and pool.running < pool.slots:
             run = pool.ready.popleft()
-            if self._is_held(run):
+            if self._pauses.queues and self._is_held(run):
                 self._release(run)
                 self._slot_freed()
             elif now < run.lease_expires and not run.lost:

@@ -19,14 +19,14 @@ class KnownPauses:
         self.recent: frozenset[str] = frozenset()
         self.next_end: int | None = None
         # The store's time at which a look found a queue paused no more.
-        self._lifted: dict[str, int] = {}
+        self.lifted: dict[str, int] = {}
 
     def look_finished(self, paused: PausedQueues, now: int) -> None:
         """Take over what a look-ahead told, at the store's time `now`."""
         before, self.queues = self.queues, frozenset(paused)
         self.recent = before | self.queues
         self.next_end = min((end for end in paused.values() if end is not None), default=None)
-        self._lifted |= dict.fromkeys(before - self.queues, now)
+        self.lifted |= dict.fromkeys(before - self.queues, now)
 
     def hold(self, lane: str) -> bool:
         """Return whether the actions of a lane must not start."""
@@ -35,9 +35,7 @@ class KnownPauses:
     def startable_from(self, lane: str, due_at: int) -> int:
         """Return since when an action of a lane could start, for its lateness: when it was due, or
         when the pause of its queue was over."""
-        if not self._lifted:
-            return due_at
-        return max(due_at, self._lifted.get(_queue_of(lane) or "", due_at))
+        return max(due_at, self.lifted.get(_queue_of(lane) or "", due_at))
 
 
 def _queue_of(lane: str) -> str | None:

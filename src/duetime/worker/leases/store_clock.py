@@ -34,17 +34,16 @@ class StoreClock:
             self._observed, self._observed_at, self._asked_at = now, at, sent
 
     def now(self) -> int:
-        return self._since(self._observed_at)
+        if self._test_clock is not None:
+            return to_micros(self._test_clock.now())
+        return self._observed + int((self.monotonic() - self._observed_at) * 1_000_000)
 
     def latest(self) -> int:
         """Return the latest that the store's clock may show now: it was read, at the earliest, when
         the request was sent."""
-        return self._since(self._asked_at)
-
-    def _since(self, observed_at: float) -> int:
         if self._test_clock is not None:
-            return to_micros(self._test_clock.now())
-        return self._observed + int((self.monotonic() - observed_at) * 1_000_000)
+            return self.now()
+        return self._observed + int((self.monotonic() - self._asked_at) * 1_000_000)
 
     def until(self, instant: int) -> float:
         """Return the seconds from now to an instant of the store."""

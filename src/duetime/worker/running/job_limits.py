@@ -24,9 +24,9 @@ class JobLimits:
         self._store = runtime.store
         self._declared = runtime.jobs
 
-    def apply_to(self, claim: Claim) -> bool:
-        """Return whether a job may have limits for this run."""
-        return claim.job is not None and self._declared.get(claim.job) is None
+    def apply_to(self, job: str) -> bool:
+        """Return whether a job may have limits for its runs."""
+        return self._declared.get(job) is None
 
     async def limited(self, handler: Handler, claim: Claim) -> Handler | Released:
         """Return the handler with the limits of the claim's job; Released, so that the run is put

@@ -108,7 +108,7 @@ class Runner:
         claim = run.claim
         handler = self._runtime.handlers.find(claim.kind, claim.version)
         result: HandlerResult | RecordedRun | None = None
-        if handler is not None and self._limits.apply_to(claim):
+        if claim.job is not None and handler is not None and self._limits.apply_to(claim.job):
             limited = await self._limits.limited(handler, claim)
             if isinstance(limited, Released):
                 result = limited
@@ -166,9 +166,8 @@ class Runner:
             payload = self._runtime.payloads.decode(claim.kind, claim.version, claim.payload)
         except InvalidPayload as error:
             return Undecodable(error)
-        entry = self._runtime.payloads.named(claim.kind)
-        if entry.secret:
-            hide_from_texts(entry.secrets_of(payload))
+        if self._runtime.payloads.some_secret:
+            hide_from_texts(self._runtime.payloads.named(claim.kind).secrets_of(payload))
         try:
             if handler.transaction_type is not None:
                 factory = self._runtime.transactions.factory(handler.transaction_type)

@@ -19,6 +19,7 @@ from duetime.store.sql.drivers import (
 )
 from duetime.store.sql.postgres.conflicts import (
     MAX_CONFLICT_TRIES,
+    MAX_PATIENT_TRIES,
     conflict_backoff,
     is_conflict,
 )
@@ -205,7 +206,8 @@ class Attempt(Generic[T]):
         """Return the seconds to wait before the next try; raise if there is none."""
         if self.overdue:
             raise _timed_out(self._where) from error
-        if is_conflict(error) and tries < MAX_CONFLICT_TRIES:
+        most = MAX_PATIENT_TRIES if self.flow.patient else MAX_CONFLICT_TRIES
+        if is_conflict(error) and tries < most:
             return conflict_backoff(tries)
         if isinstance(error, STALE_PLAN_ERRORS) and tries == 1:
             return 0.0

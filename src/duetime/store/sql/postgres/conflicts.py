@@ -6,7 +6,10 @@ import random
 
 CONFLICT_STATES = {"40001", "40P01", "55P03"}
 MAX_CONFLICT_TRIES = 4
+# Of migrations, which must not make others wait for long while they wait themselves: a minute.
+MAX_PATIENT_TRIES = 300
 FIRST_BACKOFF_SECONDS = 0.005
+MAX_BACKOFF_SECONDS = 0.2
 
 
 def is_conflict(error: BaseException) -> bool:
@@ -24,4 +27,5 @@ def is_conflict(error: BaseException) -> bool:
 
 def conflict_backoff(tries: int) -> float:
     """Return a random pause that grows with each try, so that two opponents do not meet again."""
-    return random.uniform(0, FIRST_BACKOFF_SECONDS * 2**tries)  # noqa: S311 - not for cryptography
+    longest = min(FIRST_BACKOFF_SECONDS * 2 ** min(tries, 10), MAX_BACKOFF_SECONDS)
+    return random.uniform(0, longest)  # noqa: S311 - not for cryptography

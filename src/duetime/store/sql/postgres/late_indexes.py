@@ -90,7 +90,7 @@ def _tables(loader: StatementLoader) -> dict[str, object]:
     return {f"{table}_table": loader.names.quoted(f"duetime_{table}") for table in _TABLES}
 
 
-_TABLES = ("actions", "history")
+_TABLES = ("actions", "history", "audit")
 
 
 def _ready(found: Sequence[Any], loader: StatementLoader) -> frozenset[str]:

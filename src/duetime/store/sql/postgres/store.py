@@ -362,14 +362,15 @@ class PostgresStore(SqlStore):
 
     def migrate_blocking(self) -> None:
         """Apply pending migrations, even with `migrate=False`."""
-        self._perform_blocking(migrations.apply(self._loader))
+        while not self._perform_blocking(migrations.apply(self._loader)):
+            pass
 
     async def _prepare(self) -> None:
         missing = await self._perform(migrations.pending(self._loader))
         if not self._migrate:
             migrations.refuse_missing(missing, self._loader.names, self._url)
-        elif missing:
-            await self._perform(migrations.apply(self._loader))
+        while missing and not await self._perform(migrations.apply(self._loader)):
+            pass
         self._ready = True
 
     def _prepare_blocking(self) -> None:

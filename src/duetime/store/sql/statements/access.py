@@ -21,6 +21,7 @@ INDEX_BUILDS: Mapping[str, str] = {
     "history_children": "build_history_children",
     "history_failed": "build_history_failed",
     "history_error_group": "build_history_error_group",
+    "audit_at": "build_audit_at",
 }
 LATE_INDEXES = frozenset(INDEX_BUILDS)
 

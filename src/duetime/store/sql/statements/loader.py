@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from duetime.store.flow import Statement
 from duetime.store.sql.statements import pg_columns, sqlite_columns
@@ -116,6 +116,9 @@ class Migration:
         return [Statement(f"{self.name}:{part}", {}) for part in range(len(self.statements))]
 
 
+Variant: TypeAlias = "tuple[str, frozenset[str], frozenset[str] | None]"
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledStatement:
     """A statement's text, and its parameters in the order of `$1`, `$2`."""
@@ -134,9 +137,7 @@ class StatementLoader:
         self.names = names
         self._foreign = style is not None
         self._style: ParamStyle = style or ("named" if dialect == "sqlite" else "pyformat")
-        self._compiled: dict[
-            tuple[str, frozenset[str], frozenset[str] | None], CompiledStatement
-        ] = {}
+        self._compiled: dict[Variant, CompiledStatement] = {}
         self._for_callers: dict[ParamStyle, StatementLoader] = {}
 
     def for_caller(self, style: ParamStyle, found_schema: str | None = None) -> StatementLoader:
@@ -149,7 +150,7 @@ class StatementLoader:
 
     def sql(self, statement: Statement) -> str:
         """Return the text of a statement, with the lines that its parameters select."""
-        return self._compiled_for(statement).text
+        return self._compile_variant(self._variant(statement)).text
 
     def bind(self, statement: Statement, now: int | None) -> BoundStatement:
         """Return the text, and its parameters as the driver takes them: by name or by position."""
@@ -167,18 +168,28 @@ class StatementLoader:
         return compiled.text, {name: params.get(name) for name in compiled.names}
 
     def _compiled_for(self, statement: Statement) -> CompiledStatement:
+        variant = self._variant(statement)
+        compiled = self._compiled.get(variant)
+        if compiled is None:
+            compiled = self._compile_variant(variant)
+            _check_given(statement, compiled.names)
+            self._compiled[variant] = compiled
+        return compiled
+
+    def _variant(self, statement: Statement) -> Variant:
+        """Return the name of a statement, the optional parameters that it has, and in which columns
+        its rows differ."""
         template = load_template(self.dialect, statement.name)
         given = frozenset(
             name for name in template.optional if statement.params.get(name) is not None
         )
         rows = statement.params.get("rows") if template.has_rows else None
-        varying = rows.varying if isinstance(rows, BulkRows) else None
-        key = (statement.name, given, varying)
-        compiled = self._compiled.get(key)
-        if compiled is None:
-            tokens = place_columns(list(template.select_lines(given)), varying)
-            compiled = self._compiled[key] = self._compile(list(tokens))
-        return compiled
+        return statement.name, given, rows.varying if isinstance(rows, BulkRows) else None
+
+    def _compile_variant(self, variant: Variant) -> CompiledStatement:
+        name, given, varying = variant
+        template = load_template(self.dialect, name)
+        return self._compile(list(place_columns(list(template.select_lines(given)), varying)))
 
     def migrations(self) -> list[Migration]:
         """Return all migrations, oldest first."""
@@ -347,6 +358,16 @@ def _split(tokens: Iterable[Token]) -> Iterator[list[Token]]:
             part.append(token)
     if any(token.text.strip() and token.kind != "comment" for token in part):
         yield part
+
+
+def _check_given(statement: Statement, names: Iterable[str]) -> None:
+    """Refuse a statement with a parameter that its flow does not give. It would be null, so that
+    the statement would find nothing. Columns of rows may be left out: they are null then."""
+    bulk = [name for name, value in statement.params.items() if isinstance(value, BulkRows)]
+    columns = ("all_", *(f"{name}_" for name in bulk)) if bulk else ()
+    unknown = {*names} - {"now", *statement.params}
+    if missing := sorted(name for name in unknown if not name.startswith(columns)):
+        raise LookupError(f"the statement {statement.name!r} is not given {', '.join(missing)}")
 
 
 def _parameters(tokens: Iterable[Token]) -> tuple[str, ...]:

@@ -26,7 +26,15 @@
         WHEN a.token IS NULL AND a.attempt > a.base_attempt THEN 1 ELSE 0 -- if :retrying
     END -- if :retrying
     AND :overdue = CASE -- if :overdue
-        WHEN a.token IS NULL AND a.due_at <= :now THEN 1 ELSE 0 -- if :overdue
+        WHEN -- if :overdue
+            a.token IS NULL AND a.due_at <= :now AND a.lane NOT BETWEEN 'p.' AND 'p/' -- if :overdue
+            AND NOT EXISTS ( -- if :overdue
+                SELECT 1 FROM duetime_queues AS q -- if :overdue
+                WHERE q.name = a.queue AND q.paused_at IS NOT NULL -- if :overdue
+                    AND (q.paused_until IS NULL OR q.paused_until > :now) -- if :overdue
+            ) -- if :overdue
+            THEN 1 -- if :overdue
+        ELSE 0 -- if :overdue
     END -- if :overdue
     AND ( -- if :search
         a.correlation_id = :search OR a.key = :search OR a.job = :search -- if :search

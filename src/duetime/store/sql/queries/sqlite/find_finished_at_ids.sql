@@ -32,7 +32,7 @@ FROM (
         FROM duetime_history AS b
         WHERE
             b.state = r.name -- unless :by_group
-            b.error_group = :group AND r.name = 'failed' -- if :by_group
+            b.error_group = :error_group AND r.name = 'failed' -- if :by_group
             AND b.finished_at >= :instant_from -- if :instant_from
             AND b.finished_at <= :instant_to -- if :instant_to
         ORDER BY b.finished_at DESC -- if :time_down

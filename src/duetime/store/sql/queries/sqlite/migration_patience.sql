@@ -1,0 +1,2 @@
+-- The write lock covers the whole database.
+SELECT 1
