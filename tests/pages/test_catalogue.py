@@ -52,7 +52,7 @@ SHARED = {
 }
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 # Signs between words, and the keys of shortcuts.
-SIGNS = {"·", "/", "g", ":", ",", "“", "”", "“”", "–", "UTC", "\u00d7", "."}
+SIGNS = {"·", "/", "g", ":", ",", "“", "”", "“”", "\u2013", "UTC", "\u00d7", "."}
 # Texts of pieces that pages of lists use.
 PIECES = {"selected"}
 
