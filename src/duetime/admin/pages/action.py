@@ -82,7 +82,7 @@ class Relatives:
     more: bool
 
 
-@ACTION_PAGE.live("action", "actions.read", "action_live.html")
+@ACTION_PAGE.live("action", "actions.read", "action_live.html", "/actions/{id}")
 async def action_view(page: FramedPage) -> ActionView:
     """The action, read for this reader alone: others may see less of it."""
     app, scope = page.app, page.scope

@@ -77,7 +77,7 @@ class Facet:
     choices: Sequence[Group]
 
 
-@ACTIONS_PAGE.live("actions", "actions.read", "actions_live.html")
+@ACTIONS_PAGE.live("actions", "actions.read", "actions_live.html", "/actions")
 async def actions_view(page: FramedPage) -> ActionsView:
     query = page.query(ActionsQuery)
     if query.group is not None and not page.allows("payload.read"):

@@ -25,7 +25,7 @@ class AlertsView:
     acts: str = ALERTS_PATH
 
 
-@ALERTS_PAGE.live("alerts", "notifications.read", "alerts_live.html")
+@ALERTS_PAGE.live("alerts", "notifications.read", "alerts_live.html", "/alerts")
 async def alerts_view(page: FramedPage) -> AlertsView:
     problems = await seen_problems(page)
     return AlertsView(problems, [lead_of(page, problem) for problem in problems])

@@ -72,7 +72,7 @@ class NowView:
         return {Level.warning: "late", Level.failure: "bad"}.get(level, "")
 
 
-@NOW_PAGE.live("now", "stats.read", "now_live.html")
+@NOW_PAGE.live("now", "stats.read", "now_live.html", "/")
 async def now_view(page: FramedPage) -> NowView:
     span: Span = page.query(NowQuery).span
     stats, problems = await page.read(read_stats), await seen_problems(page)

@@ -102,7 +102,7 @@ class TimelineView:
         return shown.ran_capped or shown.scheduled_capped or shown.ticks_capped
 
 
-@TIMELINE_PAGE.live("timeline", "actions.read", "timeline_live.html")
+@TIMELINE_PAGE.live("timeline", "actions.read", "timeline_live.html", "/timeline")
 async def timeline_view(page: FramedPage) -> TimelineView:
     span = _asked(page)
     sees_jobs = page.allows("jobs.read")

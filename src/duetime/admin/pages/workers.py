@@ -59,7 +59,7 @@ class WorkersView:
         return sorted({seen.worker.version for seen in self.workers if seen.worker.version})
 
 
-@WORKERS_PAGE.live("workers", "workers.read", "workers_live.html")
+@WORKERS_PAGE.live("workers", "workers.read", "workers_live.html", "/workers")
 async def workers_view(page: FramedPage) -> WorkersView:
     read = await page.read(read_workers)
     sweep = page.app.settings.sweep
