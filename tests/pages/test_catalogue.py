@@ -35,7 +35,6 @@ COMPLETED = {
         *(f"{name}{end}" for name in get_args(ProblemName) for end in ("", "_remedy")),
     ],
     "ended_": [outcome.value for outcome in Outcome],
-    "action_why_": ("retrying", "damaged", "nothing"),
     "on_": get_args(On),
     "priority_": [priority.name for priority in Priority],
     "action_": ("state", "kind", "queue", "result", "progress"),

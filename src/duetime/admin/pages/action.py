@@ -32,8 +32,6 @@ MAX_RUNS_SHOWN = 50
 MAX_CHILDREN_SHOWN = 20
 MAX_ENTRIES_SHOWN = 20
 MAX_ERROR_LENGTH = 2000
-# The reasons whose texts quote an error.
-QUOTING_REASONS = frozenset({"retrying", "damaged"})
 ENDS = {
     Outcome.succeeded: State.succeeded,
     Outcome.failed: State.failed,
@@ -66,7 +64,7 @@ class ActionView:
     document: Document
     runs: Sequence[ShownRun]
     older: UUID | None
-    reasons: Sequence[tuple[str, str]]
+    reasons: Sequence[Reason]
     path: Markup
     attempts: Markup
     late_by: timedelta | None
@@ -98,7 +96,7 @@ async def action_view(page: FramedPage) -> ActionView:
         document=document,
         runs=[_shown_run(run, documents.run(run, action.kind)) for run in reversed(runs)],
         older=runs[0].id if len(runs) == MAX_RUNS_SHOWN else None,
-        reasons=[_worded(page, reason, action, document) for reason in reasons],
+        reasons=[documents.reason(reason).in_language(page.language) for reason in reasons],
         path=_path_chart(page, action, runs),
         attempts=_attempts_chart(page, action, runs),
         late_by=runs[-1].late_by if runs and before is None else None,
@@ -191,17 +189,6 @@ def _shown_run(run: Run, document: Document) -> ShownRun:
 def _cut(text: str | None) -> str | None:
     long = text is not None and len(text) > MAX_ERROR_LENGTH
     return f"{text[:MAX_ERROR_LENGTH]}…" if text is not None and long else text
-
-
-def _worded(
-    page: FramedPage, reason: Reason, action: Action, document: Document
-) -> tuple[str, str]:
-    """Return a reason and its remedy in words, which quote no error to those who may not see it."""
-    if reason.code in QUOTING_REASONS and not page.allows("payload.read"):
-        error = document["error"] or ""
-        key = f"action_why_{reason.code}"
-        return page.text(key, attempt=action.attempt, error=error), reason.remedy
-    return reason.text, reason.remedy
 
 
 def _data(page: FramedPage, document: Document, names: Sequence[str]) -> Iterator[tuple[str, str]]:

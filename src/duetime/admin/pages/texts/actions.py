@@ -125,11 +125,6 @@ ACTION_TEXTS: Texts = {
         "Nothing stands in its way: a worker starts it in a moment.",
         "Rien ne s'y oppose : un worker la démarre dans un instant.",
     ),
-    "action_why_retrying": Text(
-        "attempt {attempt} failed ({error}), and the next one is not due yet",
-        "la tentative {attempt} a échoué ({error}), et l'échéance suivante n'est pas arrivée",
-    ),
-    "action_why_damaged": Text("its row is damaged", "sa ligne est endommagée"),
     "action_error": Text("Error", "Erreur"),
     "action_same_error": Text("Actions with this error", "Actions avec cette erreur"),
     "action_payload": Text("Payload", "Données"),
