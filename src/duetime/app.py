@@ -122,8 +122,7 @@ class Duetime(IncludesRouters, Administered):
     ) -> None:
         settings = load(_only_settings(locals()))
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
-        store_url = settings.url if store is None else None
-        self._setup = CurrentSetup(make_setup(runtime, settings, store_url))
+        self._setup = CurrentSetup(make_setup(runtime, settings, None if store else settings.url))
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
         self.jobs = Jobs(self._setup)

@@ -12,7 +12,7 @@ import pytest
 from admin.client import admin_of, client_of, make_app, problem
 from damaged_rows import DamagedTable, damaged_columns
 from duetime import Duetime
-from duetime.admin.identity.sign_in import SignIns
+from duetime.admin.identity.sign_in import SignIns, make_link
 from duetime.errors import NotAuthenticated
 from duetime.model.ids import TimeOrderedIds
 from identity.requests import authenticator, local_request, request
@@ -66,7 +66,7 @@ async def scene(durable_url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     monkeypatch.setattr("duetime.store.sql.sqlite.repair.SEARCH_PAUSE_FACTOR", 0)
     async with make_app(durable_url) as app, client_of(admin_of(app), None) as client:
         for permission in ("actions.read", "actions.schedule"):
-            await app.grants.set("till", permission, by="ann")  # type: ignore[arg-type]
+            await app.grants.set("till", permission, by="ann")
         await app.grants.set("clock", "stats.read", by="ann")
         till = await app.api_keys.create("till", ["till"], by="ann")
         clock = await app.api_keys.create("clock", ["clock"], by="ann")
@@ -148,13 +148,13 @@ async def test_a_key_is_revoked_beside_a_damaged_session(scene: Scene) -> None:
 
 
 async def test_a_damaged_link_opens_nothing(scene: Scene) -> None:
-    link = await scene.signing.make_link("ann")
+    link = await make_link(scene.app.store, TimeOrderedIds(), "ann")
     table = DamagedTable(scene.url, "links")
     for damage in scene.damages("links"):
         table.damage(damage)
         with pytest.raises(NotAuthenticated, match="make a new one"):
             await scene.signing.by_link(link, local_request())
-        await scene.signing.make_link("ann")
+        await make_link(scene.app.store, TimeOrderedIds(), "ann")
     table.restore()
     assert await scene.signing.by_link(link, local_request())
 

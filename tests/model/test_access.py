@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 from uuid import UUID
 
 import pytest
@@ -210,7 +210,7 @@ names = st.sampled_from(sorted(PERMISSIONS))
 
 def damaged(stored: StoredGrant, columns: frozenset[str]) -> StoredGrant:
     """Return a grant as a store reads it when these columns of its row hold garbage."""
-    garbage = dict.fromkeys(columns & {"role", "permission", "tenant"}, "\\xff")
+    garbage: dict[str, Any] = dict.fromkeys(columns & {"role", "permission", "tenant"}, "\\xff")
     allowed = stored.allowed and "allowed" not in columns
     return replace(stored, **garbage, allowed=allowed, damaged=tuple(columns))
 

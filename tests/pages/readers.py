@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
+
+import pytest
 
 from duetime import Duetime
 from duetime.model.access.permissions import GrantableName
@@ -31,3 +33,17 @@ async def administrator_of(app: Duetime) -> AsyncIterator[Browser]:
     async with Browser(app.admin(admin_roles={ROLE})) as browser:
         await browser.sign_in(await new_key(app))
         yield browser
+
+
+@pytest.fixture
+def moving(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes what was read older, by a second if nothing else is said."""
+    now = [0.0]
+    monkeypatch.setattr(
+        "duetime.admin.pages.snapshots.Snapshots.__init__.__defaults__", (lambda: now[0],)
+    )
+
+    def move(seconds: float = 1.0) -> None:
+        now[0] += seconds
+
+    return move

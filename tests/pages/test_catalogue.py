@@ -1,17 +1,22 @@
 """Every text is there in each language, and used."""
 
 import re
+from collections import Counter
 from pathlib import Path
 from string import Formatter
+from typing import get_args
 
 import pytest
 
 from duetime.admin.openapi import PROBLEM_TITLES
-from duetime.admin.pages.catalogue import CATALOGUE, text_of
+from duetime.admin.pages.catalogue import ALL_TEXTS, CATALOGUE, text_of
 from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
-from duetime.model.state import State
+from duetime.model.actions.chain import On
+from duetime.model.health.problems import ProblemName
+from duetime.model.lane import Priority
+from duetime.model.state import Outcome, State
 
 PAGES = Path(__file__).parents[2] / "src" / "duetime" / "admin" / "pages"
 # In templates `t("key")`, in Python `page.text("key")` and `text_of("key")`.
@@ -22,24 +27,42 @@ COMPLETED = {
     "place_": PLACE_NAMES,
     "state_": [state.value for state in State],
     "theme_": THEMES,
+    "now_span_": ("hour", "day"),
+    "outcome_": [outcome.value for outcome in Outcome],
+    "timeline_": ("earlier", "closer", "wider", "later"),
+    "problem_": [
+        "job_failing_times",
+        *(f"{name}{end}" for name in get_args(ProblemName) for end in ("", "_remedy")),
+    ],
+    "ended_": [outcome.value for outcome in Outcome],
+    "on_": get_args(On),
+    "priority_": [priority.name for priority in Priority],
+    "action_": ("state", "kind", "queue", "result", "progress"),
+    "actions_": ("overdue", "retrying", "waiting", "parked"),
+    "filter_": [key.removeprefix("filter_") for key in CATALOGUE if key.startswith("filter_")],
     "shortcut_": ("search", "help", "down", "up", "select", "open"),
 }
 # Words that both languages share.
-SHARED = {"place_actions", "place_transitions", "place_workers", "place_audit", "note", "pages"}
+SHARED = {
+    *("place_actions", "place_transitions", "place_workers", "place_audit", "note", "pages"),
+    *("worker", "worker_version", "workers_versions", "now_running_hint"),
+    *("run_worker", "action_worker", "action_count", "filter_worker", "action_audit"),
+    *("action_id", "action_json"),
+}
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 # Signs between words, and the keys of shortcuts.
-SIGNS = {"·", "/", "g", ":", ",", "“", "”", "UTC"}
+SIGNS = {"·", "/", "g", ":", ",", "“", "”", "“”", "\u2013", "UTC", "\u00d7", "."}
 # Texts of pieces that pages of lists use.
-PIECES = {"filter", "filter_clear", "selected"}
+PIECES = {"selected"}
 
 
 def used_keys() -> set[str]:
     sources = [*PAGES.rglob("*.html"), *PAGES.glob("*.py")]
     found = {match[1] for path in sources for match in USED.finditer(path.read_text("utf-8"))}
     found |= {f"{start}{end}" for start, ends in COMPLETED.items() for end in ends}
-    found -= COMPLETED.keys()
+    found -= {*COMPLETED, BY_STATUS}
     conditional = re.compile(r"""\.text\(["'](\w+)["'] if .+? else ["'](\w+)["']""")
-    done = re.compile(r"""\.done\([^)]*?["'](\w+)["'](?: if \w+ else ["'](\w+)["'])?,""")
+    done = re.compile(r"""["']((?:done|not_paused)_\w+)["']""")
     for path in PAGES.glob("*.py"):
         for pattern in (conditional, done):
             for match in pattern.finditer(path.read_text("utf-8")):
@@ -54,6 +77,11 @@ def test_every_text_is_there_in_each_language() -> None:
         names = [{name for _, name, _, _ in Formatter().parse(part) if name} for part in text]
         assert names[0] == names[1], f"{key} fills in different names"
     assert set(LANGUAGE_NAMES) == set(LANGUAGES)
+
+
+def test_no_key_is_used_twice() -> None:
+    keys = Counter(key for texts in ALL_TEXTS for key in texts)
+    assert [key for key, count in keys.items() if count > 1] == []
 
 
 def test_french_is_not_english() -> None:

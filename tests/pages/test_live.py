@@ -146,17 +146,3 @@ class TestSnapshots:
 
 async def correlations(app: Duetime, scope: Scope) -> list[str]:
     return sorted(str(action.correlation_id) for action in await app.find(tenant=scope))
-
-
-@pytest.fixture
-def moving(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Makes what was read a second older."""
-    now = [0.0]
-    monkeypatch.setattr(
-        "duetime.admin.pages.snapshots.Snapshots.__init__.__defaults__", (lambda: now[0],)
-    )
-
-    def move() -> None:
-        now[0] += 1.0
-
-    return move

@@ -71,6 +71,28 @@ async def test_what_is_not_valid_is_said_where_it_was_typed(
     assert await pause_of(memory_app, "mail") == (None, None)
 
 
+async def test_what_is_shown_again_leads_on_from_its_page(memory_app: Duetime) -> None:
+    """The address in the browser is that of the act, which is no page."""
+    await memory_app.schedule(Parcel(), queue="mail")
+    async with reader_of(memory_app, *RIGHTS) as browser:
+        dialog = await opened_dialog(browser, "mail")
+        again = await browser.send(dialog.form("Confirm"), Until="soon")
+        assert again.response.url.path == "/queues/pause"
+        assert {form.action for form in again.forms if "Pause" in form.buttons} == {"/queues"}
+        assert 'href="?' not in again.response.text
+        assert 'href="/queues/pause' not in again.response.text
+
+
+async def test_a_part_that_was_kept_up_to_date_leads_on_from_its_page(
+    memory_app: Duetime,
+) -> None:
+    await memory_app.schedule(Parcel(), queue="mail")
+    async with reader_of(memory_app, *RIGHTS) as browser:
+        part = await browser.open("/live?view=queues")
+        assert [form.action for form in part.forms] == ["/queues"]
+        assert "view" not in part.forms[0].fields
+
+
 async def test_who_may_only_read_sees_no_acts(memory_app: Duetime) -> None:
     await memory_app.schedule(Parcel(), queue="mail")
     async with (

@@ -13,13 +13,10 @@ from duetime.admin.identity.access import Access
 from duetime.admin.identity.refusals import Refusals
 from duetime.admin.identity.request_facts import RequestFacts, facts_of_scope
 from duetime.admin.problems import RequestRefused
-from duetime.errors import NotAuthenticated, PermissionDenied, RateLimited, StoreUnavailable
-from duetime.logs import get_log
+from duetime.errors import NotAuthenticated, PermissionDenied, RateLimited
 from duetime.model.access.refusal import RefusalReason
 from duetime.model.act import Source
 from duetime.model.tenant import Scope
-
-log = get_log("duetime.admin")
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -99,18 +96,14 @@ class Gate:
         access: Access | None = None,
         permission: str | None = None,
     ) -> None:
-        """Write the refusal to the audit log. It stands, even if the store is away."""
-        try:
-            await self._refusals.write(
-                reason,
-                f"{route.method} {route.path}",
-                source=self._source,
-                address=address,
-                identity=None if access is None else access.identity,
-                permission=permission,
-            )
-        except StoreUnavailable as error:
-            log.warning("a refusal could not be written to the audit log: %s", error)
+        await self._refusals.write(
+            reason,
+            f"{route.method} {route.path}",
+            source=self._source,
+            address=address,
+            identity=None if access is None else access.identity,
+            permission=permission,
+        )
 
     def refuse_other_sites(self, facts: RequestFacts, method: str) -> None:
         """Refuse what a browser may have sent on the order of another site: it adds cookies, by

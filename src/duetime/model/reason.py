@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -16,7 +16,7 @@ from duetime.model.pause import QueuePause
 from duetime.model.state import State
 from duetime.model.validation import amount
 from duetime.words.languages import said
-from duetime.words.phrase import Phrase, comma_joined, phrase
+from duetime.words.phrase import Phrase, comma_joined, phrase, with_value
 
 ReasonCode = Literal[
     "not-due",
@@ -46,6 +46,10 @@ class Reason:
     def in_language(self, language: str) -> Reason:
         """Return the reason in the words of a language, as "fr"."""
         return Reason(self.code, said(self.text, language), said(self.remedy, language))
+
+    def naming_errors(self, name: Callable[[str], str]) -> Reason:
+        """Return the reason with a name in place of the text of an error that it quotes."""
+        return replace(self, text=with_value(self.text, "error", name))
 
 
 @dataclass(frozen=True, slots=True)

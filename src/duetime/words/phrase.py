@@ -3,7 +3,7 @@ language."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import reduce
 from typing import NamedTuple
@@ -50,6 +50,22 @@ def joined(texts: Iterable[Phrase]) -> Phrase:
 def comma_joined(texts: Iterable[Phrase]) -> Phrase:
     """Return phrases one after another, with commas between them."""
     return reduce(lambda first, then: phrase("{first}, {then}", first=first, then=then), texts)
+
+
+def with_value(text: str, name: str, change: Callable[[str], str]) -> str:
+    """Return a phrase whose value of this name is changed, also in the phrases that it is made of;
+    any other text as it is."""
+    if not isinstance(text, Phrase):
+        return text
+    values = {
+        each: change(str(value)) if each == name else _deeper(value, name, change)
+        for each, value in text.values.items()
+    }
+    return _again(text.template, values)
+
+
+def _deeper(value: object, name: str, change: Callable[[str], str]) -> object:
+    return with_value(value, name, change) if isinstance(value, Phrase) else value
 
 
 def _again(template: str, values: Mapping[str, object]) -> Phrase:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from duetime.admin.pages.languages import Language
+from duetime.admin.pages.texts.actions import ACTION_TEXTS
 from duetime.admin.pages.texts.frame import FRAME_TEXTS
+from duetime.admin.pages.texts.now import NOW_TEXTS
+from duetime.admin.pages.texts.problems import PROBLEM_TEXTS
 from duetime.admin.pages.texts.queues import QUEUE_TEXTS
 from duetime.admin.pages.texts.text import Text, Texts
+from duetime.admin.pages.texts.timeline import TIMELINE_TEXTS
+from duetime.admin.pages.texts.workers import WORKER_TEXTS
 
 SIGN_IN_TEXTS: Texts = {
     # -- the frame of every page --
@@ -76,7 +81,16 @@ SIGN_IN_TEXTS: Texts = {
     ),
 }
 
-ALL_TEXTS: Sequence[Texts] = (SIGN_IN_TEXTS, FRAME_TEXTS, QUEUE_TEXTS)
+ALL_TEXTS: Sequence[Texts] = (
+    SIGN_IN_TEXTS,
+    FRAME_TEXTS,
+    ACTION_TEXTS,
+    QUEUE_TEXTS,
+    PROBLEM_TEXTS,
+    NOW_TEXTS,
+    TIMELINE_TEXTS,
+    WORKER_TEXTS,
+)
 CATALOGUE: Texts = {key: text for texts in ALL_TEXTS for key, text in texts.items()}
 
 

@@ -29,6 +29,8 @@ ICONS: Mapping[str, str] = {
     "late": _WARNING,
     "paused": "M5 3v10M11 3v10",
     "open": _TRIANGLE,
+    "waiting": "M4 2h8M4 14h8M5 2c0 6 6 6 6 12M11 2c0 6-6 6-6 12",
+    "parked": "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM6 5v6M10 5v6",
     # -- others --
     "problem": _WARNING,
     "zone": _CLOCK,

@@ -27,7 +27,7 @@ async def show_live(page: ThisPage) -> Response:
         raise RequestRefused(404, "not-found", "there is no such view")
     if not page.may(view.needs):
         raise PermissionDenied(view.needs, page.caller.identity.tenant)
-    page.live = True
+    page.live_path = view.path
     text = page.part(view.template, view=await view.build(page))
     tag = _tag(page, text)
     headers = LIVE_HEADERS | {"ETag": tag}

@@ -3,6 +3,7 @@ and how its acts end."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +20,7 @@ from starlette.responses import Response
 
 from duetime.admin.call import current_call
 from duetime.admin.declarations import ANY_IDENTITY, PUBLIC, Needed
+from duetime.admin.gate import SAFE_METHODS
 from duetime.admin.identity.cookies import NOTICE_COOKIE, THEME_COOKIE, ZONE_COOKIE
 from duetime.admin.pages.environment_band import band_color
 from duetime.admin.pages.formats.durations import distance_words, duration, relative
@@ -39,8 +41,10 @@ QueryModel = TypeVar("QueryModel", bound=BaseModel)
 
 # Parameters of an address that open a dialog: which, and about what.
 DIALOG_PARAMETERS = ("dialog", "of")
-# Parameters that are choices of the reader, remembered elsewhere.
-CHOICE_PARAMETERS = ("lang", "tz", "theme")
+# Parameters that are choices of the reader, remembered elsewhere, or name a live part.
+CHOICE_PARAMETERS = ("lang", "tz", "theme", "view")
+# An argument in the path of a page as it was declared.
+PATH_ARGUMENT = re.compile(r"\{(\w+)(?::path)?\}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -50,13 +54,18 @@ class FramedPage(PageCall):
     zone: ReaderZone
     theme: Theme
     now: datetime
-    # Whether only the live part of the page is asked for.
-    live: bool = False
+    # The path of the page of which only the live part is asked for, as it was declared.
+    live_path: str | None = None
     # What was wrong with the form that was sent, if the page is shown again.
     problem: ProblemDocument | None = None
     _notice: PageNotice | None = field(default=None)
 
     # -- the frame ---------------------------------------------------------------------
+
+    @property
+    def live(self) -> bool:
+        """Whether only the live part of the page is asked for."""
+        return self.live_path is not None
 
     @property
     def places(self) -> list[Place]:
@@ -115,29 +124,37 @@ class FramedPage(PageCall):
 
     def here(self, **changes: object) -> str:
         """Return the address of this page with parameters set, or left out if they are None."""
-        dropped = {*changes, *CHOICE_PARAMETERS}
-        kept = [pair for pair in self.request.query_params.multi_items() if pair[0] not in dropped]
+        kept = [pair for pair in self._parameters() if pair[0] not in changes]
         given = {name: value for name, value in changes.items() if value is not None}
-        return f"?{urlencode([*kept, *_pairs(given)])}"
+        return f"{self.address_path}?{urlencode([*kept, *_pairs(given)])}"
 
     @property
     def address_path(self) -> str:
-        """The path of this page, as the browser sees it, for forms that change its parameters."""
-        return quote(self.path_here)
+        """The path of the page that is shown, as the browser sees it. What was asked for may be its
+        live part, or an act whose form is shown again: their paths are others."""
+        if self.live_path is None and self.request.method in SAFE_METHODS:
+            return quote(self.path_here)
+        shown_again = self.declaration.method in SAFE_METHODS
+        path = self.live_path or (self.declaration.path if shown_again else "/")
+        return self.url(PATH_ARGUMENT.sub(lambda name: quote(self.argument(name[1])), path))
 
     @property
     def kept_query(self) -> list[tuple[str, str]]:
         """The parameters of this page that a form of it sends again."""
-        pairs = self.request.query_params.multi_items()
-        dropped = {*CHOICE_PARAMETERS, *DIALOG_PARAMETERS}
-        return [pair for pair in pairs if pair[0] not in dropped]
+        return [pair for pair in self._parameters() if pair[0] not in DIALOG_PARAMETERS]
 
     def act_path(self, path: str) -> str:
         """Return where a form of this page is sent: with the page's parameters, so that the page
         can be shown again."""
-        query = self.request.query_params
-        kept = [pair for pair in query.multi_items() if pair[0] not in CHOICE_PARAMETERS]
+        kept = self._parameters()
         return self.url(quote(path)) + (f"?{urlencode(kept)}" if kept else "")
+
+    def _parameters(self) -> list[tuple[str, str]]:
+        """Return the parameters of the page's address. The query of a live part also has what is
+        in the path of its page."""
+        dropped = {*CHOICE_PARAMETERS, *PATH_ARGUMENT.findall(self.live_path or "")}
+        pairs = self.request.query_params.multi_items()
+        return [pair for pair in pairs if pair[0] not in dropped]
 
     # -- what the address asks for -----------------------------------------------------
 

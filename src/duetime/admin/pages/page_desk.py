@@ -130,7 +130,7 @@ async def _form_again(page: FramedPage, problem: ProblemDocument) -> Response | 
     try:
         response: Response = await show(page)
     except (DuetimeError, RequestRefused, RequestValidationError):
-        # What the page was about is gone, too.
+        # What the page is about is not there, or its address is not valid either.
         return None
     response.status_code = problem.status
     return response

@@ -27,12 +27,13 @@ FORM_PAGE_ATTRIBUTE = "form_page"
 
 @dataclass(frozen=True, slots=True)
 class LiveView:
-    """The part of a page that scripts keep up to date: a template of elements with ids, and what
-    builds the value `view` that it shows."""
+    """The part of a page that scripts keep up to date: a template of elements with ids, what builds
+    the value `view` that it shows, and the path of the page."""
 
     needs: Needed
     template: str
     build: BuildView
+    path: str
 
 
 class PageTable(RouteTable):
@@ -78,11 +79,14 @@ class PageTable(RouteTable):
 
         return declare
 
-    def live(self, name: str, needs: Needed, template: str) -> Callable[[BuildView], BuildView]:
-        """Declare what builds the live part of a page, which `/live?view=name` answers with."""
+    def live(
+        self, name: str, needs: Needed, template: str, path: str
+    ) -> Callable[[BuildView], BuildView]:
+        """Declare what builds the live part of the page at `path`, which `/live?view=name` answers
+        with. Arguments of the path are in its query."""
 
         def declare(build: BuildView) -> BuildView:
-            self.live_views[name] = LiveView(needs, template, build)
+            self.live_views[name] = LiveView(needs, template, build, path)
             return build
 
         return declare

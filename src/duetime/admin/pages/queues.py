@@ -28,7 +28,7 @@ class QueuesView:
     manages: bool
 
 
-@QUEUES_PAGE.live("queues", "queues.read", "queues_live.html")
+@QUEUES_PAGE.live("queues", "queues.read", "queues_live.html", "/queues")
 async def queues_view(page: FramedPage) -> QueuesView:
     return QueuesView(await page.read(read_queues), page.allows("queues.manage"))
 

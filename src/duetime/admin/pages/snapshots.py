@@ -20,6 +20,18 @@ Read = Callable[..., Awaitable[T]]
 
 MAX_AGE_SECONDS = 1.0
 MAX_SNAPSHOTS = 256
+KEPT_SECONDS_ATTRIBUTE = "kept_seconds"
+
+
+def kept_for(seconds: float) -> Callable[[Read[T]], Read[T]]:
+    """Declare that what a function reads changes slowly, or costs much: it is read anew after
+    `seconds`, for pages that are loaded, too."""
+
+    def declare(read: Read[T]) -> Read[T]:
+        setattr(read, KEPT_SECONDS_ATTRIBUTE, seconds)
+        return read
+
+    return declare
 
 
 @dataclass(slots=True)
@@ -42,14 +54,17 @@ class Snapshots:
     async def recent(self, read: Read[T], scope: Scope, *arguments: Hashable) -> T:
         """Return what was read less than a second ago. Of those who find it older, one reads."""
         snapshot = self._snapshot(read, scope, arguments)
+        max_age = getattr(read, KEPT_SECONDS_ATTRIBUTE, MAX_AGE_SECONDS)
         async with snapshot.lock:
-            if snapshot.read_at is None or self._clock() - snapshot.read_at >= MAX_AGE_SECONDS:
+            if snapshot.read_at is None or self._clock() - snapshot.read_at >= max_age:
                 await self._refresh(snapshot, read, scope, arguments)
             value: T = snapshot.value
             return value
 
     async def fresh(self, read: Read[T], scope: Scope, *arguments: Hashable) -> T:
         """Read it now: a page shows what its reader did just before."""
+        if hasattr(read, KEPT_SECONDS_ATTRIBUTE):
+            return await self.recent(read, scope, *arguments)
         snapshot = self._snapshot(read, scope, arguments)
         async with snapshot.lock:
             await self._refresh(snapshot, read, scope, arguments)

@@ -150,7 +150,7 @@ def listening(probe: ListenProbe) -> CheckResult:
 def snapshots(holders: Iterable[SnapshotHolder]) -> CheckResult:
     """Judge the oldest open transactions: rows that died since they began cannot be vacuumed."""
     known = list(holders)
-    bad = [holder for holder in known if _is_old(holder)]
+    bad = [holder for holder in known if is_old_snapshot(holder)]
     if bad:
         remedy = phrase("end it: claims must skip every row that died since")
         return _warning("snapshots", joined(map(_describe_holder, bad)), remedy)
@@ -160,7 +160,8 @@ def snapshots(holders: Iterable[SnapshotHolder]) -> CheckResult:
     return _ok("snapshots", phrase("the oldest began {age} ago", age=amount(oldest)))
 
 
-def _is_old(holder: SnapshotHolder) -> bool:
+def is_old_snapshot(holder: SnapshotHolder) -> bool:
+    """Return whether a transaction has been open for too long."""
     return (holder.seconds or 0) > SNAPSHOT_WARNING or (
         holder.transactions or 0
     ) > SNAPSHOT_TRANSACTIONS

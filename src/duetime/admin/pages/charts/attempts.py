@@ -21,7 +21,7 @@ from duetime.admin.pages.formats.phrases import (
     NOTHING_YET,
     OUTCOMES,
     STATES,
-    Phrase,
+    Wording,
 )
 from duetime.admin.pages.languages import Language
 from duetime.model.clock import SECOND, from_micros
@@ -37,11 +37,11 @@ MIN_LENGTH = 3.0
 # Between two numbers.
 NUMBER_GAP = 14.0
 
-WAITED = Phrase("waited {time}", "attente {time}")
-RAN = Phrase("ran {time}", "durée {time}")
-WAITS = Phrase("waits since {time}", "en attente depuis {time}")
-ATTEMPT = Phrase("attempt {number}", "tentative {number}")
-SEVERAL = Phrase("attempts {first} to {last}", "tentatives {first} à {last}")
+WAITED = Wording("waited {time}", "attente {time}")
+RAN = Wording("ran {time}", "durée {time}")
+WAITS = Wording("waits since {time}", "en attente depuis {time}")
+ATTEMPT = Wording("attempt {number}", "tentative {number}")
+SEVERAL = Wording("attempts {first} to {last}", "tentatives {first} à {last}")
 ATTEMPTS: dict[Language, CountedNoun] = {
     "en": CountedNoun("attempt", "attempts"),
     "fr": CountedNoun("tentative", "tentatives"),

@@ -6,16 +6,16 @@ from markupsafe import Markup
 
 from duetime.admin.pages.charts.svg import chart, rect, text, width_of
 from duetime.admin.pages.formats.numbers import compact, whole
-from duetime.admin.pages.formats.phrases import LABELLED, Phrase
+from duetime.admin.pages.formats.phrases import LABELLED, Wording
 from duetime.admin.pages.languages import Language
 
 WIDTH, HEIGHT = 240, 32
 BAR_TOP, BAR_HEIGHT = 22, 8
 # Beside the remark.
 COUNTS_WIDTH = 130
-ALL_USED = Phrase("all in use", "toutes occupées")
-NO_SLOTS = Phrase("no slots", "aucune place")
-OF = Phrase("{used} of {total}", "{used} sur {total}")
+ALL_USED = Wording("all in use", "toutes occupées")
+NO_SLOTS = Wording("no slots", "aucune place")
+OF = Wording("{used} of {total}", "{used} sur {total}")
 
 
 def slots_bar(used: int, total: int, label: str, language: Language) -> Markup:

@@ -12,7 +12,7 @@ from duetime.admin.pages.charts.glyphs import glyph
 from duetime.admin.pages.charts.svg import chart, element, fitting, line, text, titled
 from duetime.admin.pages.formats.instants import exact, short
 from duetime.admin.pages.formats.numbers import whole
-from duetime.admin.pages.formats.phrases import AND_MORE, LABELLED, NOTHING_YET, STATES, Phrase
+from duetime.admin.pages.formats.phrases import AND_MORE, LABELLED, NOTHING_YET, STATES, Wording
 from duetime.admin.pages.languages import Language
 from duetime.model.state import State
 
@@ -22,7 +22,7 @@ SLOT = WIDTH / MAX_STEPS
 LINE_Y, WORD_Y, INSTANT_Y = 16.0, 42.0, 60.0
 # Of a longer path, the first steps and the last ones are shown.
 FIRST_STEPS, LAST_STEPS = 2, 2
-EXPECTED = Phrase("expected", "prévue")
+EXPECTED = Wording("expected", "prévue")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

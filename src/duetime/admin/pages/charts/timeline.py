@@ -33,7 +33,7 @@ from duetime.admin.pages.charts.timeline_marks import (
 )
 from duetime.admin.pages.formats.instants import clock_time
 from duetime.admin.pages.formats.numbers import compact, whole
-from duetime.admin.pages.formats.phrases import AND_MORE, LABELLED, NOW, Phrase
+from duetime.admin.pages.formats.phrases import AND_MORE, LABELLED, NOW, Wording
 from duetime.admin.pages.languages import Language
 from duetime.model.timeline import Timeline
 
@@ -53,9 +53,9 @@ MAX_NAMED = 10
 URGENT = ("failed", "lost", "late")
 
 ROWS = (
-    (Phrase("Runs", "Exécutions"), run_marks),
-    (Phrase("Scheduled", "Planifiées"), scheduled_marks),
-    (Phrase("Ticks", "Échéances"), tick_marks),
+    (Wording("Runs", "Exécutions"), run_marks),
+    (Wording("Scheduled", "Planifiées"), scheduled_marks),
+    (Wording("Ticks", "Échéances"), tick_marks),
 )
 
 

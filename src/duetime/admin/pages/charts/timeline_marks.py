@@ -15,13 +15,13 @@ from uuid import UUID
 from duetime.admin.pages.charts.scales import drawable
 from duetime.admin.pages.formats.durations import duration
 from duetime.admin.pages.formats.instants import clock_time, exact
-from duetime.admin.pages.formats.phrases import LATE, OUTCOMES, STATES, Phrase
+from duetime.admin.pages.formats.phrases import LATE, OUTCOMES, STATES, Wording
 from duetime.admin.pages.languages import Language
 from duetime.model.clock import SECOND, from_micros
 from duetime.model.state import State
 from duetime.model.timeline import ComingTicks, Timeline, TimelineAction
 
-TICK = Phrase("tick", "échéance")
+TICK = Wording("tick", "échéance")
 
 ActionPath = Callable[[UUID], str]
 JobPath = Callable[[str], str]

@@ -10,7 +10,7 @@ from duetime.admin.pages.languages import Language
 from duetime.model.state import Outcome, State
 
 
-class Phrase(NamedTuple):
+class Wording(NamedTuple):
     """A text in each language; `{names}` are filled in."""
 
     en: str
@@ -21,36 +21,36 @@ class Phrase(NamedTuple):
         return text.format(**values) if values else text
 
 
-def agreeing(phrase: Phrase, count: int, language: Language) -> str:
+def agreeing(phrase: Wording, count: int, language: Language) -> str:
     """Return the word for so many: participles have a plural in French, and none in English."""
     word = phrase.to(language)
     return word if language == "en" or is_singular(count, language) else f"{word}s"
 
 
-STATES: Mapping[State, Phrase] = {
-    State.scheduled: Phrase("scheduled", "planifiée"),
-    State.running: Phrase("running", "en cours"),
-    State.succeeded: Phrase("succeeded", "réussie"),
-    State.failed: Phrase("failed", "échouée"),
-    State.cancelled: Phrase("cancelled", "annulée"),
+STATES: Mapping[State, Wording] = {
+    State.scheduled: Wording("scheduled", "planifiée"),
+    State.running: Wording("running", "en cours"),
+    State.succeeded: Wording("succeeded", "réussie"),
+    State.failed: Wording("failed", "échouée"),
+    State.cancelled: Wording("cancelled", "annulée"),
 }
-OUTCOMES: Mapping[Outcome, Phrase] = {
-    Outcome.succeeded: Phrase("succeeded", "réussie"),
-    Outcome.failed: Phrase("failed", "échouée"),
-    Outcome.retried: Phrase("retried", "réessayée"),
-    Outcome.snoozed: Phrase("snoozed", "repoussée"),
-    Outcome.cancelled: Phrase("cancelled", "annulée"),
-    Outcome.skipped: Phrase("skipped", "sautée"),
-    Outcome.released: Phrase("released", "rendue"),
-    Outcome.lost: Phrase("lost", "perdue"),
+OUTCOMES: Mapping[Outcome, Wording] = {
+    Outcome.succeeded: Wording("succeeded", "réussie"),
+    Outcome.failed: Wording("failed", "échouée"),
+    Outcome.retried: Wording("retried", "réessayée"),
+    Outcome.snoozed: Wording("snoozed", "repoussée"),
+    Outcome.cancelled: Wording("cancelled", "annulée"),
+    Outcome.skipped: Wording("skipped", "sautée"),
+    Outcome.released: Wording("released", "rendue"),
+    Outcome.lost: Wording("lost", "perdue"),
 }
-OTHER = Phrase("other", "autre")
-LATE = Phrase("late", "en retard")
-NOW = Phrase("now", "maintenant")
-NOTHING_YET = Phrase("nothing yet", "rien pour l'instant")
-AND_MORE = Phrase("and {count} more", "et {count} de plus")
+OTHER = Wording("other", "autre")
+LATE = Wording("late", "en retard")
+NOW = Wording("now", "maintenant")
+NOTHING_YET = Wording("nothing yet", "rien pour l'instant")
+AND_MORE = Wording("and {count} more", "et {count} de plus")
 # `:` after a word stands apart in French.
-LABELLED = Phrase("{label}: {text}", "{label}\u00a0: {text}")
+LABELLED = Wording("{label}: {text}", "{label}\u00a0: {text}")
 RUNS: dict[Language, CountedNoun] = {
     "en": CountedNoun("run", "runs"),
     "fr": CountedNoun("exécution", "exécutions"),
