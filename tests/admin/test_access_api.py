@@ -8,22 +8,6 @@ import pytest
 
 from admin.client import OF_TENANT, Parcel, admin_of, client_of, problem
 from duetime import Duetime, Identity, Secret
-from duetime.admin.declarations import PUBLIC, declaration_of
-from duetime.admin.router import all_endpoints
-from duetime.model.access.permissions import (
-    BUNDLES,
-    PERMISSIONS,
-    STORE_WIDE,
-    BundleName,
-    PermissionName,
-    included_in,
-)
-
-ROUTES = [
-    route
-    for route in map(declaration_of, all_endpoints())
-    if route.needs not in (PUBLIC, "any identity")
-]
 
 
 def bearer(key: str) -> dict[str, str]:
@@ -104,26 +88,6 @@ async def test_wrong_keys_are_limited_and_right_ones_are_not(
     assert problem(limited) == "rate-limited"
     assert 0 < int(limited.headers["retry-after"]) <= 60
     assert (await memory_client.get("/api/me", headers=bearer(key))).status_code == 200
-
-
-@pytest.mark.parametrize("permission", [*PERMISSIONS, *BUNDLES])
-async def test_each_permission_opens_its_routes_and_no_others(
-    memory_app: Duetime, permission: PermissionName | BundleName
-) -> None:
-    """For identities of a tenant, and of none; what is store-wide is not for the former."""
-    opened = {asked.name for asked in included_in(permission)}
-    await memory_app.grants.set("till", permission)
-    identities = {"free": Identity("free", {"till"}), "bound": Identity("bound", {"till"}, "acme")}
-    asgi = memory_app.admin(identify=lambda request: identities[request.headers["x-user"]])
-    async with client_of(asgi, sender=None) as client:
-        for user in identities:
-            for route in ROUTES:
-                path = route.path.replace("{name:path}", "x").replace("{name}", "a-b")
-                response = await client.request(route.method, path, headers={"x-user": user})
-                expected = route.needs in opened and (
-                    user == "free" or route.needs not in STORE_WIDE
-                )
-                assert (response.status_code != 403) == expected, (user, route.path)
 
 
 async def test_a_tenants_administrator_is_bound_to_it(memory_app: Duetime) -> None:

@@ -63,9 +63,9 @@ def sweep(
     json: Json = False,
 ) -> None:
     """Apply all transitions that are due now, in batches. Exits with 1 if a row fails."""
+    who = by or os_user()
     report = _run(
-        _load(app),
-        lambda target: target.transitions.drain(parked=parked, by=by or os_user(), note=note),
+        _load(app), lambda target: target.transitions.drain(parked=parked, by=who, note=note)
     )
     if json:
         print_json(to_jsonable_python(asdict(report), fallback=str))

@@ -17,7 +17,8 @@ from duetime.model.tenant import ANY, Scope
 # The verbs that write an entry.
 AUDITED_VERBS = (
     *("schedule", "replace", "cancel", "reschedule", "retry", "repeat", "bulk", "erase"),
-    *("put", "pause", "resume", "trigger", "remove", "restore", "backfill", "sweep"),
+    "sweep",
+    *("put", "pause", "resume", "trigger", "remove", "restore", "backfill"),
     *("set", "create", "revoke", "sign-in", "sign-out", "refuse"),
 )
 # The fields of snapshots that are stored as microseconds since 1970.
@@ -51,8 +52,8 @@ class AuditEntry:
 
     `subject` is "action", "job", "queue", "transition", "bulk", "erase", "grant", "api-key",
     "link", "session" or "request", `subject_id` the action's id, the name of the job or the queue,
-    `Model.column` or, for a sweep, the name of the app, the id of the bulk, the erasure, the grant,
-    key, link or session, or the route of the request.
+    `Model.column`, the id of the bulk, the erasure, the grant, key, link or session, or the route
+    of the request.
     """
 
     id: UUID

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -136,9 +135,10 @@ class Transitions:
         self, *, parked: bool = False, by: str | None = None, note: str | None = None
     ) -> Report:
         """Make one pass: apply one batch of due rows of each transition. With `parked=True`, rows
-        that failed are tried too, regardless of their backoff."""
+        that failed are tried too, regardless of their backoff. With `by` or `note`, the audit log
+        says for each transition who asked for the pass."""
         self._refuse_late_models()
-        await self._audit_sweep(parked, by, note)
+        await self._audit_sweep(by, note)
         report = Report()
         for sweeper in self._sweepers:
             await sweeper.sweep(report, parked=parked)
@@ -148,22 +148,25 @@ class Transitions:
     async def drain(
         self, *, parked: bool = False, by: str | None = None, note: str | None = None
     ) -> Report:
-        """Make passes until every due row was tried; return the report of all passes."""
+        """Make passes until every due row was tried; return the report of all passes. With `by` or
+        `note`, the audit log says for each transition who asked for them."""
         self._refuse_late_models()
-        await self._audit_sweep(parked, by, note)
+        await self._audit_sweep(by, note)
         total = Report()
         for sweeper in self._sweepers:
             await sweeper.drain(total, parked=parked)
         await self._keep(total)
         return total
 
-    async def _audit_sweep(self, parked: bool, by: str | None, note: str | None) -> None:
-        """Write that somebody asked for a sweep, before it begins. Code that sweeps at intervals
-        names nobody, and would fill the log."""
-        act = self._ports.to_act(by, note)
-        if self._sweepers and (by is not None or note is not None or act.source != "python"):
-            subject, after = self._ports.app(), {"parked": parked}
-            await asyncio.to_thread(self._ports.audit, "sweep", None, act, subject, {}, after)
+    async def _audit_sweep(self, by: str | None, note: str | None) -> None:
+        """Write before the first pass who asked for it: a pass has many transactions, which may be
+        of another database."""
+        act, store = self._ports.to_act(by, note), self._ports.store()
+        if by is None and note is None:
+            return
+        for view in self.list():
+            name = f"{view.model}.{view.column}"
+            await store.perform(store.audit_transition("sweep", act, name, {}, {}))
 
     async def _keep(self, report: Report) -> None:
         if self._sweepers:
