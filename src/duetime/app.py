@@ -355,10 +355,10 @@ class Duetime(IncludesRouters, Administered):
             self.store.join(session).perform_blocking(flow)
 
     def _audit_transition(
-        self, verb: str, session: object, act: Act, name: str, before: Snapshot, after: Snapshot
+        self, session: object, act: Act, name: str, before: Snapshot, after: Snapshot
     ) -> None:
         """Write an audit entry in this session's transaction; without one, in the store's own."""
-        entry = self.store.audit_transition(verb, act, name, before, after)
+        entry = self.store.audit_transition("retry", act, name, before, after)
         place = self.store if session is None else self.store.join(session)
         place.perform_blocking(entry)
 

@@ -151,6 +151,8 @@ def parcel(**given: Any) -> dict[str, Any]:
 def _service() -> Iterator[Case]:
     for path in ("health", "ready", "me", "stats", "kinds", "queues", "workers", "transitions"):
         yield Case("GET", f"/api/{path}")
+    yield Case("GET", "/api/series?metric=executed&by=kind")
+    yield Case("GET", "/api/timeline?start=2029-12-01T00:00:00Z&end=2030-12-01T00:00:00Z")
     yield Case("GET", "/api/transitions/pending")
     yield Case("GET", "/api/transitions/parked")
     yield Case("POST", "/api/transitions/sweep", 202)
@@ -208,6 +210,9 @@ def _jobs() -> Iterator[Case]:
     yield Case("POST", "/api/jobs/<removed>/restore", 204)
     for verb, status in (("pause", 204), ("resume", 204), ("trigger", 202)):
         yield Case("POST", f"/api/jobs/<job>/{verb}", status)
+    unchanged = {"if-match": "*"}
+    yield Case("POST", "/api/jobs/<job>/pause", 204, headers=unchanged)
+    yield Case("DELETE", "/api/jobs/<job>", 204, headers=unchanged)
     yield Case("POST", "/api/jobs/<job>/backfill", 200, body=span)
     yield Case("POST", "/api/jobs/<job>/backfill", 202, body=span | {"dry_run": False})
     for verb in ("pause", "resume"):
