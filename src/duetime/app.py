@@ -116,11 +116,13 @@ class Duetime(IncludesRouters, Administered):
         required_role: str | None = None,
         base_url: str | None = None,
         trusted_proxies: str | Sequence[str] | None = None,
+        cors_origins: str | Sequence[str] | None = None,
+        environment: str | None = None,
+        environment_color: str | None = None,
     ) -> None:
         settings = load(_only_settings(locals()))
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
-        store_url = None if store is not None else settings.url
-        self._setup = CurrentSetup(make_setup(runtime, settings, store_url))
+        self._setup = CurrentSetup(make_setup(runtime, settings, None if store else settings.url))
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
         self.jobs = Jobs(self._setup)
@@ -287,21 +289,9 @@ class Duetime(IncludesRouters, Administered):
     ) -> Request:
         """An item of `schedule_many`."""
         return make_request(
-            (
-                payload,
-                at,
-                delay,
-                correlation_id,
-                key,
-                priority,
-                queue,
-                tenant,
-                by,
-                after,
-                on,
-                expires,
-            )
-        )
+            (payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on,
+             expires)
+        )  # fmt: skip
 
     def acting(
         self, *, tenant: str | Ambient | None = AMBIENT, by: str | None = None
@@ -365,10 +355,10 @@ class Duetime(IncludesRouters, Administered):
             self.store.join(session).perform_blocking(flow)
 
     def _audit_transition(
-        self, session: object, act: Act, name: str, before: Snapshot, after: Snapshot
+        self, verb: str, session: object, act: Act, name: str, before: Snapshot, after: Snapshot
     ) -> None:
         """Write an audit entry in this session's transaction; without one, in the store's own."""
-        entry = self.store.audit_transition("retry", act, name, before, after)
+        entry = self.store.audit_transition(verb, act, name, before, after)
         place = self.store if session is None else self.store.join(session)
         place.perform_blocking(entry)
 

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from admin.client import OF_TENANT, Parcel, admin_of, client_of, problem
-from duetime import Duetime, Identity, Secret
+from admin.client import ADMINISTRATOR, OF_TENANT, Parcel, admin_of, client_of, problem
+from duetime import Duetime, Identity, Retry, Secret
 
 
 def bearer(key: str) -> dict[str, str]:
@@ -125,6 +125,35 @@ async def test_data_is_for_those_who_may_read_it(memory_app: Duetime) -> None:
             assert '"payload"' not in response.text
         seen = await client.get(f"/api/actions/{action.id}", headers={"x-user": "reader"})
         assert seen.json()["payload"]["text"] == "private"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The payload of a handler that fails."""
+
+
+@pytest.mark.parametrize("retry", [Retry(delays=[60]), Retry.none()])
+async def test_errors_that_reasons_quote_are_named_by_class(
+    memory_app: Duetime, retry: Retry
+) -> None:
+    @memory_app.handler(kind="broken", retry=retry)
+    async def fail(broken: Broken) -> None:
+        raise ValueError("private")
+
+    await memory_app.grants.set("till", "actions.read")
+    identities = {"till": Identity("till", {"till"}), "root": ADMINISTRATOR}
+    asgi = memory_app.admin(
+        identify=lambda request: identities[request.headers["x-user"]],
+        admin_roles={"administrators"},
+    )
+    action = await memory_app.schedule(Broken())
+    await memory_app.testing.drain()
+    async with client_of(asgi, sender=None) as client:
+        path = f"/api/actions/{action.id}/why"
+        hidden = (await client.get(path, headers={"x-user": "till"})).json()["reasons"]
+        whole = (await client.get(path, headers={"x-user": "root"})).json()["reasons"]
+    assert "ValueError: private" in whole[0]["text"]
+    assert hidden[0]["text"] == whole[0]["text"].replace("ValueError: private", "ValueError")
 
 
 @dataclass(frozen=True)

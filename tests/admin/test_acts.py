@@ -70,7 +70,7 @@ def test_every_route_that_changes_something_is_an_act() -> None:
 
 
 def noted(case: Case) -> Case:
-    """The same act, with a note."""
+    """Return the act with a note."""
     if case.method != "DELETE":
         return replace(case, body=(case.body or {}) | {"note": "why"})
     return replace(case, url=f"{case.url.partition('?')[0]}?note=why")

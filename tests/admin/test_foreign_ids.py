@@ -104,10 +104,10 @@ async def app(logged: tuple[str, Log], clock: FakeClock) -> AsyncIterator[Duetim
 async def test_they_are_asked_for_by_the_same_statements(
     app: Duetime, logged: tuple[str, Log]
 ) -> None:
-    assert await told_apart(app, logged[1]) == []
+    assert await distinguished(app, logged[1]) == []
 
 
-async def told_apart(app: Duetime, log: Log) -> list[str]:
+async def distinguished(app: Duetime, log: Log) -> list[str]:
     """Return the requests that are not the same about another tenant's rows as about none."""
     found = []
     subjects, never = await make_subjects(app, "acme"), Subjects()
@@ -152,7 +152,7 @@ async def test_nobody_waits_for_who_holds_them(postgres_url: str, clock: FakeClo
                     assert (await case.send(client, subjects)).status_code == case.absent, case
 
 
-async def test_what_is_told_apart_is_found(app: Duetime, logged: tuple[str, Log]) -> None:
+async def test_what_is_distinguished_is_found(app: Duetime, logged: tuple[str, Log]) -> None:
     """By one statement more, whose answer nobody sees."""
     real = Duetime.get
 
@@ -165,5 +165,5 @@ async def test_what_is_told_apart_is_found(app: Duetime, logged: tuple[str, Log]
             raise
 
     with planted([(Duetime, "get", get_twice)]):
-        found = await told_apart(app, logged[1])
+        found = await distinguished(app, logged[1])
     assert [each for each in found if each.startswith("GET /actions/<failed>:")]

@@ -52,15 +52,15 @@ def path_of(route: Any) -> str:
 
 async def test_strangers_learn_nothing_of_any_route(memory_app: Duetime) -> None:
     expected = (401, "not-authenticated")
-    assert {told for _, told in await told_of_bodies(memory_app, None)} == {expected}
+    assert {answer for _, answer in await answers_to_bodies(memory_app, None)} == {expected}
 
 
 async def test_rights_are_checked_before_the_body(memory_app: Duetime) -> None:
-    for route, told in await told_of_bodies(memory_app, NOBODY):
+    for route, answer in await answers_to_bodies(memory_app, NOBODY):
         if route.needs in PERMISSIONS:
-            assert told == (403, "permission-denied"), route
+            assert answer == (403, "permission-denied"), route
         else:
-            assert told == (200, None)
+            assert answer == (200, None)
 
 
 async def test_a_planted_check_behind_the_body_is_found(memory_app: Duetime) -> None:
@@ -73,24 +73,24 @@ async def test_a_planted_check_behind_the_body_is_found(memory_app: Duetime) -> 
 
     with planted([(Gate, "admit", admit_late)]):
         for sender in (None, NOBODY):
-            told = {name for _, (_, name) in await told_of_bodies(memory_app, sender)}
-            assert {"unsupported-media-type", "invalid-json", "body-too-large"} <= told
+            names = {name for _, (_, name) in await answers_to_bodies(memory_app, sender)}
+            assert {"unsupported-media-type", "invalid-json", "body-too-large"} <= names
 
 
-async def told_of_bodies(
+async def answers_to_bodies(
     app: Duetime, sender: Identity | None
 ) -> list[tuple[RouteDeclaration, tuple[int, str | None]]]:
-    """Send bodies that are wrong in different ways to each route, and return what is told of
-    them."""
-    told = []
+    """Send bodies that are wrong in different ways to each route, and return the answers
+    to them."""
+    answers = []
     async with client_of(admin_of(app), sender) as client:
         for route, bad in product(GUARDED, BAD_BODIES):
             response = await client.request(route.method, path_of(route), **bad)
             name = problem(response) if response.is_error else None
-            told.append((route, (response.status_code, name)))
+            answers.append((route, (response.status_code, name)))
             is_unknown = response.status_code == 401
             assert response.headers.get("www-authenticate") == ("Bearer" if is_unknown else None)
-    return told
+    return answers
 
 
 async def test_the_required_role_is_needed_by_administrators_too(memory_app: Duetime) -> None:

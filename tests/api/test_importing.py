@@ -13,7 +13,7 @@ import pytest
 import duetime
 
 DRIVERS = {"psycopg", "sqlite3", "sqlalchemy", "asyncpg", "aiosqlite", "psycopg2"}
-FRAMEWORKS = {"fastapi", "starlette", "django", "flask"}
+FRAMEWORKS = {"fastapi", "starlette", "jinja2", "uvicorn", "django", "flask"}
 TERMINAL = {"typer", "click", "rich"}
 HEAVY = {"pydantic", "pydantic_core", "opentelemetry", "uvloop"}
 CLIENTS = {"httpx", "httpx2"}
@@ -81,6 +81,14 @@ def test_no_name_brings_what_is_heavy(program: str) -> None:
 )
 def test_what_is_heavy_comes_with_what_needs_it(program: str, allowed: set[str]) -> None:
     assert imported(program) & (FOREIGN | FACES) == allowed
+
+
+def test_a_language_comes_when_it_is_asked_for() -> None:
+    """The words of rules are not needed to schedule."""
+    languages = {"duetime.words.en", "duetime.words.fr"}
+    assert imported(f"{DECLARED}\napp.worker()") & languages == set()
+    described = imported('from duetime import Every; Every(hours=1).describe("fr")')
+    assert described & languages == {"duetime.words.fr"}
 
 
 def test_a_missing_client_is_named() -> None:

@@ -95,6 +95,15 @@ def test_pending_and_sweep(duetime: Duetimes, blog: str) -> None:
     ]
 
 
+def test_sweeps_are_audited_with_their_notes(duetime: Duetimes, blog: str) -> None:
+    duetime.ok("transitions", "sweep", "--app", blog, "--by", "ann", "--note", "after the outage")
+    duetime.ok("transitions", "sweep", "--app", blog)
+    output = duetime.ok("audit", "--app", blog, "--verb", "sweep", "--json")
+    second, first = json.loads(output)["items"]
+    assert (first["by"], first["note"], first["source"]) == ("ann", "after the outage", "cli")
+    assert (second["note"], second["subject_id"]) == (None, "duetime")
+
+
 def test_a_missing_app_is_reported(duetime: Duetimes, blog: str) -> None:
     assert "name the app with --app module:app" in duetime("transitions", "list").err
     assert duetime.ok("transitions", "list", "--app", "blog:plain") == (

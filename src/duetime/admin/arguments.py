@@ -6,7 +6,7 @@ import re
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import Path
+from fastapi import Header, Path
 from pydantic import (
     AfterValidator,
     AwareDatetime,
@@ -20,11 +20,11 @@ from pydantic import (
 from duetime.api.arguments import MAX_NOTE_LENGTH
 from duetime.model.validation import check_optional
 
-# Pydantic takes numbers, also those in a text, for seconds since 1970.
 INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]")
 
 
 def _text_of_instant(value: object) -> object:
+    """Refuse numbers, also those in a query, which pydantic would take for seconds since 1970."""
     is_text = isinstance(value, str) and INSTANT.match(value)
     if not is_text and not isinstance(value, datetime):
         raise ValueError("give an instant in ISO 8601 with an offset")
@@ -47,6 +47,9 @@ Note = Annotated[
 ]
 Id = Annotated[str, Path(json_schema_extra={"format": "uuid"})]
 QueueName = Annotated[str, Path(examples=["billing"])]
+IfMatch = Annotated[
+    str | None, Header(description="the job's ETag: refused if the job was changed since")
+]
 JobName = Annotated[str, Path(examples=["billing-nightly-close"])]
 Tenant = Annotated[
     str | None,

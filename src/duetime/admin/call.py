@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duetime.admin.declarations import RouteDeclaration
+from duetime.admin.export_slots import ExportSlots
 from duetime.admin.identity.access import Access
 from duetime.errors import ActionNotFound, DuetimeError
 from duetime.model.tenant import ANY, Scope
@@ -38,6 +39,7 @@ class AdminCall:
     request: Request
     declaration: RouteDeclaration
     access: Access | None
+    exports: ExportSlots
     scope: Scope = None
     body: bytes = b""
 
@@ -85,11 +87,16 @@ class AdminCall:
     def path_to(self, route: str) -> str:
         """Return a path of this API as the client sees it, with what proxies and mounts put before
         it."""
+        template = self.declaration.path.replace(":path}", "}")
+        own = template.format(**self.request.path_params)
+        return quote(self.path_here.removesuffix(own) + route)
+
+    @property
+    def path_here(self) -> str:
+        """The path of the request as the client sees it, decoded."""
         scope = self.request.scope
         root, path = scope.get("root_path", "").rstrip("/"), scope["path"]
-        whole = path if path.startswith(f"{root}/") else f"{root}{path}"
-        template = self.declaration.path.replace(":path}", "}")
-        return quote(whole.removesuffix(template.format(**self.request.path_params)) + route)
+        return path if path.startswith(f"{root}/") else f"{root}{path}"
 
 
 def to_json_bytes(document: object) -> bytes:

@@ -26,7 +26,7 @@ PROBLEM_TITLES: Mapping[int, str] = {
     415: "The body is not JSON in UTF-8",
     422: "A value is not valid; `errors` names each",
     428: "The job exists: send its ETag as If-Match",
-    429: "Too many failed attempts",
+    429: "Too many failed attempts, or exports at once",
     500: "A fault of the server",
     503: "The store does not answer; try again later",
 }
@@ -142,6 +142,8 @@ def _answer(answer: Answer) -> dict[str, Any]:
         described["model"] = answer.model
     elif answer.media_type != "application/json":
         described["content"] = {answer.media_type: {"schema": {"type": "string"}}}
+    if answer.example is not None:
+        described["content"] = {answer.media_type: {"example": answer.example}}
     if answer.headers:
         described["headers"] = {
             name: {"description": text, "schema": {"type": "string"}}

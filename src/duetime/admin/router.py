@@ -34,13 +34,14 @@ from duetime.admin.routes.health import HEALTH
 from duetime.admin.routes.jobs import JOBS
 from duetime.admin.routes.queues import QUEUES
 from duetime.admin.routes.recurrences import RECURRENCES
+from duetime.admin.routes.series import SERIES
 from duetime.admin.routes.service import METHODS, SERVICE
 from duetime.admin.routes.transitions import TRANSITIONS
 from duetime.errors import ConfigError
 
 ALL_TABLES: Sequence[RouteTable] = (
     *(SERVICE, BULKS, ACTIONS, JOBS, RECURRENCES, TRANSITIONS),
-    *(QUEUES, AUDIT, HEALTH, ACCESS),
+    *(QUEUES, AUDIT, HEALTH, SERIES, ACCESS),
 )
 DOCUMENT_PATH = "/api/openapi.json"
 OTHER_PATHS = "/api/{path:path}"
@@ -164,9 +165,7 @@ def _refuse(router: APIRouter, template: str, known: KnownPaths, methods: Collec
     table = RouteTable()
 
     @table.add(
-        RouteDeclaration(
-            method="GET", path=template, needs=ANY_IDENTITY, answers={}, in_schema=False
-        )
+        RouteDeclaration(method="GET", path=template, needs=ANY_IDENTITY, answers={}, exists=False)
     )
     async def refuse(call: Call) -> Response:
         path = template.replace(":path}", "}").format(**call.request.path_params)

@@ -56,8 +56,11 @@ class TransitionPorts:
     running: MutableSet[object]
     # Check who acts and why, as every verb does.
     to_act: Callable[[str | None, str | None], Act]
-    # Write an audit entry about a transition: in this session, or, for None, in the store.
-    audit: Callable[[Session | None, Act, str, Mapping[str, object], Mapping[str, object]], None]
+    # Write the audit entry of a verb: in this session, or, for None, in the store. Its subject is a
+    # transition, or the app, for all of its transitions.
+    audit: Callable[
+        [str, Session | None, Act, str, Mapping[str, object], Mapping[str, object]], None
+    ]
     # Whether TransitionApplied has durable subscribers, whose actions are inserted with the change.
     has_durable_subscribers: Callable[[], bool] = lambda: False
 
@@ -301,7 +304,8 @@ class TransitionSweeper:
         """Write the entry in the transaction of the change; or, if the store is another database,
         just before that commits, so that no change is without an entry."""
         ids = {"ids": [str(row.id) for row in rows]}
-        self._ports.audit(where, act, target.name, ids | {"parked": True}, ids | {"parked": False})
+        before, after = ids | {"parked": True}, ids | {"parked": False}
+        self._ports.audit("retry", where, act, target.name, before, after)
 
     def postpone_cleanup(self) -> None:
         self._cleanup_at = monotonic() + self.registration.interval

@@ -62,7 +62,7 @@ class NewActionBody(RequestModel):
     payload: Any
     at: Instant | None = None
     delay: Duration | None = None
-    correlation_id: Id | None = None
+    correlation_id: str | None = None
     key: str | None = None
     priority: Priority = "normal"
     queue: str | None = None
@@ -184,7 +184,8 @@ async def get_runs(call: Call, id: Id, query: Annotated[RunsQuery, Query()]) -> 
 async def get_reasons(call: Call, id: Id, query: Annotated[ScopeQuery, Query()]) -> Response:
     """Why an action does not run, and what to do about it."""
     reasons = await call.app.why(call.action_id, tenant=call.scope)
-    return json_response({"reasons": [shallow(reason) for reason in reasons]})
+    documents = Documents(call.app, call.caller)
+    return json_response({"reasons": [shallow(documents.reason(reason)) for reason in reasons]})
 
 
 # -- changing -------------------------------------------------------------------------------------

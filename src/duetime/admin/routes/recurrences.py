@@ -9,12 +9,13 @@ from time import perf_counter
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from fastapi import Body, Header, Query
+from fastapi import Body, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from duetime.admin.arguments import (
     Duration,
+    IfMatch,
     Instant,
     JobName,
     Note,
@@ -26,6 +27,7 @@ from duetime.admin.arguments import (
 from duetime.admin.call import AdminCall, Call, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import Document, JobModel
+from duetime.admin.preconditions import refuse_stale
 from duetime.admin.problems import RequestRefused
 from duetime.admin.routes.jobs import ETAG, job_response
 from duetime.errors import InvalidPayload, InvalidRecurrence, JobNotFound
@@ -156,7 +158,7 @@ async def put_job(
     name: JobName,
     body: Annotated[JobBody, Body()],
     query: Annotated[ScopeQuery, Query()],
-    if_match: Annotated[str | None, Header(description="the job's ETag, to change it")] = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """Create a job, or change it as it was when its ETag was read."""
     existing = await _existing(call, name)
@@ -267,13 +269,8 @@ def _version(if_match: str | None, existing: Job | None) -> int:
             f"job {existing.name!r} exists: read it, and send its ETag as If-Match",
             state=f"version {existing.version}",
         )
-    wanted = {tag.strip() for tag in if_match.split(",")}
-    if existing is None or not wanted & {"*", f'"{existing.version}"'}:
-        found = "no job" if existing is None else f"version {existing.version}"
-        raise RequestRefused(
-            412, "stale-version", f"If-Match is {if_match[:80]}, and there is {found}", state=found
-        )
-    return existing.version
+    refuse_stale(if_match, None if existing is None else existing.version)
+    return 0 if existing is None else existing.version
 
 
 def _misfire(text: str) -> Misfire:

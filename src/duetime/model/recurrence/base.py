@@ -17,6 +17,8 @@ from duetime.model.clock import EPOCH, MICROSECOND
 from duetime.model.recurrence.cron_calendar import EPOCH_DAY
 from duetime.model.recurrence.zone import DAY, Span, zone
 from duetime.model.validation import instant
+from duetime.words.languages import language_of
+from duetime.words.phrase import phrase
 
 SECOND = timedelta(seconds=1)
 BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -57,8 +59,8 @@ class Recurrence(ABC):
         """Return the newest tick in (after, until], searched backwards from `until`."""
 
     @abstractmethod
-    def describe(self) -> str:
-        """Return the rule in words."""
+    def describe(self, language: str = "en") -> str:
+        """Return the rule in words: English, or those of another language, as "fr"."""
 
     @property
     @abstractmethod
@@ -82,7 +84,7 @@ class Recurrence(ABC):
 
     def __contains__(self, tick: datetime) -> bool:
         if not isinstance(tick, datetime):
-            raise InvalidArgument("tick", tick, "give an aware datetime")
+            raise InvalidArgument("tick", tick, phrase("give an aware datetime"))
         if tick.utcoffset() is None:
             raise NaiveDatetime("tick", tick)
         try:
@@ -102,9 +104,8 @@ class Recurrence(ABC):
             return self
         left = self._without(exclusions)
         if left.next(BEGINNING) is None:
-            raise InvalidRecurrence(
-                "recurrence", excluded, f"the exclusion leaves no tick of: {self.describe()}"
-            )
+            remedy = phrase("the exclusion leaves no tick of: {rule}", rule=self.describe())
+            raise InvalidRecurrence("recurrence", excluded, remedy)
         return left
 
     def _without(self, excluded: Exclusions) -> Recurrence:
@@ -158,8 +159,9 @@ class AnyOf(Recurrence):
         ticks = [rule.latest(after, until) for rule in self.rules]
         return max((tick for tick in ticks if tick is not None), default=None)
 
-    def describe(self) -> str:
-        return "; and ".join(rule.describe() for rule in self.rules)
+    def describe(self, language: str = "en") -> str:
+        grammar = language_of(language).rules
+        return grammar.union([rule.describe(language) for rule in self.rules])
 
     @property
     def zones(self) -> frozenset[str]:
@@ -229,11 +231,13 @@ class Without(Recurrence):
             tick = self.rule.latest(after, stretch[0])
         return tick if tick is not None and self._stretch(tick) is None else None
 
-    def describe(self) -> str:
-        days = [day.isoformat() for day in sorted(self.excluded.dates)]
-        moments = [moment.isoformat() for moment in sorted(self.excluded.instants)]
-        rules = [f"({rule.describe()})" for rule in self.excluded.rules]
-        return f"{self.rule.describe()}, except {', '.join([*days, *moments, *rules])}"
+    def describe(self, language: str = "en") -> str:
+        return language_of(language).rules.without(
+            self.rule.describe(language),
+            sorted(self.excluded.dates),
+            sorted(self.excluded.instants),
+            [rule.describe(language) for rule in self.excluded.rules],
+        )
 
     @property
     def zones(self) -> frozenset[str]:
@@ -320,6 +324,5 @@ def _exclusions_of(excluded: Excluded | Iterable[Excluded]) -> Exclusions:
 
 
 def _not_excludable(value: object) -> InvalidRecurrence:
-    return InvalidRecurrence(
-        "excluded", value, "exclude dates, aware datetimes, a rule, or a list of them"
-    )
+    remedy = phrase("exclude dates, aware datetimes, a rule, or a list of them")
+    return InvalidRecurrence("excluded", value, remedy)
