@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,12 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from api.apps import url
 from duetime import ANY, Duetime, State
+from duetime.admin.declarations import declaration_of
+from duetime.admin.router import all_endpoints
 from duetime.errors import (
     ActionNotFound,
     ConfigError,
+    DuetimeError,
     InvalidArgument,
     JobNameTaken,
     PermissionDenied,
@@ -131,6 +135,53 @@ def test_jobs_of_the_servers_code_are_its_own(served: Served, remote: Duetime) -
     with pytest.raises(JobNameTaken) as taken:
         remote.sync.jobs.put("shop-coded", "0 4 * * *", payload=Parcel())
     assert taken.value.name == "shop-coded"
+
+
+HAS_SERIES = "/api/series" in {declaration_of(endpoint).path for endpoint in all_endpoints()}
+needs_series = pytest.mark.skipif(not HAS_SERIES, reason="the API has no series and timeline yet")
+
+
+@needs_series
+async def test_figures_by_time_are_those_of_the_server(real: Served) -> None:
+    async with real.app, real.connect() as app:
+        async with real.app.worker():
+            for order in (1, 2, -3):
+                await app.wait(await app.schedule(Parcel(order)), timeout=30)
+        later = await app.schedule(Parcel(4), delay=600)
+        await app.jobs.put("shop-hourly", "0 * * * *", payload=Parcel())
+        now = app.clock.now()
+        since, until_ = now - timedelta(hours=1), now + timedelta(hours=3)
+        asked: list[Callable[[Duetime], Awaitable[Any]]] = [
+            lambda each: each.series("executed", since=since, until=until_, step=3600),
+            lambda each: each.series("lateness_p50", since=since, until=until_, by="kind"),
+            lambda each: each.series("failed", since=since, step=timedelta(minutes=5)),
+            lambda each: each.series("executed", step=59),
+            lambda each: each.series("exploded"),  # type: ignore[arg-type]
+        ]
+        for ask in asked:
+            assert await result_of(ask(app)) == await result_of(ask(real.app))
+        there = await app.timeline(since, until_, limit=50)
+        here = await real.app.timeline(since, until_, limit=50)
+        assert replace(there, at=here.at) == here
+        assert [each.id for each in there.scheduled] == [later.id]
+        assert (len(there.ran), len(there.ticks[0].ticks)) == (3, 3)
+        assert (await app.timeline(since, until_, ticks=False)).ticks == ()
+
+
+async def result_of(awaitable: Any) -> Any:
+    try:
+        return await awaitable
+    except DuetimeError as error:
+        return type(error), str(error)
+
+
+@needs_series
+async def test_ticks_need_a_right_of_their_own(served: Served) -> None:
+    served.app.sync.jobs.put("shop-hourly", "0 * * * *", payload=Parcel())
+    now = served.app.clock.now()
+    async with served.connect(served.key_of("actions.read")) as app:
+        seen = await app.timeline(now, now + timedelta(hours=3))
+    assert (seen.ticks, seen.ticks_capped) == ((), False)
 
 
 # -- tenants --------------------------------------------------------------------------------------
