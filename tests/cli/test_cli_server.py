@@ -13,8 +13,6 @@ import pytest
 from cli.conftest import Answer, Duetimes
 from cli.test_terminal import commands
 from duetime import Duetime, Retry
-from duetime.admin.declarations import declaration_of
-from duetime.admin.router import all_endpoints
 from duetime.cli.server import REFUSED_COMMANDS, TOKEN_VARIABLE
 from remote.serving import answering, response, serving
 
@@ -127,13 +125,8 @@ def test_every_command_is_carried_or_refused() -> None:
     assert CARRIED.keys() & REFUSED_COMMANDS.keys() == set()
 
 
-HAS_SERIES = "/api/series" in {declaration_of(endpoint).path for endpoint in all_endpoints()}
-
-
 @pytest.mark.parametrize("command", sorted(CARRIED))
 def test_a_command_asks_the_server(command: str, shop: Shop, ask: Callable[..., Answer]) -> None:
-    if command in ("stats", "timeline") and not HAS_SERIES:
-        pytest.skip("the API has no series and timeline yet")
     answer = ask(*command.split(), *CARRIED[command](shop))
     assert (answer.code, answer.out != "") == (0, True), answer
 

@@ -15,8 +15,6 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from api.apps import url
 from duetime import ANY, Duetime, State
-from duetime.admin.declarations import declaration_of
-from duetime.admin.router import all_endpoints
 from duetime.errors import (
     ActionNotFound,
     ConfigError,
@@ -137,11 +135,6 @@ def test_jobs_of_the_servers_code_are_its_own(served: Served, remote: Duetime) -
     assert taken.value.name == "shop-coded"
 
 
-HAS_SERIES = "/api/series" in {declaration_of(endpoint).path for endpoint in all_endpoints()}
-needs_series = pytest.mark.skipif(not HAS_SERIES, reason="the API has no series and timeline yet")
-
-
-@needs_series
 async def test_figures_by_time_are_those_of_the_server(real: Served) -> None:
     async with real.app, real.connect() as app:
         async with real.app.worker():
@@ -175,7 +168,6 @@ async def result_of(awaitable: Any) -> Any:
         return type(error), str(error)
 
 
-@needs_series
 async def test_ticks_need_a_right_of_their_own(served: Served) -> None:
     served.app.sync.jobs.put("shop-hourly", "0 * * * *", payload=Parcel())
     now = served.app.clock.now()

@@ -17,17 +17,18 @@ PROBLEM_MEDIA_TYPE = "application/problem+json"
 # and so are values that were given, since they may be large, or secret.
 PROBLEM_MEMBERS: Mapping[type[DuetimeError], tuple[str, ...]] = {
     errors.UnreadableJob: ("name",),
-    errors.IllegalState: ("verb", "action_id"),
-    errors.StaleVersion: ("verb", "name"),
+    errors.IllegalState: ("verb", "action_id", "allowed"),
+    errors.ActionExpired: ("verb", "action_id", "expired_at"),
+    errors.StaleVersion: ("verb", "name", "given", "found"),
     errors.DuplicateKey: ("key", "kind", "action_id"),
-    errors.JobNameTaken: ("name",),
+    errors.JobNameTaken: ("name", "how"),
     errors.LeaseLost: ("action_id",),
     errors.UnknownKind: ("kind",),
     errors.InvalidPayload: ("kind",),
-    errors.InvalidArgument: ("argument",),
-    errors.InvalidRecurrence: ("argument", "field", "part", "allowed"),
+    errors.InvalidArgument: ("argument", "remedy"),
+    errors.InvalidRecurrence: ("argument", "remedy", "field", "part", "allowed"),
     errors.NotAuthenticated: ("reason",),
-    errors.PermissionDenied: ("permission",),
+    errors.PermissionDenied: ("permission", "tenant"),
 }
 
 

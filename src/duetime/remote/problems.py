@@ -98,6 +98,8 @@ def _revived(
 
 
 def _member(name: str, value: object) -> object:
+    if isinstance(value, list):
+        return tuple(value)
     return UUID(value) if name in IDS and isinstance(value, str) else value
 
 

@@ -72,6 +72,10 @@ class FramedPage(PageCall):
         """The places that the reader may open."""
         return [place for place in self.site.places if self.may(place.needs)]
 
+    def can_open(self, name: str) -> bool:
+        """Return whether there is a place of this name, and the reader may open it."""
+        return any(place.name == name for place in self.places)
+
     def may(self, needs: Needed) -> bool:
         """Return whether the reader has what a page or a view needs."""
         if needs == PUBLIC:
@@ -123,20 +127,27 @@ class FramedPage(PageCall):
         return self.url(quote(path)) + (f"?{urlencode(_pairs(given))}" if given else "")
 
     def here(self, **changes: object) -> str:
-        """Return the address of this page with parameters set, or left out if they are None."""
+        """Return the address of this page with parameters set, or left out if they are None. It is
+        relative where the browser has the same path."""
         kept = [pair for pair in self._parameters() if pair[0] not in changes]
         given = {name: value for name, value in changes.items() if value is not None}
-        return f"{self.address_path}?{urlencode([*kept, *_pairs(given)])}"
+        path = "" if self._is_as_asked else self.address_path
+        return f"{path}?{urlencode([*kept, *_pairs(given)])}"
 
     @property
     def address_path(self) -> str:
         """The path of the page that is shown, as the browser sees it. What was asked for may be its
         live part, or an act whose form is shown again: their paths are others."""
-        if self.live_path is None and self.request.method in SAFE_METHODS:
+        if self._is_as_asked:
             return quote(self.path_here)
         shown_again = self.declaration.method in SAFE_METHODS
         path = self.live_path or (self.declaration.path if shown_again else "/")
         return self.url(PATH_ARGUMENT.sub(lambda name: quote(self.argument(name[1])), path))
+
+    @property
+    def _is_as_asked(self) -> bool:
+        """Whether the page that is shown has the address that was asked for."""
+        return self.live_path is None and self.request.method in SAFE_METHODS
 
     @property
     def kept_query(self) -> list[tuple[str, str]]:

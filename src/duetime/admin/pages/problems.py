@@ -105,7 +105,7 @@ async def read_diagnosis(app: Duetime, scope: Scope) -> Diagnosis:
 def lead_of(page: FramedPage, problem: Problem) -> str | None:
     """Return the address of the page that shows what a problem is about, if the reader may."""
     lead = LEADS.get(problem.name)
-    if lead is None or not page.allows(lead.needs):
+    if lead is None or not page.can_open(lead.path.split("/")[1]):
         return None
     query = {name: value.replace("{}", problem.subject) for name, value in lead.query.items()}
     return page.link(lead.path.replace("{}", problem.subject), **query)

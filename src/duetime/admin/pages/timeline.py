@@ -113,7 +113,7 @@ async def timeline_view(page: FramedPage) -> TimelineView:
         page.zone.zone,
         page.language,
         action_path=lambda action: _action_path(page, action),
-        job_path=lambda job: page.link(f"/jobs/{job}"),
+        job_path=(lambda job: page.link(f"/jobs/{job}")) if page.can_open("jobs") else None,
     )
     return TimelineView(span, timeline, _ticks(timeline), chart)
 
