@@ -206,7 +206,9 @@ async def test_queries(refused: Refused, client: httpx.AsyncClient) -> None:
                 assert case.path == "/api/queues" or MARK not in response.text, url
         if names:
             unknown = await refused.send(case, f"{path}?zz=1")
-            assert unknown.json()["errors"][0]["parameter"] == "zz", case
+            # Some routes need a parameter, too, and say so.
+            named = {error["parameter"] for error in unknown.json()["errors"]}
+            assert "zz" in named, case
         assert await refused.stored() == before, case
 
 
