@@ -206,7 +206,7 @@ async def test_queries(refused: Refused, client: httpx.AsyncClient) -> None:
                 assert case.path == "/api/queues" or MARK not in response.text, url
         if names:
             unknown = await refused.send(case, f"{path}?zz=1")
-            assert unknown.json()["errors"][0]["parameter"] == "zz", case
+            assert "zz" in [error["parameter"] for error in unknown.json()["errors"]], case
         assert await refused.stored() == before, case
 
 

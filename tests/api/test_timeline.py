@@ -1,7 +1,7 @@
 """`app.timeline`: what ran, what is scheduled, and the coming ticks of jobs."""
 
-from datetime import UTC, datetime, timedelta
 import itertools
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
