@@ -160,6 +160,8 @@ def _service() -> Iterator[Case]:
     yield Case("POST", "/api/queues/<job>/pause", 204)
     yield Case("POST", "/api/queues/<job>/resume", 204)
     yield Case("POST", "/api/recurrences/preview", body={"recurrence": "0 6 * * *"})
+    yield Case("GET", "/api/series?metric=executed")
+    yield Case("GET", "/api/timeline?start=2030-01-01T00:00:00Z&end=2030-01-02T00:00:00Z")
     for path in ("audit", "audit/export"):
         for subject in ("<scheduled>", "<job>"):
             yield Case("GET", f"/api/{path}?subject={subject}", absent=200)

@@ -186,7 +186,10 @@ def narrowed(document: Document) -> Document:
     for path, operations in document["paths"].items():
         for operation in operations.values() if not path.startswith("/api/queues") else ():
             given = operation.get("parameters", [])
-            given[:] = [item for item in given if item["name"] not in LEFT_OUT]
+            names = {item["name"].lower() for item in given}
+            # A request that repeats a key gets the first answer, whatever version it names.
+            both = {"Idempotency-Key"} if {"idempotency-key", "if-match"} <= names else set()
+            given[:] = [item for item in given if item["name"] not in {*LEFT_OUT, *both}]
             for item in given:
                 item["schema"] = PARAMETERS.get(item["name"], item["schema"])
     return document

@@ -100,9 +100,15 @@ def test_a_subclass_tells_what_its_base_class_does_unless_it_says_more() -> None
     assert problem_members(StaleVersion("shop-daily", 1, 2)) == {
         "verb": "edit",
         "name": "shop-daily",
+        "given": 1,
+        "found": 2,
     }
     wrong = InvalidRecurrence("recurrence", "61 * * * *", "no such minute", field="minute")
-    assert problem_members(wrong) == {"argument": "recurrence", "field": "minute"}
+    assert problem_members(wrong) == {
+        "argument": "recurrence",
+        "remedy": "no such minute",
+        "field": "minute",
+    }
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,14 @@ PROBLEM_TITLES: Mapping[int, str] = {
     503: "The store does not answer; try again later",
 }
 # What a problem document says besides of its error, by the names of Python's attributes.
+_MEMBER_TYPES: Mapping[str, Any] = {
+    "allowed": {"type": ["string", "array"], "items": {"type": "string"}},
+    "given": {"type": "integer"},
+    "found": {"type": "integer"},
+}
 MEMBER_SCHEMAS: Mapping[str, Any] = {
     name: {"type": "string", "description": "an attribute of the error"}
+    | _MEMBER_TYPES.get(name, {})
     for name in sorted({name for names in PROBLEM_MEMBERS.values() for name in names})
 }
 PROBLEM_SCHEMA: Mapping[str, Any] = {

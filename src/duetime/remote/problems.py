@@ -99,7 +99,7 @@ def _revived(
 
 def _member(name: str, value: object) -> object:
     if isinstance(value, list):
-        return tuple(value)
+        return tuple(_state(str(item)) for item in value)
     return UUID(value) if name in IDS and isinstance(value, str) else value
 
 
