@@ -19,9 +19,6 @@ MAX_LIMIT = 500
 # Coming ticks of one job, and of all jobs together.
 MAX_TICKS_OF_JOB = 200
 MAX_TICKS = 5000
-# Steps of searches that find no tick, for all jobs together: of a rule that leaves out very many
-# ticks in a row, a timeline need not know them all.
-PATIENCE_OF_TIMELINE = 200
 # Rows that are searched for those of a tenant: of each finished state, and of all lanes together.
 MAX_EXAMINED = 6000
 
@@ -156,11 +153,11 @@ def _coming_ticks(
     """Return the ticks of jobs, and whether that is all of them. The rule of a job may be of a
     newer version, and unreadable to this one: then only its stored next tick is shown."""
     shown: list[ComingTicks] = []
-    left, patience = MAX_TICKS, PATIENCE_OF_TIMELINE
+    left = MAX_TICKS
     for job in jobs:
-        ticks, patience = _ticks_of(job, wanted, min(MAX_TICKS_OF_JOB, left) + 1, patience)
+        ticks = _ticks_of(job, wanted, min(MAX_TICKS_OF_JOB, left) + 1)
         kept = ticks[: min(MAX_TICKS_OF_JOB, left)]
-        capped = len(ticks) > len(kept) or not patience
+        capped = len(ticks) > len(kept)
         if kept:
             shown.append(_ticks_to_show(job, kept, capped))
         elif capped:
@@ -169,21 +166,16 @@ def _coming_ticks(
     return tuple(shown), True
 
 
-def _ticks_of(
-    job: JobRecord, wanted: TimelineFilter, limit: int, patience: int
-) -> tuple[list[datetime], int]:
-    """Return the ticks of a job, and how much patience is left to search for those of others."""
+def _ticks_of(job: JobRecord, wanted: TimelineFilter, limit: int) -> list[datetime]:
     if job.next_due_at is None:
-        return [], patience
+        return []
     start = max(job.next_due_at, wanted.start)
     if start >= wanted.end:
-        return [], patience
+        return []
     try:
-        after, until = from_micros(start - 1), from_micros(wanted.end - 1)
-        return rule_of(job).search(after, until, limit, patience)
+        return rule_of(job).between(from_micros(start - 1), from_micros(wanted.end - 1), limit)
     except InvalidRecurrence:
-        next_due = from_micros(job.next_due_at)
-        return [next_due] if job.next_due_at >= wanted.start else [], patience
+        return [from_micros(job.next_due_at)] if job.next_due_at >= wanted.start else []
 
 
 def _ticks_to_show(job: JobRecord, ticks: Sequence[datetime], capped: bool) -> ComingTicks:

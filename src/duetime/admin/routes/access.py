@@ -17,7 +17,7 @@ from duetime.admin.arguments import (
     ScopeQuery,
     Switch,
 )
-from duetime.admin.call import Call, done_response, json_response
+from duetime.admin.call import Call, json_response, no_content
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import model_of, shallow
 from duetime.errors import ApiKeyNotFound, GrantNotFound
@@ -103,23 +103,17 @@ async def set_grant(
     return json_response(shallow(grant), 201, {"Location": location})
 
 
-@ACCESS.change(
-    "DELETE",
-    "/api/grants/{id}",
-    "admin",
-    {204: Answer("Removed"), 200: Answer("The grant that was", GrantModel)},
-    problems=(404,),
-)
+@ACCESS.change("DELETE", "/api/grants/{id}", "admin", {204: Answer("Removed")}, problems=(404,))
 async def remove_grant(call: Call, id: Id, query: Annotated[NoteQuery, Query()]) -> Response:
     """Delete a grant: what else is granted to the role counts again."""
-    grant = await call.app.grants.remove(
+    await call.app.grants.remove(
         call.id_or(GrantNotFound),
         tenant=call.scope,
         by=call.by,
         note=query.note,
         authority=call.caller.authority,
     )
-    return done_response(call, shallow(grant))
+    return no_content()
 
 
 # -- API keys -------------------------------------------------------------------------------------
@@ -157,16 +151,10 @@ async def create_api_key(
     return json_response(shallow(key), 201, headers)
 
 
-@ACCESS.change(
-    "DELETE",
-    "/api/api-keys/{id}",
-    "admin",
-    {204: Answer("Revoked"), 200: Answer("The key that was", ApiKeyModel)},
-    problems=(404,),
-)
+@ACCESS.change("DELETE", "/api/api-keys/{id}", "admin", {204: Answer("Revoked")}, problems=(404,))
 async def revoke_api_key(call: Call, id: Id, query: Annotated[NoteQuery, Query()]) -> Response:
     """Revoke an API key: the next request with it is refused."""
-    key = await call.app.api_keys.revoke(
+    await call.app.api_keys.revoke(
         call.id_or(ApiKeyNotFound), tenant=call.scope, by=call.by, note=query.note
     )
-    return done_response(call, shallow(key))
+    return no_content()

@@ -9,7 +9,6 @@ from duetime.errors import InvalidRecurrence
 from duetime.model.recurrence.base import AnyOf, Recurrence
 from duetime.model.recurrence.cron import Cron
 from duetime.model.recurrence.instants import Instants
-from duetime.words.phrase import phrase
 
 
 def to_recurrence(value: object, tz: str | None = None) -> Recurrence:
@@ -26,13 +25,11 @@ def to_recurrence(value: object, tz: str | None = None) -> Recurrence:
         case list() | tuple():
             return _list(value, tz)
         case timedelta() | int() | float():
-            remedy = phrase("an interval is written Every({length})", length=_interval(value))
+            remedy = f"an interval is written Every({_interval(value)})"
         case date():
-            remedy = phrase("a single instant is written [datetime(...)], with a zone")
+            remedy = "a single instant is written [datetime(...)], with a zone"
         case _:
-            remedy = phrase(
-                "give a cron string, Cron(...), Every(...), or a list of instants or rules"
-            )
+            remedy = "give a cron string, Cron(...), Every(...), or a list of instants or rules"
     raise InvalidRecurrence("recurrence", value, remedy)
 
 
@@ -41,8 +38,9 @@ def _checked_zone(rule: Recurrence, tz: str | None) -> Recurrence:
     run at the wrong time of day."""
     if tz is not None and rule.zones - {tz}:
         zones = ", ".join(sorted(rule.zones))
-        remedy = phrase("the rule has its own zone, {zones}; give the zone there only", zones=zones)
-        raise InvalidRecurrence("tz", tz, remedy)
+        raise InvalidRecurrence(
+            "tz", tz, f"the rule has its own zone, {zones}; give the zone there only"
+        )
     return rule
 
 

@@ -1,5 +1,4 @@
-"""A filter, or a scope, as parameters: of `_action_matches.sql`, `_history_matches.sql` and
-others."""
+"""A filter as parameters of `_action_matches.sql` and `_history_matches.sql`."""
 
 from __future__ import annotations
 
@@ -7,7 +6,6 @@ from collections.abc import Sequence
 
 from duetime.model.filter import Filter, id_span
 from duetime.model.state import FINISHED, State
-from duetime.model.tenant import Scope
 from duetime.store.sql.statements.bulk_rows import json_param
 
 
@@ -24,7 +22,8 @@ def filter_params(wanted: Filter) -> dict[str, object]:
         "created_by": wanted.by,
         "priority": wanted.priority,
         "parent": None if wanted.after is None else str(wanted.after),
-        **scope_params(wanted.tenant),
+        "tenant": wanted.tenant if isinstance(wanted.tenant, str) else None,
+        "untenanted": wanted.tenant is None or None,
         "due_from": wanted.due_from,
         "due_before": wanted.due_before,
         "created_from": wanted.created_from,
@@ -35,15 +34,6 @@ def filter_params(wanted: Filter) -> dict[str, object]:
         **_state_params(wanted),
         **_flag_params(wanted),
         **_search_params(wanted.search),
-    }
-
-
-def scope_params(tenant: Scope) -> dict[str, object]:
-    """Return the parameters of statements that reach the rows of a scope only: others are neither
-    read nor locked."""
-    return {
-        "tenant": tenant if isinstance(tenant, str) else None,
-        "untenanted": tenant is None or None,
     }
 
 

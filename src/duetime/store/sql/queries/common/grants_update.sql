@@ -1,5 +1,4 @@
--- Change whether a grant allows. An empty tenant, which is none, becomes none.
--- Index: primary key of grants.
+-- Change whether a grant allows. Index: primary key of grants.
 UPDATE duetime_grants
-SET tenant = :tenant, allowed = :allowed, created_at = :now, created_by = :by
+SET allowed = :allowed, created_at = :now, created_by = :by
 WHERE id = :id

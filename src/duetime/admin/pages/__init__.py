@@ -1,1 +1,0 @@
-"""Pages for people: rendered here, readable without scripts, in English and French."""

@@ -1,1 +1,0 @@
-"""How pages write values, in each language: pure functions of values."""

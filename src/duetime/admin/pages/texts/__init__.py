@@ -1,1 +1,0 @@
-"""Every text of the pages in each language, one file for each noun."""

@@ -1,1 +1,0 @@
-"""The verbs of an app over HTTP: what `Duetime.connect` returns."""

@@ -1,1 +1,0 @@
-"""What duetime says to people in each language: rules, notes, reasons, checks, names, errors."""
