@@ -28,6 +28,7 @@ import shifts
 import steady
 import throughput
 import ticks
+import web
 from peer import ROOT
 from report import Measured, keep, lines, machine, summary
 from rounds import measure
@@ -35,11 +36,11 @@ from trial import Take, Trial
 
 from servers import GivenServer, NoServer, Server, open_own_server
 
-TRIALS: Mapping[str, Trial] = {
-    trial.name: trial
-    for module in (throughput, precision, steady, ballast, costs, ticks, rows, rows_wake, shifts)
-    for trial in module.TRIALS
-}
+MODULES = (
+    *(throughput, precision, steady, ballast, costs, ticks),
+    *(rows, rows_wake, shifts, web),
+)
+TRIALS: Mapping[str, Trial] = {trial.name: trial for module in MODULES for trial in module.TRIALS}
 # Settings of a small production server: every commit on disk, no checkpoint during a trial.
 SERVER = {
     "fsync": "on",

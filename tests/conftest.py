@@ -13,6 +13,7 @@ Folders, each with a map in its `__init__`:
 
 Helpers in this folder:
     servers, databases   PostgreSQL servers and databases for the tests
+    environments         environments of their own, with other packages
     polling, patching    wait for a condition; replace code by a mutant
     hostile_wakes        messages that a stranger may send to workers
     run_page             runs the examples of a documentation page

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import string
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
@@ -37,6 +38,7 @@ SHOWN_AS_UNREADABLE = [
     "priority=99, created_at=9223372036854775807",
     "priority=-1",
     "modified_at=-9223372036854775808",
+    "expires_at=9223372036854775807",
 ]
 # In a lane, or at a time, that no claim looks at: counted as unreachable.
 UNREACHABLE = ["lane='junk'", "lane='p.x.y.z'", "lane='p.2.99999999999999999999.ok.1.0.default'"]
@@ -53,6 +55,7 @@ SQLITE_FAILS = [
     "job=x'ff', tick='x'",
     "due_at='abc'",
     "due_at=x'ff'",
+    "expires_at='x'",
     "losses='x'",
     "base_attempt='x'",
     "version='x'",
@@ -101,7 +104,90 @@ READABLE_JOB_DEFINITIONS: list[dict[str, object]] = [
     {"payload": "{bad"},
 ]
 
+# The row of a paused queue: its pause can be read or repaired; its name may be lost.
+QUEUES = ["paused_at=9223372036854775807", "paused_until=9223372036854775807"]
+SQLITE_QUEUES = [
+    "paused_by=CAST(x'ff' AS text)",
+    "paused_by=x'ff'",
+    "pause_note=CAST(x'ff00' AS text)",
+    "pause_note=x'ff'",
+    "paused_at='abc'",
+    "paused_at=x'ff'",
+    "paused_at=1.5",
+    "paused_until='abc'",
+    "paused_until=x'ff'",
+    "name=CAST(name AS blob)",
+]
+SQLITE_QUEUE_NAMES = ["name=CAST(x'ff' AS text)", "name=x'fe'", "name=x''"]
+
 DEEP = "[" * 50_000
+
+_LIMITS = {"bigint": 2**63, "integer": 2**31, "smallint": 2**15}
+# What a column of each type may hold although duetime never wrote it.
+SQLITE_VALUES = {
+    "text": ["CAST(x'ff' AS text)", "x'ff'", "'a'||char(0)"],
+    "integer": ["'abc'", "x'ff'", "1e300", str(2**63 - 1), str(-(2**63))],
+}
+POSTGRES_VALUES = {
+    "text": ["''", "'{not'"],
+    "uuid": [],
+    **{name: [str(limit - 1), str(-limit)] for name, limit in _LIMITS.items()},
+}
+
+
+# Columns that hold JSON, and what they may hold besides.
+JSON_COLUMNS = {
+    *("roles", "selection", "report", "before", "after"),
+    *("kinds", "queues", "jobs", "health", "slots"),
+}
+JSON_VALUES = ["'{not'", "'null'", "'[5]'", "'[\"\\ud800\"]'", "'{deep}'"]
+
+
+def damaged_columns(url: str, table: str) -> list[str]:
+    """Return an assignment for each column of a table and each value that it may hold. A null is
+    refused where it would be damage."""
+    if url.startswith("sqlite"):
+        found = execute(url, f"SELECT name, lower(type) FROM pragma_table_info('duetime_{table}')")
+        values = SQLITE_VALUES
+    else:
+        found = execute(
+            url,
+            "SELECT column_name, data_type FROM information_schema.columns "
+            f"WHERE table_schema = 'public' AND table_name = 'duetime_{table}'",
+        )
+        values = POSTGRES_VALUES
+    columns = [tuple(map(as_text, row)) for row in found]
+    return [
+        f'"{name}"={value}'
+        for name, type_ in columns
+        for value in values[type_] + (JSON_VALUES if name in JSON_COLUMNS else [])
+    ]
+
+
+def as_text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+class DamagedTable:
+    """A table of which one row after the other is damaged, each time from the same rows."""
+
+    def __init__(self, url: str, table: str, among: str = "true") -> None:
+        self._url = url
+        self._name = f"duetime_{table}"
+        self._among = among
+        execute(url, f"CREATE TABLE sound_{table} AS SELECT * FROM {self._name}")
+        self._restoring = (
+            f"DELETE FROM {self._name}",
+            f"INSERT INTO {self._name} SELECT * FROM sound_{table}",
+        )
+
+    def damage(self, assignments: str) -> None:
+        damaged = assignments.replace("{deep}", DEEP)
+        update = f"UPDATE {self._name} SET {damaged} WHERE {self._among}"
+        execute_all(self._url, [*self._restoring, update])
+
+    def restore(self) -> None:
+        execute_all(self._url, self._restoring)
 
 
 def damage(url: str, assignments: str, among: str = "") -> None:
@@ -121,6 +207,19 @@ def execute(url: str, statement: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
+
+
+def execute_all(url: str, statements: Iterable[str]) -> None:
+    """Run statements in one transaction: no worker sees what is between two of them."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=30)) as file, file:
+            file.execute("BEGIN IMMEDIATE")
+            for statement in statements:
+                file.execute(statement)
+        return
+    with psycopg.connect(url) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())
 
 
 # Deletes the parts of all long texts of a table, as a disk may lose them.

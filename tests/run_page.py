@@ -178,7 +178,7 @@ def run_console(page: Path, block: Block, servers: Servers) -> None:
     status = int(block.marks.get("exit") or 0)
     for line, command, displayed in read_commands(block):
         where = f"{page}:{line}: {command}"
-        if is_not_for_a_page(command, where) or is_export(command):
+        if is_not_for_a_page(command, where) or is_export(servers.on_own_ports(command)):
             continue
         done = subprocess.run(
             servers.on_own_ports(command),

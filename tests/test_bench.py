@@ -44,6 +44,16 @@ def test_every_figure_stands_beside_its_goal(measured: Path) -> None:
         assert all(isinstance(goal["met"], bool) for goal in trial["goals"])
 
 
+@pytest.mark.soak
+def test_the_trials_over_http_run(postgres_server: Server, tmp_path: Path) -> None:
+    path = tmp_path / "bench.json"
+    sizes = ["--scale", "0.005", "--rounds", "1", "--no-peers", "--json", str(path)]
+    names = ["--only", "http-schedule", "--only", "http-page"]
+    run("run.py", "--url", postgres_server.url, *sizes, *names)
+    trials = json.loads(path.read_text())["trials"]
+    assert all(goal["value"] for trial in trials for goal in trial["goals"])
+
+
 @pytest.mark.parametrize(
     ("bound", "reach", "values", "met"),
     [

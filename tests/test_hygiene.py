@@ -23,6 +23,7 @@ MAY_BE_DANGEROUS: dict[str, str] = {
     "__init__.py": "imports its own names when they are first asked for",
     "app.py": "discover() imports the package that the program names",
     "cli/loading.py": "imports the app that the command line names",
+    "words/languages.py": "imports a language, of those that it names",
     "pytest_plugin.py": "imports the app that the settings of pytest name",
 }
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from environments import install, uv
 from run_page import ROOT, read_blocks, run_apart
 
 EXTRAS = ["--extra", "postgres", "--extra", "cli"]
@@ -36,30 +36,14 @@ def example(tmp_path: Path) -> Path:
     return page
 
 
-def uv(*arguments: str) -> str:
-    command = shutil.which("uv") or shutil.which("uv", path=ROOT / ".uv" / "bin")
-    if command is None:
-        pytest.skip("no uv to install packages with (make gets one)")
-    done = subprocess.run([command, *arguments], capture_output=True, text=True)
-    if "Failed to fetch" in done.stderr or "network was disabled" in done.stderr:
-        pytest.skip("no package index can be reached")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def install(venv: Path, *arguments: str) -> str:
-    python = str(venv / "bin" / "python")
-    uv("venv", "--quiet", "--clear", "--python", sys.executable, str(venv))
-    uv("pip", "install", "--quiet", "--python", python, "--only-binary", ":all:", *arguments)
-    return python
-
-
 def test_the_wheel_is_whole(wheel: Path) -> None:
     packed = set(zipfile.ZipFile(wheel).namelist())
     assert "duetime/py.typed" in packed
     source = ROOT / "src"
-    statements = {str(path.relative_to(source)) for path in source.rglob("*.sql")}
-    assert statements <= packed
+    for kind in ("*.sql", "*.html", "*.css", "*.svg"):
+        needed = {str(path.relative_to(source)) for path in source.rglob(kind)}
+        assert needed
+        assert needed <= packed
 
 
 def test_the_example_runs_on_the_wheel_alone(wheel: Path, example: Path, tmp_path: Path) -> None:

@@ -139,6 +139,16 @@ hello
 $ echo 80000
 80000
 ```
+
+```console
+$ export AT=127.0.0.1:8000
+```
+
+```python
+import os, urllib.request
+assert os.environ["AT"] != "127.0.0.1:8000"
+assert urllib.request.urlopen(f"http://{os.environ['AT']}/note").read() == b"hello\\n"
+```
 """
 
 

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from duetime.registry.context import Context
     from duetime.registry.injection import Depends
     from duetime.registry.middleware import CallNext
+    from duetime.remote.payloads import PlainPayload
 
 __all__ = [
     "ANY",
@@ -108,6 +109,7 @@ __all__ = [
     "Page",
     "Parked",
     "PausedQueue",
+    "PlainPayload",
     "Point",
     "Priority",
     "Queue",
@@ -181,6 +183,7 @@ _HOMES = {
     "duetime.registry.context": ["Context"],
     "duetime.registry.injection": ["Depends"],
     "duetime.registry.middleware": ["CallNext"],
+    "duetime.remote.payloads": ["PlainPayload"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -116,15 +116,28 @@ class Duetime(IncludesRouters, Administered):
         required_role: str | None = None,
         base_url: str | None = None,
         trusted_proxies: str | Sequence[str] | None = None,
+        cors_origins: str | Sequence[str] | None = None,
+        environment: str | None = None,
+        environment_color: str | None = None,
     ) -> None:
         settings = load(_only_settings(locals()))
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
-        store_url = None if store is not None else settings.url
-        self._setup = CurrentSetup(make_setup(runtime, settings, store_url))
+        self._setup = CurrentSetup(make_setup(runtime, settings, None if store else settings.url))
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
         self.jobs = Jobs(self._setup)
         self.sync = SyncDuetime(self._setup, lambda: self.transitions, lambda: self.testing)
+
+    @classmethod
+    def connect(
+        cls, url: str, *, token: str | Callable[[], str] | None = None, timeout: Delay = 30
+    ) -> Duetime:
+        """The verbs of an app whose HTTP API is mounted at `url`, for programs that do not reach
+        its store. `token` is an API key or a provider's token, or returns one. A verb is given up
+        after `timeout` seconds. It needs the extra `client`, and opens no connection by itself."""
+        from duetime.remote.app import RemoteDuetime
+
+        return RemoteDuetime(url, token, timeout)
 
     def _provide_itself(self) -> None:
         """Provide the app to handlers of routers, which have none at hand."""
@@ -276,21 +289,9 @@ class Duetime(IncludesRouters, Administered):
     ) -> Request:
         """An item of `schedule_many`."""
         return make_request(
-            (
-                payload,
-                at,
-                delay,
-                correlation_id,
-                key,
-                priority,
-                queue,
-                tenant,
-                by,
-                after,
-                on,
-                expires,
-            )
-        )
+            (payload, at, delay, correlation_id, key, priority, queue, tenant, by, after, on,
+             expires)
+        )  # fmt: skip
 
     def acting(
         self, *, tenant: str | Ambient | None = AMBIENT, by: str | None = None
@@ -463,7 +464,7 @@ class Duetime(IncludesRouters, Administered):
 
     async def aclose(self) -> None:
         """Close connections and threads; the next verb opens them again."""
-        await self.store.aclose()
+        await self.runtime.store.aclose()
 
 
 def _only_settings(parameters: Mapping[str, object]) -> dict[str, Any]:

@@ -25,10 +25,13 @@ from duetime.store.sql.statements.table_names import name_requirement
 F = TypeVar("F", bound=Callable[..., Any])
 log = get_log("duetime")
 
+ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
+# Of the band by which people tell the pages of one environment from those of another.
+ENVIRONMENT_COLORS = ("red", "amber", "green", "blue", "grey")
 DAY = 86_400.0
 YEAR_SECONDS = 365 * DAY
 # Variables of the command line and of the tests.
-NOT_SETTINGS = ("DUETIME_APP", "DUETIME_TEST_")
+NOT_SETTINGS = ("DUETIME_APP", "DUETIME_TOKEN", "DUETIME_TEST_")
 
 # What Kubernetes sets for each Service, named after it.
 KUBERNETES_VARIABLE = re.compile(r"_SERVICE_(HOST|PORT\w*)$|_PORT(_\d+_(TCP|UDP|SCTP)\w*)?$")
@@ -70,6 +73,9 @@ class Settings:
     required_role: str | None = None
     base_url: str | None = None
     trusted_proxies: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    environment: str | None = None
+    environment_color: str | None = None
 
     def __repr__(self) -> str:
         values = (f"{f.name}={displayed(f.name, getattr(self, f.name))}" for f in fields(self))
@@ -312,6 +318,22 @@ def _networks(name: str, value: object) -> tuple[str, ...]:
         raise _wrong(name, value, f"addresses or networks such as 10.0.0.0/8: {error}") from None
 
 
+def _environment_color(name: str, value: object) -> str | None:
+    if value is None or value in ENVIRONMENT_COLORS:
+        return value
+    raise _wrong(name, value, f"one of {', '.join(ENVIRONMENT_COLORS)}")
+
+
+def _origins(name: str, value: object) -> tuple[str, ...]:
+    """Return origins as browsers write them."""
+    given = value.split(",") if isinstance(value, str) else value
+    origins = [str(item).strip().lower() for item in given] if isinstance(given, Iterable) else [""]
+    for origin in origins:
+        if not ORIGIN.fullmatch(origin):
+            raise _wrong(name, value, "origins such as https://ops.example, without a path")
+    return tuple(origins)
+
+
 _CHECK_BY_TYPE: Mapping[str, Callable[[str, object], object]] = {
     "float": _duration,
     "int": whole,
@@ -325,6 +347,9 @@ _CHECK_BY_NAME: Mapping[str, Callable[[str, object], object]] = {
     "required_role": _optional_text,
     "base_url": _base_url,
     "trusted_proxies": _networks,
+    "cors_origins": _origins,
+    "environment": _optional_text,
+    "environment_color": _environment_color,
 }
 _CHECKS: Mapping[str, Callable[[str, object], Any]] = {
     f.name: _CHECK_BY_NAME.get(f.name) or _CHECK_BY_TYPE[str(f.type)] for f in fields(Settings)

@@ -67,7 +67,8 @@ class IllegalState(DuetimeError):
     """The action is in a state that does not allow the verb; nothing was changed."""
 
     def __init__(self, verb: str, action_id: UUID, state: str, allowed: Iterable[str]) -> None:
-        wanted = " or ".join(allowed)
+        self.allowed = tuple(allowed)
+        wanted = " or ".join(self.allowed)
         super().__init__(
             f"cannot {verb} action {action_id}: it is {state}, and {verb} needs it {wanted}"
         )
@@ -129,13 +130,14 @@ class PermissionDenied(DuetimeError):
             "your roles"
         )
         self.permission = permission
+        self.tenant = tenant
 
 
 class RateLimited(DuetimeError):
-    """Too many requests failed; this one was not looked at."""
+    """Too many requests failed, or run at once; this one was not looked at."""
 
-    def __init__(self, retry_after: float) -> None:
-        super().__init__(f"too many failed attempts: try again after {retry_after:.0f} s")
+    def __init__(self, retry_after: float, reason: str = "too many failed attempts") -> None:
+        super().__init__(f"{reason}: try again after {retry_after:.0f} s")
         self.retry_after = retry_after
 
 
@@ -162,6 +164,8 @@ class StaleVersion(IllegalState):
         )
         self.verb = "edit"
         self.name = name
+        self.given = given
+        self.found = found
         self.state = f"version {found}"
 
 
@@ -177,6 +181,7 @@ class ActionExpired(IllegalState):
         self.verb = verb
         self.action_id = action_id
         self.state = state
+        self.expired_at = expired_at
 
 
 class DuplicateKey(DuetimeError):
@@ -221,15 +226,17 @@ class InvalidArgument(DuetimeError, ValueError):
         super().__init__(f"{argument}={shown(value)} is not valid: {remedy}")
         self.argument = argument
         self.value = value
+        self.remedy = remedy
+
+
+NO_TIME_ZONE = "it has no time zone; use datetime.now(UTC) or .replace(tzinfo=...)"
 
 
 class NaiveDatetime(InvalidArgument):
     """A datetime without a time zone, which does not name an instant."""
 
     def __init__(self, argument: str, value: object) -> None:
-        super().__init__(
-            argument, value, "it has no time zone; use datetime.now(UTC) or .replace(tzinfo=...)"
-        )
+        super().__init__(argument, value, NO_TIME_ZONE)
 
 
 class InvalidRecurrence(InvalidArgument):
@@ -316,6 +323,7 @@ class JobNameTaken(ConfigError):
             else f"job {name!r} is {how}: change it there, or choose another name"
         )
         self.name = name
+        self.how = how
 
 
 class StoreUnavailable(DuetimeError):
@@ -329,8 +337,14 @@ class UnreadableRow(StoreUnavailable):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint with the nearest known word; empty if none is near."""
+    near = nearest(word, known)
+    return "" if near is None else f" (did you mean {near!r}?)"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the nearest known word, if one is near."""
     near = get_close_matches(word, [str(name) for name in known], n=1, cutoff=0.6)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+    return near[0] if near else None
 
 
 def shown(value: object, limit: int = 80) -> str:

@@ -2,15 +2,17 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
 
 from admin.client import OF_OTHER, OF_TENANT, Parcel, admin_of, client_of, problem, sent_by
-from duetime import ANY, Duetime
+from duetime import ANY, Duetime, Identity
 from duetime.testing import FakeClock
 
 BODY = {"kind": "parcel", "payload": {"order": 1}, "delay": 60}
+CLERK = Identity("clerk", {"clerks"})
 KEY = {"idempotency-key": "k1"}
 
 
@@ -53,6 +55,32 @@ async def test_a_key_belongs_to_its_sender(app: Duetime) -> None:
                 await client.post("/api/actions", json=BODY, headers=headers)
             ).status_code == 201
     assert len(await app.find(tenant=ANY)) == 3
+
+
+@pytest.mark.parametrize("path", ["", "/many"])
+async def test_a_repeated_answer_shows_what_its_sender_may_still_see(
+    memory_app: Duetime, path: str
+) -> None:
+    for permission in ("actions.schedule", "payload.read"):
+        await memory_app.grants.set("clerks", permission)
+    body = {"actions": [BODY]} if path else BODY
+    answers = []
+    async with client_of(memory_app.admin(identify=lambda _: CLERK)) as client:
+        for allowed in (True, False, True):
+            await memory_app.grants.set("clerks", "payload.read", allowed=allowed)
+            response = await client.post(f"/api/actions{path}", json=body, headers=KEY)
+            assert response.status_code == 201
+            answers.append(response)
+    first, masked, last = (item for answer in answers for item in items(answer.json()))
+    assert first["payload"] == {"order": 1, "text": ""}
+    hidden = {"payload", "result", "progress"}
+    assert masked == {name: value for name, value in first.items() if name not in hidden}
+    assert (last, answers[2].content) == (first, answers[0].content)
+
+
+def items(document: Any) -> list[Any]:
+    found: list[Any] = document.get("items", [document])
+    return found
 
 
 async def test_a_refused_act_leaves_its_key_free(client: httpx.AsyncClient, app: Duetime) -> None:

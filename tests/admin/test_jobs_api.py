@@ -1,13 +1,15 @@
 """The routes of jobs, and of recurrences."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
 import httpx
 import pytest
 
 from admin.client import OF_OTHER, Parcel, admin_of, client_of, problem
-from duetime import Duetime
+from duetime import Duetime, Every
+from duetime.admin.routes import recurrences
 from duetime.testing import FakeClock
 
 DAILY: dict[str, Any] = {
@@ -257,3 +259,31 @@ async def test_a_preview_has_its_limits(memory_client: httpx.AsyncClient, count:
     response = await memory_client.post("/api/recurrences/preview", json=body)
     assert response.status_code == 422
     assert response.json()["errors"][0]["pointer"] == "#/count"
+
+
+# Every second without every second but one in 25 hours: a search for one tick asks 90,000 times.
+RARE = {"rule": {"every": 1}, "without": {"rules": [{"every": 90_000}]}}
+SPARSE = {"rule": {"every": 1}, "without": {"rules": [RARE]}}
+
+
+async def test_a_preview_ends_even_if_nothing_is_found(
+    memory_client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks at the time after every few checks: here each look takes 20 ms."""
+    checks, looks = count(), count()
+    latest = Every.latest
+
+    def counted(rule: Every, after: datetime, until: datetime) -> datetime | None:
+        next(checks)
+        return latest(rule, after, until)
+
+    monkeypatch.setattr(Every, "latest", counted)
+    monkeypatch.setattr(recurrences, "perf_counter", lambda: next(looks) / 50)
+    made = await memory_client.put(PATH, json=DAILY | {"recurrence": SPARSE, "tz": "UTC"})
+    assert made.status_code == 201
+    for method, path in (("POST", "/api/recurrences/preview"), ("GET", f"{PATH}/preview")):
+        before = next(checks)
+        body = {"recurrence": SPARSE} if method == "POST" else None
+        shown = await memory_client.request(method, path, json=body)
+        assert (shown.status_code, shown.json()["ticks"]) == (200, [])
+        assert next(checks) - before < 10_000

@@ -1,8 +1,11 @@
 """The API inside of other applications, and behind proxies."""
 
+import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
+from wsgiref.util import shift_path_info
 
 import httpx
 import pytest
@@ -11,11 +14,20 @@ from fastapi import FastAPI
 from flask import Flask
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from uvicorn import Config, Server
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
-from werkzeug.test import Client
 
-from admin.client import ADMINISTRATOR, USER, admin_of, client_of, identify, make_app
+from admin.client import (
+    ADMINISTRATOR,
+    USER,
+    admin_of,
+    client_of,
+    identify,
+    make_app,
+    problem,
+)
 from duetime import Duetime
+from polling import until
 
 BODY = {"kind": "parcel", "payload": {}, "delay": 60}
 
@@ -43,11 +55,9 @@ def by_prefix(app: Duetime) -> Any:
 
 
 def in_django(app: Duetime) -> Any:
-    from django.conf import settings
     from django.core.asgi import get_asgi_application
 
-    if not settings.configured:
-        settings.configure(ROOT_URLCONF=(), SECRET_KEY="x", ALLOWED_HOSTS=["*"])
+    set_up_django()
     django, admin = get_asgi_application(), admin_of(app)
 
     async def dispatch(scope: Any, receive: Any, send: Any) -> None:
@@ -59,12 +69,40 @@ def in_django(app: Duetime) -> Any:
     return dispatch
 
 
+def in_flask(app: Duetime) -> Any:
+    """By WSGI."""
+    return DispatcherMiddleware(Flask("shop"), {"/duetime": as_wsgi(admin_of(app))})
+
+
+def in_django_by_wsgi(app: Duetime) -> Any:
+    from django.core.wsgi import get_wsgi_application
+
+    set_up_django()
+    django, admin = get_wsgi_application(), as_wsgi(admin_of(app))
+
+    def dispatch(environ: Any, start_response: Any) -> Any:
+        if environ["PATH_INFO"].startswith("/duetime/"):
+            shift_path_info(environ)
+            return admin(environ, start_response)
+        return django(environ, start_response)
+
+    return dispatch
+
+
+def set_up_django() -> None:
+    from django.conf import settings
+
+    if not settings.configured:
+        settings.configure(ROOT_URLCONF=(), SECRET_KEY="x", ALLOWED_HOSTS=["*"])
+
+
 def as_wsgi(asgi: Any) -> Any:
     return ASGIMiddleware(asgi)
 
 
 HOSTS = [in_fastapi, in_starlette, included, by_prefix, in_django]
 every_host = pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.__name__)
+WSGI_HOSTS = [in_flask, in_django_by_wsgi]
 
 
 @every_host
@@ -113,6 +151,37 @@ async def test_a_proxy_that_strips_the_prefix(memory_app: Duetime) -> None:
             assert made.headers["location"] == f"/ops/api/actions/{made.json()['id']}"
 
 
+@pytest.mark.parametrize(
+    ("prefix", "root_path", "arrives_at"),
+    [("", "/ops", "/api/actions"), ("/ops", "", "/ops/api/actions")],
+    ids=["stripping", "passing"],
+)
+async def test_a_server_behind_a_proxy(
+    memory_app: Duetime, prefix: str, root_path: str, arrives_at: str
+) -> None:
+    """What clients ask for as `/ops/api/actions` arrives with or without what the proxy strips."""
+    config = Config(
+        admin_of(memory_app, prefix=prefix), port=0, root_path=root_path, log_config=None
+    )
+    async with served(Server(config)) as url, httpx.AsyncClient(base_url=url) as client:
+        headers = {USER: ADMINISTRATOR.user}
+        made = await client.post(arrives_at, json=BODY, headers=headers)
+        assert made.headers["location"] == f"/ops/api/actions/{made.json()['id']}"
+        document = (await client.get(f"{prefix}/api/openapi.json", headers=headers)).json()
+        [path] = [path for path in document["paths"] if path.endswith("/api/health")]
+        assert document["servers"][0]["url"].rstrip("/") + path == "/ops/api/health"
+
+
+@asynccontextmanager
+async def served(server: Server) -> AsyncIterator[str]:
+    serving = asyncio.create_task(server.serve())
+    await until(lambda: server.started or serving.done())
+    [socket] = server.servers[0].sockets
+    yield f"http://127.0.0.1:{socket.getsockname()[1]}"
+    server.should_exit = True
+    await serving
+
+
 async def test_the_hosts_own_document_has_the_routes(memory_app: Duetime) -> None:
     async with client_of(included(memory_app)) as client:
         document = (await client.get("/openapi.json")).json()
@@ -125,6 +194,13 @@ async def test_the_hosts_own_document_has_the_routes(memory_app: Duetime) -> Non
     assert "application/problem+json" in post["responses"]["401"]["content"]
 
 
+async def test_an_included_path_with_a_line_break_is_of_the_api(memory_app: Duetime) -> None:
+    async with client_of(included(memory_app), sender=None) as stranger:
+        for path in ("/queues/a%0Ab/pause", "/no%0A"):
+            response = await stranger.post(f"/duetime/api{path}")
+            assert (response.status_code, problem(response)) == (401, "not-authenticated")
+
+
 @pytest.fixture
 def wsgi_app() -> Iterator[Duetime]:
     app = make_app()
@@ -132,18 +208,25 @@ def wsgi_app() -> Iterator[Duetime]:
     app.sync.close()
 
 
-def test_flask_mounts_it_by_wsgi(wsgi_app: Duetime) -> None:
-    flask = Flask("shop")
-    flask.wsgi_app = DispatcherMiddleware(  # type: ignore[method-assign]
-        flask.wsgi_app, {"/duetime": as_wsgi(admin_of(wsgi_app))}
-    )
-    client = Client(flask)
-    assert client.get("/duetime/api/actions").status_code == 401
-    made = client.post("/duetime/api/actions", json=BODY, headers={USER: ADMINISTRATOR.user})
-    assert made.status_code == 201
-    assert made.json is not None
-    assert made.headers["location"] == f"/duetime/api/actions/{made.json['id']}"
-    assert wsgi_app.sync.get(made.json["id"]).state == "scheduled"
+@pytest.mark.parametrize("host", WSGI_HOSTS, ids=lambda host: host.__name__)
+def test_wsgi_hosts_mount_it(wsgi_app: Duetime, host: Callable[[Duetime], Any]) -> None:
+    transport = httpx.WSGITransport(host(wsgi_app))
+    sender = {USER: ADMINISTRATOR.user}
+    with httpx.Client(transport=transport, base_url="http://testserver") as client:
+        for method, path in (("GET", "/api/actions"), ("GET", "/api/no"), ("PATCH", "/api/jobs")):
+            refused = client.request(method, f"/duetime{path}", content=b"{broken")
+            assert (refused.status_code, problem(refused)) == (401, "not-authenticated")
+        made = client.post("/duetime/api/actions", json=BODY, headers=sender)
+        assert made.status_code == 201
+        location = made.headers["location"]
+        assert location == f"/duetime/api/actions/{made.json()['id']}"
+        assert client.get(location, headers=sender).json()["state"] == "scheduled"
+        document = client.get("/duetime/api/openapi.json", headers=sender).json()
+        assert document["servers"] == [{"url": "/duetime"}]
+        exported = client.get("/duetime/api/actions/export", headers=sender)
+        assert len(exported.text.splitlines()) == 1
+        assert client.get("/elsewhere").status_code == 404
+    assert wsgi_app.sync.get(made.json()["id"]).state == "scheduled"
 
 
 async def test_no_lifespan_is_needed_and_one_does_no_harm(memory_app: Duetime) -> None:

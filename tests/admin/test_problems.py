@@ -7,8 +7,9 @@ import pytest
 
 from admin.client import Parcel, admin_of, client_of, make_app, problem
 from duetime import Duetime, errors
-from duetime.admin.problems import STATUS_OF_ERROR, kebab_name, problem_of, status_of
+from duetime.admin.problems import STATUS_OF_ERROR, problem_of, status_of
 from duetime.errors import DuetimeError
+from duetime.model.problem import problem_name
 from duetime.store.memory.store import MemoryStore
 
 # Errors that no route of the API raises: a fault of the server if they come.
@@ -33,7 +34,7 @@ def test_every_error_has_its_status() -> None:
     [(errors.ActionNotFound, "action-not-found"), (errors.DuplicateKey, "duplicate-key")],
 )
 def test_the_type_is_the_errors_name(error: type[DuetimeError], name: str) -> None:
-    assert kebab_name(error) == name
+    assert problem_name(error) == name
 
 
 def test_a_state_is_named() -> None:

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from starlette.requests import Request
 from starlette.responses import Response
 
 from admin.client import (
@@ -20,11 +21,14 @@ from admin.client import (
     problem,
     sent_by,
 )
-from duetime import Duetime
-from duetime.admin.declarations import PUBLIC, declaration_of
+from duetime import Duetime, Identity
+from duetime.admin.bodies import read_body
+from duetime.admin.declarations import PUBLIC, RouteDeclaration, declaration_of
+from duetime.admin.gate import Gate
 from duetime.admin.router import all_endpoints, check_routes
 from duetime.errors import ConfigError
 from duetime.model.access.permissions import PERMISSIONS
+from patching import planted
 
 BROKEN = b'{"broken'
 BAD_BODIES: list[dict[str, Any]] = [
@@ -47,22 +51,46 @@ def path_of(route: Any) -> str:
 
 
 async def test_strangers_learn_nothing_of_any_route(memory_app: Duetime) -> None:
-    async with client_of(admin_of(memory_app), sender=None) as client:
-        for route, bad in product(GUARDED, BAD_BODIES):
-            response = await client.request(route.method, path_of(route), **bad)
-            assert (response.status_code, problem(response)) == (401, "not-authenticated"), route
-            assert response.headers["www-authenticate"] == "Bearer"
+    expected = (401, "not-authenticated")
+    assert {answer for _, answer in await answers_to_bodies(memory_app, None)} == {expected}
 
 
 async def test_rights_are_checked_before_the_body(memory_app: Duetime) -> None:
-    async with client_of(admin_of(memory_app), NOBODY) as client:
+    for route, answer in await answers_to_bodies(memory_app, NOBODY):
+        if route.needs in PERMISSIONS:
+            assert answer == (403, "permission-denied"), route
+        else:
+            assert answer == (200, None)
+
+
+async def test_a_planted_check_behind_the_body_is_found(memory_app: Duetime) -> None:
+    real = Gate.admit
+
+    async def admit_late(gate: Gate, request: Request, route: RouteDeclaration) -> Any:
+        if route.takes_body:
+            await read_body(request, 1_000_000)
+        return await real(gate, request, route)
+
+    with planted([(Gate, "admit", admit_late)]):
+        for sender in (None, NOBODY):
+            names = {name for _, (_, name) in await answers_to_bodies(memory_app, sender)}
+            assert {"unsupported-media-type", "invalid-json", "body-too-large"} <= names
+
+
+async def answers_to_bodies(
+    app: Duetime, sender: Identity | None
+) -> list[tuple[RouteDeclaration, tuple[int, str | None]]]:
+    """Send bodies that are wrong in different ways to each route, and return the answers
+    to them."""
+    answers = []
+    async with client_of(admin_of(app), sender) as client:
         for route, bad in product(GUARDED, BAD_BODIES):
             response = await client.request(route.method, path_of(route), **bad)
-            if route.needs in PERMISSIONS:
-                found = (response.status_code, problem(response))
-                assert found == (403, "permission-denied"), route
-            else:
-                assert response.status_code == 200
+            name = problem(response) if response.is_error else None
+            answers.append((route, (response.status_code, name)))
+            is_unknown = response.status_code == 401
+            assert response.headers.get("www-authenticate") == ("Bearer" if is_unknown else None)
+    return answers
 
 
 async def test_the_required_role_is_needed_by_administrators_too(memory_app: Duetime) -> None:
@@ -73,10 +101,16 @@ async def test_the_required_role_is_needed_by_administrators_too(memory_app: Due
             assert found == (403, "permission-denied"), route
 
 
-@pytest.mark.parametrize("path", ["/api/no", "/api/actions/x/no", "/api/x-health"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/api/no", "/api/actions/x/no", "/api/x-health", "/api/", "/api/a%0Ab", "/api/me%0A"),
+        *("/api/queues/a%0Ab/pause", "/api/queues/x/pause%0A"),
+    ],
+)
 async def test_strangers_do_not_learn_which_paths_there_are(memory_app: Duetime, path: str) -> None:
     async with client_of(admin_of(memory_app), sender=None) as client:
-        for method in ("GET", "POST", "PATCH", "HEAD", "OPTIONS"):
+        for method in ("GET", "POST", "PATCH", "HEAD", "OPTIONS", "QUERY"):
             response = await client.request(method, path)
             assert response.status_code == 401, method
 

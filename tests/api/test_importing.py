@@ -13,10 +13,11 @@ import pytest
 import duetime
 
 DRIVERS = {"psycopg", "sqlite3", "sqlalchemy", "asyncpg", "aiosqlite", "psycopg2"}
-FRAMEWORKS = {"fastapi", "starlette", "django", "flask"}
+FRAMEWORKS = {"fastapi", "starlette", "jinja2", "uvicorn", "django", "flask"}
 TERMINAL = {"typer", "click", "rich"}
 HEAVY = {"pydantic", "pydantic_core", "opentelemetry", "uvloop"}
-FOREIGN = DRIVERS | FRAMEWORKS | TERMINAL | HEAVY
+CLIENTS = {"httpx", "httpx2"}
+FOREIGN = DRIVERS | FRAMEWORKS | TERMINAL | HEAVY | CLIENTS
 FACES = {"duetime.worker.worker", "duetime.transitions", "duetime.testing", "duetime.bench"}
 
 APP = """
@@ -31,6 +32,10 @@ class Greet:
 
 @app.handler(kind="greet")
 async def greet(payload: Greet) -> None: ...
+"""
+CONNECTED = """
+from duetime import Duetime, PlainPayload
+app = Duetime.connect("https://host/duetime", token="dt_key")
 """
 EACH_ALONE = """
 import sys
@@ -71,10 +76,25 @@ def test_no_name_brings_what_is_heavy(program: str) -> None:
             {"opentelemetry", "pydantic", "pydantic_core", "duetime.worker.worker"},
             id="a worker",
         ),
+        pytest.param(CONNECTED, {"opentelemetry", "httpx2"}, id="an app that is connected"),
     ],
 )
 def test_what_is_heavy_comes_with_what_needs_it(program: str, allowed: set[str]) -> None:
     assert imported(program) & (FOREIGN | FACES) == allowed
+
+
+def test_a_language_comes_when_it_is_asked_for() -> None:
+    """The words of rules are not needed to schedule."""
+    languages = {"duetime.words.en", "duetime.words.fr"}
+    assert imported(f"{DECLARED}\napp.worker()") & languages == set()
+    described = imported('from duetime import Every; Every(hours=1).describe("fr")')
+    assert described & languages == {"duetime.words.fr"}
+
+
+def test_a_missing_client_is_named() -> None:
+    code = f"import sys; sys.modules['httpx2'] = None{CONNECTED}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.endswith("needs httpx2: pip install 'duetime[client]'\n")
 
 
 def test_every_name_can_be_the_first() -> None:

@@ -182,3 +182,10 @@ async def test_every_metric_can_be_read_at_the_ends_of_time(app: Duetime, metric
         first,
         True,
     )
+
+
+async def test_a_series_does_not_begin_before_the_first_instant(memory_app: Duetime) -> None:
+    first = datetime.min.replace(tzinfo=UTC)
+    with pytest.raises(InvalidArgument, match="until"):
+        await memory_app.series("executed", until=first)
+    assert len((await memory_app.series("executed", until=first + timedelta(hours=1))).points) == 60

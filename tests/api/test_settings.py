@@ -97,6 +97,13 @@ def test_each_type_is_understood_from_the_environment(monkeypatch: pytest.Monkey
     assert (settings.prefix, settings.schema) == ("shop_", "work")
 
 
+def test_origins_are_a_list_or_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    origins = ("https://ops.example", "http://localhost:3000", "http://[::1]:8")
+    assert Duetime("memory://", cors_origins=origins).settings.cors_origins == origins
+    monkeypatch.setenv("DUETIME_CORS_ORIGINS", "HTTPS://Ops.Example, http://localhost:3000")
+    assert Duetime("memory://").settings.cors_origins == origins[:2]
+
+
 def test_times_may_be_timedeltas() -> None:
     assert Duetime("memory://", lease=timedelta(minutes=1)).settings.lease == 60
 
@@ -125,6 +132,14 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"prefix": "x" * 31}, "at most 30"),
     ({"prefix": "1x"}, "option prefix='1x' .* no digit first"),
     ({"clock": 5}, "clock=5 is not a clock"),
+    ({"environment": ""}, "option environment=''"),
+    ({"environment_color": "pink"}, "one of red, amber, green, blue, grey"),
+    ({"cors_origins": "*"}, r"option cors_origins='\*' .* without a path"),
+    ({"cors_origins": ["https://ops.example/"]}, "option cors_origins"),
+    ({"cors_origins": "https://ops.example,"}, "option cors_origins"),
+    ({"cors_origins": "ops.example"}, "option cors_origins"),
+    ({"cors_origins": "https://ann@ops.example"}, "option cors_origins"),
+    ({"cors_origins": 5}, "option cors_origins=5"),
     ({"url": ""}, "option url=''"),
     ({"url": 5}, "option url=5"),
 ]

@@ -1,12 +1,13 @@
 """`app.timeline`: what ran, what is scheduled, and the coming ticks of jobs."""
 
+import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from api.apps import Note, Other, case_id
-from duetime import ANY, Duetime, Every, Fail, Outcome, State, Timeline
+from duetime import ANY, Cron, Duetime, Every, Fail, Outcome, State, Timeline
 from duetime.errors import InvalidArgument, NaiveDatetime
 from duetime.model.timeline import MAX_TICKS, MAX_TICKS_OF_JOB
 from duetime.testing import FakeClock
@@ -196,3 +197,39 @@ async def test_all_of_time_can_be_shown(app: Duetime) -> None:
     first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
     found = await app.timeline(first, last)
     assert (len(found.ran), len(found.ticks[0].ticks)) == (1, MAX_TICKS_OF_JOB)
+
+
+async def test_a_rule_that_hardly_ever_ticks_is_not_searched_to_its_end(
+    memory_app: Duetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of its ticks comes after 90,000 that are left out, each of which is looked at."""
+    handle_notes(memory_app)
+    rare = Every(seconds=1) - (Every(seconds=1) - Every(seconds=90_000))
+    for name in ("note-a", "note-b"):
+        await memory_app.jobs.put(name, rare, payload=Note())
+    checks, latest = itertools.count(), Every.latest
+
+    def counted(rule: Every, after: datetime, until: datetime) -> datetime | None:
+        next(checks)
+        return latest(rule, after, until)
+
+    monkeypatch.setattr(Every, "latest", counted)
+    now = memory_app.clock.now()
+    found = await memory_app.timeline(now, now + timedelta(days=300))
+    assert found.ticks_capped
+    assert next(checks) < 100_000
+
+
+def test_a_search_finds_what_between_finds() -> None:
+    rules = [
+        Every(minutes=7),
+        Cron("*/5 * * * *") - Cron("*/10 * * * *"),
+        Every(seconds=60) - START.date() - Every(seconds=120),
+        (Every(hours=5) - Cron("0 5 * * *")) | Cron("30 3 * * *", tz="Europe/Paris"),
+    ]
+    for rule in rules:
+        until = START + timedelta(days=9)
+        for limit in (1, 50, 5000):
+            found, left = rule.search(START, until, limit, 10_000)
+            assert found == rule.between(START, until, limit)
+            assert left > 0

@@ -1,5 +1,6 @@
 """`duetime serve`: a real process, asked over HTTP and stopped by a signal."""
 
+import json
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ import httpx
 import pytest
 
 from duetime import Duetime
+from pages.browser import Browser
 
 APP = """
 import asyncio
@@ -53,11 +55,13 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[str],
 
     def start(*arguments: str) -> tuple[subprocess.Popen[str], httpx.Client]:
         command = [sys.executable, "-m", "duetime.cli", "serve", "shop:app", "--port", "0"]
+        if "--nothing-configured" not in arguments:
+            command += ["--admin-role", "root"]
         process = subprocess.Popen(
-            [*command, "--admin-role", "root", *arguments],
+            [*command, *(each for each in arguments if each != "--nothing-configured")],
             cwd=tmp_path,
             stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, "NO_COLOR": "1"},
         )
@@ -121,10 +125,89 @@ def test_floods_of_headers_are_refused_and_survived(serve: Callable[..., Any]) -
         {f"x-{number}": "x" * 100 for number in range(2000)},
         {"x-large": "x" * 1_000_000},
         {"authorization": "Bearer dt_" + "x" * 60_000},
+        {"cookie": "; ".join(f"duetime=dts_{number}" for number in range(4000))},
+        {"cookie": "duetime-form=" + "x" * 60_000, "accept-language": "fr, " * 15_000},
     ):
-        try:
-            status = httpx.get(f"{client.base_url}/api/actions", headers=headers).status_code
-        except httpx.TransportError:
-            continue  # the server closed the connection
-        assert 400 <= status < 500
+        for path in ("/api/actions", "/sign-in"):
+            try:
+                status = httpx.get(f"{client.base_url}{path}", headers=headers).status_code
+            except httpx.TransportError:
+                continue  # the server closed the connection
+            assert 200 <= status < 500
+            assert (status < 400) <= (path == "/sign-in")
     assert client.get("/api/health").status_code == 200
+
+
+LINK = re.compile(r"(http://[\w.:\[\]]+)(/\S*sign-in\?link=dtl_\w[\w-]*)")
+
+
+def link_of(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """The address and the path of the link that the process prints."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if found := LINK.search(line):
+            return found[1], found[2]
+    raise AssertionError(f"ended with {process.wait()}")
+
+
+async def press_sign_in(address: str, path: str) -> tuple[int, str | None]:
+    """Open a link in a browser, press its button, and return the status and who is signed in."""
+    async with Browser(None, address) as browser:
+        page = await browser.open(path)
+        shown = await browser.send(page.form("Sign in"))
+        return shown.response.status_code, shown.reader
+
+
+async def test_with_nothing_configured_a_link_opens_one_session(
+    serve: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "duetime.toml").write_text('[duetime]\nroute_prefix = "/ops"\n')
+    process, client = serve("--no-worker", "--nothing-configured")
+    address, path = link_of(process)
+    assert path.startswith("/ops/sign-in?link=")
+    assert address == str(client.base_url).rstrip("/")
+    status, reader = await press_sign_in(address, path)
+    assert (status, (reader or "").partition(":")[0]) == (200, "link")
+    assert await press_sign_in(address, path) == (401, None)
+    async with Browser(None, address, **{"x-forwarded-for": "203.0.113.9"}) as proxied:
+        assert (await proxied.open(path)).response.status_code == 403
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 0
+    app = Duetime(f"sqlite:///{tmp_path / 'served.db'}")
+    [made] = [entry for entry in app.sync.audit.find(verb="create") if entry.subject == "link"]
+    assert made.source == "cli"
+    app.sync.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        ([], ""),
+        (["--nothing-configured", "--host", "0.0.0.0"], ""),
+        (["--nothing-configured"], 'base_url = "https://shop.example"'),
+        (["--nothing-configured"], 'required_role = "staff"'),
+        (["--nothing-configured"], 'trusted_proxies = "10.0.0.0/8"'),
+    ],
+)
+def test_what_is_configured_gets_no_link(
+    serve: Callable[..., Any], tmp_path: Path, arguments: list[str], settings: str
+) -> None:
+    (tmp_path / "duetime.toml").write_text(f"[duetime]\n{settings}\n")
+    process, client = serve("--no-worker", *arguments)
+    port = client.base_url.port
+    assert httpx.get(f"http://127.0.0.1:{port}/api/health").status_code == 200
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=30)
+    assert "sign-in" not in output
+    app = Duetime(f"sqlite:///{tmp_path / 'served.db'}")
+    assert [entry.subject for entry in app.sync.audit.find(verb="create")] == ["api-key"]
+    app.sync.close()
+
+
+def test_in_a_log_for_machines_the_link_is_a_record(serve: Callable[..., Any]) -> None:
+    process, _ = serve("--no-worker", "--nothing-configured", "--log-format", "json")
+    process.send_signal(signal.SIGTERM)
+    output, errors = process.communicate(timeout=30)
+    assert output == ""
+    records = [json.loads(line) for line in errors.splitlines()]
+    assert [record for record in records if LINK.search(record["message"])]

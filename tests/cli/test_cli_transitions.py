@@ -86,8 +86,13 @@ def test_pending_and_sweep(duetime: Duetimes, blog: str) -> None:
     output = json.loads(duetime.ok("transitions", "pending", "--app", blog, "--json"))["items"]
     assert (output[0]["due"], output[0]["retrying"]) == (0, 1)
     assert "2999" in duetime.ok("transitions", "pending", "--app", blog)
-    asked = duetime("transitions", "sweep", "--parked", "--json", "--app", blog)
+    asked = duetime("transitions", "sweep", "--parked", "--json", "--by", "ann", "--app", blog)
     assert json.loads(asked.out)["errors"][0]["attempts"] == 2
+    audit = json.loads(duetime.ok("audit", "--by", "ann", "--app", blog, "--json"))["items"]
+    assert [(entry["verb"], entry["subject_id"], entry["source"]) for entry in audit] == [
+        ("sweep", "Post.purge_at", "cli"),
+        ("sweep", "Post.publish_at", "cli"),
+    ]
 
 
 def test_a_missing_app_is_reported(duetime: Duetimes, blog: str) -> None:
@@ -116,7 +121,8 @@ def test_parked_rows_are_listed_and_retried(duetime: Duetimes, blog: str) -> Non
     assert said == "retried: 1 row\n"
     answer = duetime.ok("transitions", "retry", "--all", "--app", blog, "--json")
     assert json.loads(answer) == {"retried": 0}
-    audit = json.loads(duetime.ok("audit", "--subject", "Post.publish_at", "--app", blog, "--json"))
+    asked = ("--subject", "Post.publish_at", "--verb", "retry", "--app", blog, "--json")
+    audit = json.loads(duetime.ok("audit", *asked))
     assert [(entry["verb"], entry["note"], entry["source"]) for entry in audit["items"]] == [
         ("retry", "why", "cli")
     ]

@@ -25,6 +25,7 @@ WORDS = {
     '"duetime", ': "duetime[cli]",
     "aiosqlite": "aiosqlite",
     'Duetime("postgresql': "duetime[postgres]",
+    "Duetime.connect(": "duetime[client]",
     "--asyncio-mode": "pytest-asyncio",
 }
 COMMANDS = {"duetime": "duetime[cli]", "pytest": "pytest"}

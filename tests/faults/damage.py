@@ -1,4 +1,5 @@
-"""Campaign: somebody writes over columns of rows while workers run; only those rows suffer."""
+"""Campaign: somebody writes over columns of rows while workers run; only those rows suffer, and a
+queue stays paused."""
 
 from __future__ import annotations
 
@@ -7,12 +8,15 @@ from itertools import cycle, islice
 
 from damaged_rows import (
     FAILS,
+    QUEUES,
     RUNS,
     SHOWN_AS_UNREADABLE,
     SQLITE_FAILS,
+    SQLITE_QUEUES,
     SQLITE_RUNS,
     UNREACHABLE,
     damage,
+    execute,
 )
 from duetime import ANY
 from duetime.model.actions.action import Action
@@ -32,6 +36,8 @@ from faults.work_order import Work
 WORKERS = 2
 # Damaged actions have a tenant of their own: the oracle judges all others.
 TENANT = "damaged"
+# Paused from the beginning to the end, whatever becomes of its row.
+PAUSED_QUEUE = "closed"
 EVERYWHERE = [*FAILS, *RUNS, *SHOWN_AS_UNREADABLE, *UNREACHABLE]
 SETTLE_SECONDS = 30
 
@@ -41,10 +47,12 @@ def damage_rows(setup: StoreSetup, count: int, progress: Progress, seed: int = 1
     kinds = EVERYWHERE + (SQLITE_FAILS + SQLITE_RUNS if is_sqlite(setup.url) else [])
     rng.shuffle(kinds)
     with running_campaign(setup) as campaign:
+        campaign.observer.sync.queues.pause(PAUSED_QUEUE)
         procs = [campaign.processes.start() for _ in range(WORKERS)]
         assert wait_until(lambda: all(campaign.has_started(proc) for proc in procs), 30)
         for done, assignments in enumerate(islice(cycle(kinds), count)):
             _damage_one(campaign, done, assignments)
+            _damage_pause(campaign, rng)
             progress.show(done + 1, count)
             pause(rng.uniform(0.05, 0.2))
         fresh = campaign.processes.start()
@@ -56,6 +64,7 @@ def damage_rows(setup: StoreSetup, count: int, progress: Progress, seed: int = 1
             [] if ended else [f"{_unended(campaign)} damaged rows are left as they are"]
         )
         _check_visible(campaign, count, verdict)
+        _check_paused(campaign, verdict)
     verdict.figures["faults"] = count
     return verdict
 
@@ -66,6 +75,12 @@ def _damage_one(campaign: Campaign, number: int, assignments: str) -> None:
     # The row that got the damaged id before may not be repaired yet.
     unique = assignments.replace("'zz'", f"'zz{number}'").replace("x'00'", f"x'00{number:08x}'")
     damage(campaign.setup.direct, unique, f"WHERE id = '{action.id}'")
+
+
+def _damage_pause(campaign: Campaign, rng: random.Random) -> None:
+    url = campaign.setup.direct
+    chosen = rng.choice(QUEUES + (SQLITE_QUEUES if is_sqlite(url) else []))
+    execute(url, f"UPDATE duetime_queues SET {chosen}")
 
 
 def _unended(campaign: Campaign) -> int:
@@ -85,6 +100,13 @@ def _check_visible(campaign: Campaign, count: int, verdict: Verdict) -> None:
         verdict.figures[f"damaged, {action.state}"] += 1
         if action.state == "failed" and not action.error:
             verdict.wrong.append(f"{action.id} failed without a reason")
+
+
+def _check_paused(campaign: Campaign, verdict: Verdict) -> None:
+    queues = campaign.observer.sync.queues.list()
+    paused = [queue.name for queue in queues if queue.paused_at is not None]
+    if paused != [PAUSED_QUEUE]:
+        verdict.wrong.append(f"paused queues are {paused}")
 
 
 def _every_action(campaign: Campaign) -> list[Action]:

@@ -11,4 +11,5 @@ Helpers:
     test_hosts       the host's own means, and development
     test_sign_in     one-time links and sessions
     test_refusals    the audit entries of refused requests
+    test_tokens_over_http    tokens and keys as they come with requests
 """

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from duetime import ANY, Duetime
-from duetime.admin.identity.sign_in import SignIns
+from duetime.admin.identity.sign_in import SignIns, make_link
 from duetime.errors import NotAuthenticated
 from duetime.model.ids import TimeOrderedIds
 from duetime.testing import FakeClock
@@ -18,10 +18,14 @@ def sign_ins(app: Duetime) -> SignIns:
     return SignIns(lambda: app.store, TimeOrderedIds(), find, roles)
 
 
+async def new_link(app: Duetime) -> str:
+    return await make_link(app.store, TimeOrderedIds(), "ann")
+
+
 class TestLinks:
     async def test_a_link_opens_one_session_with_all_rights(self, app: Duetime) -> None:
         signing = sign_ins(app)
-        link = await signing.make_link("ann")
+        link = await new_link(app)
         session = await signing.by_link(link, local_request())
         access = await signing.access(session, local_request())
         assert access is not None
@@ -31,7 +35,7 @@ class TestLinks:
 
     async def test_elsewhere_neither_link_nor_session_counts(self, memory_app: Duetime) -> None:
         signing = sign_ins(memory_app)
-        link = await signing.make_link("ann")
+        link = await new_link(memory_app)
         others = [request(("host", "localhost")), local_request(("via", "1.1 proxy"))]
         others += [request(("host", "rebound.example"), peer="127.0.0.1")]
         for facts in others:
@@ -44,7 +48,7 @@ class TestLinks:
         self, memory_app: Duetime, clock: FakeClock
     ) -> None:
         signing = sign_ins(memory_app)
-        link = await signing.make_link("ann")
+        link = await new_link(memory_app)
         clock.advance(minutes=10)
         with pytest.raises(NotAuthenticated):
             await signing.by_link(link, local_request())

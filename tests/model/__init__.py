@@ -15,6 +15,6 @@ Actions:
     test_lane, test_ids                    lanes and ids
 
 The rest:
-    test_health                            rules of `duetime doctor`
+    test_health, test_problems             rules of `duetime doctor`, and of what needs attention
     test_column, test_frozen               compressed columns, fast dataclasses
 """

@@ -1,7 +1,8 @@
 """Who may do what: the decision, by a table written by hand, and its laws."""
 
 from collections.abc import Iterable
-from typing import get_args
+from dataclasses import replace
+from typing import Any, get_args
 from uuid import UUID
 
 import pytest
@@ -188,7 +189,30 @@ grants = st.lists(
     st.builds(grant, st.sampled_from(ROLES), st.sampled_from(GRANTABLE), tenants, st.booleans()),
     max_size=12,
 )
+# Few places, so that grants often contradict each other; with the columns that are damaged.
+damaged_grants = st.lists(
+    st.tuples(
+        st.builds(
+            grant,
+            st.sampled_from(["r", "s"]),
+            st.sampled_from(["jobs.pause", "jobs.manage"]),
+            st.sampled_from(["a", None]),
+            st.booleans(),
+        ),
+        st.frozensets(
+            st.sampled_from(["role", "permission", "tenant", "allowed", "created_by"]), max_size=2
+        ),
+    ),
+    unique_by=lambda both: (both[0].role, both[0].permission, both[0].tenant),
+)
 names = st.sampled_from(sorted(PERMISSIONS))
+
+
+def damaged(stored: StoredGrant, columns: frozenset[str]) -> StoredGrant:
+    """Return a grant as a store reads it when these columns of its row hold garbage."""
+    garbage: dict[str, Any] = dict.fromkeys(columns & {"role", "permission", "tenant"}, "\\xff")
+    allowed = stored.allowed and "allowed" not in columns
+    return replace(stored, **garbage, allowed=allowed, damaged=tuple(columns))
 
 
 def rights(identity: Identity, known: Iterable[StoredGrant], tenant: Scope) -> set[str]:
@@ -248,6 +272,15 @@ class TestLaws:
             holder, known, maker.tenant
         )
         assert gained <= rights(maker, known, maker.tenant)
+
+    @given(damaged_grants)
+    def test_damaged_grants_give_nobody_more(
+        self, both: list[tuple[StoredGrant, frozenset[str]]]
+    ) -> None:
+        eve = Identity("eve", ["r"], "a")
+        meant = [grant for grant, _ in both]
+        found = [damaged(grant, columns) for grant, columns in both]
+        assert rights(eve, found, "a") <= rights(eve, meant, "a")
 
     @given(identities, grants)
     def test_an_administrator_of_a_tenant_makes_nothing_outside(

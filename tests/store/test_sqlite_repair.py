@@ -5,24 +5,28 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from concurrent.futures import Future
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
 from api.apps import Note, Other
-from damaged_rows import execute
+from damaged_rows import SQLITE_QUEUE_NAMES, SQLITE_QUEUES, execute
 from duetime import ANY, Action, Context, Duetime, Every, Retry, State
+from duetime.errors import UnreadableRow
 from duetime.store.flow import Flow, Mode, Statement, Steps
 from duetime.store.sql.sqlite import repair
 from duetime.store.sql.sqlite.known_columns import KNOWN_COLUMNS
 from duetime.store.sql.sqlite.repair import READERS
 from duetime.store.sql.sqlite.store import SqliteStore
 
+# Of these, only the ids are repaired.
+KNOWN_BY_ID = ("grants", "api_keys")
 # Damages the row that makes each of these tests search.
 DAMAGE = "UPDATE duetime_actions SET due_at = 'abc' WHERE correlation_id = 'bad'"
 
@@ -61,6 +65,8 @@ def test_a_reader_reads_the_columns_of_the_migrations(sqlite_path: Path, table: 
         defined = file.execute(f"PRAGMA table_info(duetime_{table})").fetchall()
         cursor = file.execute(text, {"rowid": 0, "window": 1})
     known = KNOWN_COLUMNS[table]
+    if table in KNOWN_BY_ID:
+        defined = [column for column in defined if column[1] == "id"]
     assert [column[0] for column in cursor.description] == [
         "seq" if table == "runs" else "rowid",
         *(column.name for column in known),
@@ -87,8 +93,8 @@ async def test_a_column_of_somebody_else_is_no_damage(
     url = f"sqlite:///{sqlite_path}"
     good = await app.schedule(Note(), delay=3600)
     for table in READERS:
-        own = {"jobs": "app", "workers": "app", "tracebacks": "run_id"}.get(table, "id")
-        text = column.replace("payload ->> 'customer'", own)
+        own = {"jobs": "app", "workers": "app", "tracebacks": "run_id", "queues": "paused_by"}
+        text = column.replace("payload ->> 'customer'", own.get(table, "id"))
         execute(url, f"ALTER TABLE duetime_{table} ADD COLUMN {text}")
     bad = await search(app, sqlite_path)
     assert (bad.state, (await app.get(good.id)).state) == (State.failed, State.scheduled)
@@ -270,6 +276,93 @@ async def test_a_window_is_bounded_by_bytes(
     windows = count_windows(app, monkeypatch)
     assert (await search(app, sqlite_path)).state is State.failed
     assert windows.count("raw_actions") >= 4
+
+
+async def test_damaged_queues_stay_paused(app: Duetime, sqlite_path: Path) -> None:
+    url = f"sqlite:///{sqlite_path}"
+    damages = [*SQLITE_QUEUES, *SQLITE_QUEUE_NAMES]
+    for number, damage in enumerate(damages):
+        await app.queues.pause(f"q{number:02}", by="ann", note="stock-taking")
+        execute(url, f"UPDATE duetime_queues SET {damage} WHERE name = 'q{number:02}'")
+    await search(app, sqlite_path)
+    queues = {queue.name: queue for queue in await app.queues.list() if queue.paused_at}
+    assert len(queues) == len(damages)
+    for number in range(len(SQLITE_QUEUES)):
+        queue = queues.pop(f"q{number:02}")
+        assert (queue.paused_at, queue.paused_until) != (None, None)
+        assert queue.paused_by in ("ann", r"\xff")
+        assert queue.pause_note in ("stock-taking", r"\xff", r"\xff\x00")
+    assert {name[:4] for name in queues} == {r"\xff", r"\xfe", stored_without_name(queues)[:4]}
+    for name in [*queues, "q00"]:
+        assert await app.queues.resume(name)
+
+
+def stored_without_name(queues: Iterable[str]) -> str:
+    """The name of the queue that got an id for a name, since nothing of its own could be read."""
+    [name] = [name for name in queues if not name.startswith("\\")]
+    assert UUID(name.strip())
+    return name
+
+
+async def test_a_lost_time_of_a_pause_is_now(app: Duetime, sqlite_path: Path) -> None:
+    before = datetime.now(UTC) - timedelta(seconds=1)
+    await app.queues.pause("slow", until=datetime.now(UTC) + timedelta(hours=1))
+    damage = "paused_at = 'x', paused_until = 'y', paused_by = x'61'"
+    execute(f"sqlite:///{sqlite_path}", f"UPDATE duetime_queues SET {damage}")
+    [slow] = await app.queues.list()
+    assert slow.paused_at is not None
+    assert before < slow.paused_at < datetime.now(UTC) + timedelta(seconds=1)
+    assert (slow.paused_by, slow.paused_until) == ("a", None)
+
+
+async def test_a_clash_of_queue_names_ends_no_pause(app: Duetime, sqlite_path: Path) -> None:
+    await app.queues.pause("slow", by="ann")
+    execute(f"sqlite:///{sqlite_path}", "UPDATE duetime_queues SET name = CAST(name AS blob)")
+    await app.queues.pause("slow", by="bob")
+    await search(app, sqlite_path)
+    slow, other = await app.queues.list()
+    assert (slow.name, slow.paused_by, other.paused_by) == ("slow", "bob", "ann")
+    assert other.name.startswith("slow ")
+    assert other.paused_at is not None
+
+
+async def test_a_queue_that_no_statement_can_repair_is_not_deleted(
+    app: Duetime, sqlite_path: Path
+) -> None:
+    await app.queues.pause("slow", by="ann")
+    execute(f"sqlite:///{sqlite_path}", "UPDATE duetime_queues SET paused_by = x'ff'")
+    execute(
+        f"sqlite:///{sqlite_path}",
+        "CREATE TRIGGER refuse BEFORE UPDATE ON duetime_queues BEGIN SELECT RAISE(IGNORE); END",
+    )
+    with pytest.raises(UnreadableRow, match="of another type than its column"):
+        await app.queues.list()
+    assert stored(sqlite_path, "name, paused_at IS NULL", "queues") == [("slow", 0)]
+
+
+async def test_a_damaged_audit_entry_keeps_what_can_be_read(
+    app: Duetime, sqlite_path: Path
+) -> None:
+    await app.queues.pause("slow", by="ann", note="stock-taking")
+    damage = "id = x'00', at = 'x', note = CAST(x'61ff' AS text), before = x'7b7d', after = '[5'"
+    execute(f"sqlite:///{sqlite_path}", f"UPDATE duetime_audit SET {damage}")
+    [entry] = await app.audit.find()
+    assert (entry.by, entry.subject_id, entry.note) == ("ann", "slow", r"a\xff")
+    assert (entry.before, entry.after) == ({}, {"unreadable": "[5"})
+    assert (await app.audit.find()).items == [entry]
+
+
+async def test_grants_and_keys_with_damaged_ids_get_new_ones(
+    app: Duetime, sqlite_path: Path
+) -> None:
+    await app.grants.set("till", "actions.read")
+    await app.api_keys.create("till", ["till"])
+    for table in KNOWN_BY_ID:
+        execute(f"sqlite:///{sqlite_path}", f"UPDATE duetime_{table} SET id = 'zz'")
+    [grant], [key] = await app.grants.list(), await app.api_keys.list()
+    assert (grant.role, grant.allowed, key.name) == ("till", True, "till")
+    await app.grants.remove(grant.id)
+    await app.api_keys.revoke(key.id)
 
 
 def stumble() -> Steps[None]:

@@ -181,6 +181,19 @@ class TestRetrying:
         assert entry.before == {"ids": ["1"], "parked": True}
         assert entry.after == {"ids": ["1"], "parked": False}
 
+    async def test_a_sweep_is_audited_if_somebody_asks_for_it(self, drafts: Duetime) -> None:
+        await drafts.transitions.sweep()
+        await drafts.transitions.drain()
+        assert not (await drafts.audit.find(tenant=ANY)).items
+        names = {f"{view.model}.{view.column}" for view in drafts.transitions.list()}
+        for ask in (drafts.transitions.sweep, drafts.transitions.drain):
+            await ask(by="ann", note="the disk is back")
+            entries = (await drafts.audit.find(verb="sweep", by="ann", limit=len(names))).items
+            assert {entry.subject_id for entry in entries} == names
+            assert {(entry.subject, entry.note) for entry in entries} == {
+                ("transition", "the disk is back")
+            }
+
     async def test_a_retry_of_nothing_is_not_audited(
         self, drafts: Duetime, database: ModelDatabase, clock: FakeClock
     ) -> None:

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import Path
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
+from fastapi import Header, Path
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+)
 
 from duetime.api.arguments import MAX_NOTE_LENGTH
+from duetime.model.validation import check_optional
+
+INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]")
 
 
 def _text_of_instant(value: object) -> object:
-    """Refuse numbers, which pydantic would take for seconds since 1970."""
-    if not isinstance(value, str | datetime):
+    """Refuse numbers, also those in a query, which pydantic would take for seconds since 1970."""
+    is_text = isinstance(value, str) and INSTANT.match(value)
+    if not is_text and not isinstance(value, datetime):
         raise ValueError("give an instant in ISO 8601 with an offset")
     return value
+
+
+def _storable_note(note: str | None) -> str | None:
+    return check_optional("note", note, MAX_NOTE_LENGTH)
 
 
 Instant = Annotated[AwareDatetime, BeforeValidator(_text_of_instant)]
@@ -24,10 +41,15 @@ Duration = Annotated[float, Field(strict=True, ge=0)]
 Whole = Annotated[int, Field(strict=True)]
 Switch = StrictBool
 Note = Annotated[
-    str | None, Field(max_length=MAX_NOTE_LENGTH, description="why; kept in the audit log")
+    str | None,
+    Field(max_length=MAX_NOTE_LENGTH, description="why; kept in the audit log"),
+    AfterValidator(_storable_note),
 ]
 Id = Annotated[str, Path(json_schema_extra={"format": "uuid"})]
 QueueName = Annotated[str, Path(examples=["billing"])]
+IfMatch = Annotated[
+    str | None, Header(description="the job's ETag: refused if the job was changed since")
+]
 JobName = Annotated[str, Path(examples=["billing-nightly-close"])]
 Tenant = Annotated[
     str | None,

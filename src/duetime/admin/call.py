@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duetime.admin.declarations import RouteDeclaration
+from duetime.admin.export_slots import ExportSlots
 from duetime.admin.identity.access import Access
 from duetime.errors import ActionNotFound, DuetimeError
 from duetime.model.tenant import ANY, Scope
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from duetime.app import Duetime
 
 CALL_KEY = "duetime.call"
+# What a caller may prefer to an empty answer.
+REPRESENTATION = "return=representation"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,6 +39,7 @@ class AdminCall:
     request: Request
     declaration: RouteDeclaration
     access: Access | None
+    exports: ExportSlots
     scope: Scope = None
     body: bytes = b""
 
@@ -83,11 +87,16 @@ class AdminCall:
     def path_to(self, route: str) -> str:
         """Return a path of this API as the client sees it, with what proxies and mounts put before
         it."""
+        template = self.declaration.path.replace(":path}", "}")
+        own = template.format(**self.request.path_params)
+        return quote(self.path_here.removesuffix(own) + route)
+
+    @property
+    def path_here(self) -> str:
+        """The path of the request as the client sees it, decoded."""
         scope = self.request.scope
         root, path = scope.get("root_path", "").rstrip("/"), scope["path"]
-        whole = path if path.startswith(f"{root}/") else f"{root}{path}"
-        template = self.declaration.path.replace(":path}", "}")
-        return quote(whole.removesuffix(template.format(**self.request.path_params)) + route)
+        return path if path.startswith(f"{root}/") else f"{root}{path}"
 
 
 def to_json_bytes(document: object) -> bytes:
@@ -113,6 +122,15 @@ def json_response(
 
 def no_content() -> Response:
     return Response(status_code=204)
+
+
+def done_response(call: AdminCall, document: object) -> Response:
+    """Return 204; or 200 with the document to a caller who asks, as RFC 7240 has it, for what was
+    changed."""
+    preferences = ",".join(call.request.headers.getlist("prefer"))
+    if REPRESENTATION not in {part.strip().lower() for part in preferences.split(",")}:
+        return no_content()
+    return json_response(document, headers={"Preference-Applied": REPRESENTATION})
 
 
 def current_call(request: Request) -> AdminCall:

@@ -50,10 +50,13 @@ class RouteDeclaration:
     takes_body: bool = False
     # Whether it takes an `Idempotency-Key`, since it creates something.
     creates: bool = False
+    # Whether it answers 204, or 200 to those who prefer a representation of what was changed.
+    represents: bool = False
     # After how many seconds a read is given up; None for what may take longer.
     limit: float | None = None
     example: object = None
-    in_schema: bool = True
+    # Whether there is such a route; False for what answers in place of those that there are not.
+    exists: bool = True
 
 
 class RouteTable:
@@ -112,6 +115,7 @@ class RouteTable:
                 subject=subject,
                 takes_body=method != "DELETE",
                 creates=creates,
+                represents=200 in answers and 204 in answers,
                 example=example,
             )
         )

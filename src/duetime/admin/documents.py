@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 from pydantic import BaseModel, create_model
 
 from duetime.admin.identity.access import Access
-from duetime.model.access.masking import DATA_FIELDS, Reader
+from duetime.model.access.masking import DATA_FIELDS, Reader, error_class
 from duetime.model.actions.action import Action, Run
 from duetime.model.audit import AuditEntry
 from duetime.model.health.stats import LivingWorker, Stats
 from duetime.model.jobs.occurrence import Occurrence
 from duetime.model.jobs.view import Job
+from duetime.model.reason import Reason
 
 if TYPE_CHECKING:
     from duetime.app import Duetime
@@ -53,6 +54,22 @@ class Documents:
 
     def occurrence(self, occurrence: Occurrence, kind: str) -> Document:
         return self._seen(occurrence, kind)
+
+    def reason(self, reason: Reason) -> Reason:
+        """Return why an action does not run; without `payload.read`, an error that it quotes is
+        named by its class."""
+        return reason if self._reader.reads_payloads else reason.naming_errors(error_class)
+
+    def seen_again(self, document: Document) -> Document:
+        """Return what the caller sees now of actions whose documents were written for them before:
+        they may have lost rights since."""
+        if "items" in document:
+            items = [self.seen_again(item) for item in document["items"]]
+            return document | {"items": items}
+        kind = document.get("kind")
+        if not isinstance(kind, str):
+            return document
+        return self._reader.shown(document, kind_known=self._payloads.find(kind) is not None)
 
     def stats(self, stats: Stats) -> Document:
         """Workers serve all tenants: whoever may not read them does not see them here either."""

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
 from duetime.admin.declarations import ANY_IDENTITY, PUBLIC, RouteDeclaration
 from duetime.admin.identity.access import Access
-from duetime.admin.identity.authenticator import RequestAuthenticator
 from duetime.admin.identity.refusals import Refusals
 from duetime.admin.identity.request_facts import RequestFacts, facts_of_scope
 from duetime.admin.problems import RequestRefused
-from duetime.errors import NotAuthenticated, PermissionDenied, RateLimited, StoreUnavailable
-from duetime.logs import get_log
+from duetime.errors import NotAuthenticated, PermissionDenied, RateLimited
 from duetime.model.access.refusal import RefusalReason
+from duetime.model.act import Source
 from duetime.model.tenant import Scope
-
-log = get_log("duetime.admin")
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -31,19 +29,28 @@ class Admission:
     scope: Scope
 
 
+class FindsAccess(Protocol):
+    """Finds out who sent a request."""
+
+    async def access(self, facts: RequestFacts) -> Access: ...
+    def address(self, facts: RequestFacts) -> str | None: ...
+
+
 class Gate:
     """Admits callers to the routes of one administration."""
 
     def __init__(
         self,
-        authenticator: RequestAuthenticator,
+        senders: FindsAccess,
         refusals: Refusals,
         *,
         required_role: str | None,
         base_url: str | None,
+        source: Source = "api",
     ) -> None:
-        self._authenticator = authenticator
+        self._senders = senders
         self._refusals = refusals
+        self._source = source
         self._required_role = required_role
         self._base_url = base_url
 
@@ -52,10 +59,10 @@ class Gate:
         another site made a browser send."""
         facts = facts_of_scope(request.scope, request)
         access = await self._authenticated(facts, route)
-        if not route.in_schema:
+        if not route.exists:
             # No route of that path or method: this is said before permissions are looked at.
             return Admission(access, access.scope)
-        self._refuse_other_sites(request, facts)
+        self.refuse_other_sites(facts, request.method)
         try:
             return Admission(access, self._scope_of(request, access, route))
         except PermissionDenied as denied:
@@ -65,11 +72,11 @@ class Gate:
     async def _authenticated(self, facts: RequestFacts, route: RouteDeclaration) -> Access:
         """Return the sender's access. What was sent as a credential and is none is recorded."""
         try:
-            return await self._authenticator.access(facts)
+            return await self._senders.access(facts)
         except (NotAuthenticated, RateLimited) as refused:
             if facts.all("authorization"):
                 limited = isinstance(refused, RateLimited)
-                address = self._authenticator.address(facts)
+                address = self._senders.address(facts)
                 await self._record("rate" if limited else "credential", route, address)
             raise
 
@@ -89,23 +96,19 @@ class Gate:
         access: Access | None = None,
         permission: str | None = None,
     ) -> None:
-        """Write the refusal to the audit log. It stands, even if the store is away."""
-        try:
-            await self._refusals.write(
-                reason,
-                f"{route.method} {route.path}",
-                source="api",
-                address=address,
-                identity=None if access is None else access.identity,
-                permission=permission,
-            )
-        except StoreUnavailable as error:
-            log.warning("a refusal could not be written to the audit log: %s", error)
+        await self._refusals.write(
+            reason,
+            f"{route.method} {route.path}",
+            source=self._source,
+            address=address,
+            identity=None if access is None else access.identity,
+            permission=permission,
+        )
 
-    def _refuse_other_sites(self, request: Request, facts: RequestFacts) -> None:
+    def refuse_other_sites(self, facts: RequestFacts, method: str) -> None:
         """Refuse what a browser may have sent on the order of another site: it adds cookies, by
         which the host knows its user, but no Authorization."""
-        unsafe = request.method not in SAFE_METHODS
+        unsafe = method not in SAFE_METHODS
         by_cookie = facts.all("cookie") and not facts.all("authorization")
         if unsafe and by_cookie and not is_same_origin(facts, self._base_url):
             raise RequestRefused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -11,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duetime.admin.call import AdminCall, json_response, to_json_bytes
+from duetime.admin.documents import Documents
 from duetime.admin.problems import RequestRefused
 from duetime.api.operation import Operation, perform
 from duetime.model.answer import MAX_ANSWER_KEY_LENGTH, AnswerKey, StoredAnswer
@@ -50,12 +52,11 @@ async def act_once(
         made = answer(await perform(operation, runtime))
         return json_response(made.document, made.status, _headers(made.location))
     done = await perform(_once(operation, runtime.store, key, answer), runtime)
-    headers = _headers(done.answer.location)
+    headers, text = _headers(done.answer.location), done.answer.document
     if done.repeated:
         headers["Idempotency-Replayed"] = "true"
-    return Response(
-        done.answer.document, done.answer.status, headers, media_type="application/json"
-    )
+        text = _seen_again(call, text)
+    return Response(text, done.answer.status, headers, media_type="application/json")
 
 
 def _once(
@@ -63,6 +64,7 @@ def _once(
 ) -> Operation[Done[T]]:
     def act(found: StoredAnswer | None) -> Steps[Done[T]]:
         if found is not None:
+            _refuse_damaged(found)
             _refuse_another(found, key)
             return Done(found, repeated=True)
         stored = yield from operation.flow.start()
@@ -81,6 +83,16 @@ def _once(
     )
 
 
+def _refuse_damaged(found: StoredAnswer) -> None:
+    if found.damaged:
+        raise RequestRefused(
+            409,
+            "idempotency-answer-damaged",
+            "a request with this Idempotency-Key was done, and the answer that was stored for it "
+            "cannot be read: look at what there is, and take a new key for another act",
+        )
+
+
 def _refuse_another(found: StoredAnswer, key: AnswerKey) -> None:
     if found.digest != key.digest:
         raise RequestRefused(
@@ -88,6 +100,14 @@ def _refuse_another(found: StoredAnswer, key: AnswerKey) -> None:
             "idempotency-key-reused",
             "another request was sent with this Idempotency-Key: take a new key for each",
         )
+
+
+def _seen_again(call: AdminCall, text: str) -> str:
+    """Return a stored answer as far as the sender may see it now: as it was, if nothing of it is
+    masked."""
+    stored = json.loads(text)
+    seen = Documents(call.app, call.caller).seen_again(stored)
+    return text if seen == stored else to_json_bytes(seen).decode()
 
 
 def _key(call: AdminCall) -> AnswerKey | None:

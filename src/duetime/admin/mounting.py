@@ -32,22 +32,23 @@ class Administered:
         prefix: str | None = None,
         tag: str | None = None,
         required_role: str | None = None,
+        dashboard: bool = True,
         development: bool = False,
         base_url: str | None = None,
     ) -> ASGIApp:
-        """The HTTP API as an ASGI application, to mount or to serve.
+        """The HTTP API and its pages as an ASGI application, to mount or to serve.
 
         Requests are known by API keys; besides, `oidc` names a provider of tokens, and
         `identify(request)` says who sends a request: an Identity, or None. Roles in `admin_roles`
-        may do everything; `required_role` is needed beside each permission. `development=True`
-        lets everybody on this machine do everything.
+        may do everything; `required_role` is needed beside each permission. `dashboard=False`
+        leaves the pages out. `development=True` lets everybody on this machine do everything.
         """
         from duetime.admin.asgi import AdminArguments, make_admin
 
         arguments = AdminArguments(
             identify, oidc, admin_roles, prefix, tag, required_role, development, base_url
         )
-        return make_admin(cast("Duetime", self), self._setup, arguments)
+        return make_admin(cast("Duetime", self), self._setup, arguments, dashboard=dashboard)
 
     def admin_router(
         self,

@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.routing import BaseRoute
 
 from duetime.admin.declarations import PUBLIC, Answer, RouteDeclaration
-from duetime.admin.problems import PROBLEM_MEDIA_TYPE
+from duetime.model.problem import PROBLEM_MEDIA_TYPE, PROBLEM_MEMBERS
 
 DESCRIPTION = """The administration of duetime: everything that must happen later.
 
@@ -26,9 +26,20 @@ PROBLEM_TITLES: Mapping[int, str] = {
     415: "The body is not JSON in UTF-8",
     422: "A value is not valid; `errors` names each",
     428: "The job exists: send its ETag as If-Match",
-    429: "Too many failed attempts",
+    429: "Too many failed attempts, or exports at once",
     500: "A fault of the server",
     503: "The store does not answer; try again later",
+}
+# What a problem document says besides of its error, by the names of Python's attributes.
+_MEMBER_TYPES: Mapping[str, Any] = {
+    "allowed": {"type": ["string", "array"], "items": {"type": "string"}},
+    "given": {"type": "integer"},
+    "found": {"type": "integer"},
+}
+MEMBER_SCHEMAS: Mapping[str, Any] = {
+    name: {"type": "string", "description": "an attribute of the error"}
+    | _MEMBER_TYPES.get(name, {})
+    for name in sorted({name for names in PROBLEM_MEMBERS.values() for name in names})
 }
 PROBLEM_SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -54,7 +65,15 @@ PROBLEM_SCHEMA: Mapping[str, Any] = {
                 },
             },
         },
+        **MEMBER_SCHEMAS,
     },
+}
+PREFER: Mapping[str, Any] = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": "`return=representation` asks for 200 with what was changed, in place of 204",
+    "schema": {"type": "string"},
 }
 IDEMPOTENCY_KEY: Mapping[str, Any] = {
     "name": "Idempotency-Key",
@@ -114,8 +133,9 @@ def problem_statuses(declaration: RouteDeclaration) -> list[int]:
 
 def extra_of(declaration: RouteDeclaration) -> dict[str, Any]:
     extra: dict[str, Any] = {"x-permission": declaration.needs}
-    if declaration.creates:
-        extra["parameters"] = [IDEMPOTENCY_KEY]
+    headers = [IDEMPOTENCY_KEY] * declaration.creates + [PREFER] * declaration.represents
+    if headers:
+        extra["parameters"] = headers
     if declaration.example is not None:
         content = {"application/json": {"example": declaration.example}}
         extra["requestBody"] = {"content": content}
@@ -128,6 +148,8 @@ def _answer(answer: Answer) -> dict[str, Any]:
         described["model"] = answer.model
     elif answer.media_type != "application/json":
         described["content"] = {answer.media_type: {"schema": {"type": "string"}}}
+    if answer.example is not None:
+        described["content"] = {answer.media_type: {"example": answer.example}}
     if answer.headers:
         described["headers"] = {
             name: {"description": text, "schema": {"type": "string"}}

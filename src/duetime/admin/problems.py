@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,9 +12,8 @@ from pydantic import ValidationError
 
 from duetime import errors
 from duetime.errors import DuetimeError
+from duetime.model.problem import PROBLEM_TYPE, problem_members, problem_name
 
-PROBLEM_TYPE = "urn:duetime:"
-PROBLEM_MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "5"
 
 # The status of each error, found by its class or the nearest base class. An error that is not
@@ -64,6 +62,8 @@ class ProblemDocument:
     errors: Sequence[InvalidPart] = ()
     state: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    # Attributes of the error, by name.
+    members: Mapping[str, Any] = field(default_factory=dict)
 
     def document(self) -> dict[str, Any]:
         document: dict[str, Any] = {
@@ -77,17 +77,23 @@ class ProblemDocument:
             document["errors"] = list(self.errors)
         if self.state is not None:
             document["state"] = self.state
-        return document
+        return document | dict(self.members)
 
 
 class RequestRefused(Exception):
     """The request breaks a rule of HTTP or of the API, before any verb was called."""
 
     def __init__(
-        self, status: int, name: str, detail: str, headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        name: str,
+        detail: str,
+        headers: Mapping[str, str] | None = None,
+        *,
+        state: str | None = None,
     ) -> None:
         super().__init__(detail)
-        self.problem = ProblemDocument(status, name, detail, headers=headers or {})
+        self.problem = ProblemDocument(status, name, detail, state=state, headers=headers or {})
 
 
 class InvalidItem(Exception):
@@ -124,10 +130,6 @@ def problem_of(
             return INTERNAL_PROBLEM
 
 
-def kebab_name(error: type[Exception]) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", error.__name__).lower()
-
-
 def status_of(error: type[DuetimeError]) -> int:
     known = (STATUS_OF_ERROR[base] for base in error.__mro__ if base in STATUS_OF_ERROR)
     return next(known, 500)
@@ -140,7 +142,13 @@ def _known_problem(error: DuetimeError) -> ProblemDocument:
     state = getattr(error, "state", None)
     parts = [_part(("body", "kind"), str(error))] if isinstance(error, errors.UnknownKind) else []
     return ProblemDocument(
-        status, kebab_name(type(error)), _detail(error), parts, state, _headers(error, status)
+        status,
+        problem_name(type(error)),
+        _detail(error),
+        parts,
+        state,
+        _headers(error, status),
+        problem_members(error),
     )
 
 
@@ -164,7 +172,7 @@ def _detail(error: DuetimeError) -> str:
 
 def _invalid_request(error: RequestValidationError) -> ProblemDocument:
     parts = [_part(item["loc"], item["msg"]) for item in error.errors()]
-    return ProblemDocument(422, kebab_name(errors.InvalidArgument), _summary(parts), parts)
+    return ProblemDocument(422, problem_name(errors.InvalidArgument), _summary(parts), parts)
 
 
 def _invalid_payload(error: errors.InvalidPayload) -> ProblemDocument:
@@ -173,12 +181,14 @@ def _invalid_payload(error: errors.InvalidPayload) -> ProblemDocument:
     if isinstance(cause, ValidationError):
         found = cause.errors(include_url=False, include_context=False, include_input=False)
         parts = [_part(("body", "payload", *item["loc"]), item["msg"]) for item in found]
-    return ProblemDocument(422, kebab_name(type(error)), _summary(parts), parts)
+    members = problem_members(error)
+    return ProblemDocument(422, problem_name(type(error)), _summary(parts), parts, members=members)
 
 
 def _invalid_argument(error: errors.InvalidArgument, in_body: bool) -> ProblemDocument:
     part = _part(("body" if in_body else "query", error.argument), str(error))
-    return ProblemDocument(422, kebab_name(type(error)), str(error), [part])
+    members = problem_members(error)
+    return ProblemDocument(422, problem_name(type(error)), str(error), [part], members=members)
 
 
 def _moved(problem: ProblemDocument, pointer: str) -> ProblemDocument:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Security
 from fastapi.security import HTTPBearer
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.responses import JSONResponse, Response
 from starlette.routing import compile_path
 
@@ -32,17 +34,35 @@ from duetime.admin.routes.health import HEALTH
 from duetime.admin.routes.jobs import JOBS
 from duetime.admin.routes.queues import QUEUES
 from duetime.admin.routes.recurrences import RECURRENCES
-from duetime.admin.routes.service import SERVICE
+from duetime.admin.routes.series import SERIES
+from duetime.admin.routes.service import METHODS, SERVICE
 from duetime.admin.routes.transitions import TRANSITIONS
 from duetime.errors import ConfigError
 
 ALL_TABLES: Sequence[RouteTable] = (
     *(SERVICE, BULKS, ACTIONS, JOBS, RECURRENCES, TRANSITIONS),
-    *(QUEUES, AUDIT, HEALTH, ACCESS),
+    *(QUEUES, AUDIT, HEALTH, SERIES, ACCESS),
 )
 DOCUMENT_PATH = "/api/openapi.json"
 OTHER_PATHS = "/api/{path:path}"
-ALL_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+# Also those that are still to be invented: a route without methods takes them all.
+ALL_METHODS: Collection[str] = ()
+
+
+class AnyText(PathConvertor):
+    """What is left of a path. That of Starlette ends at a line break, and a path with one would be
+    outside of the API, where nobody asks who sends it."""
+
+    regex = "(?s:.*)"
+
+
+register_url_convertor("duetime_text", AnyText())
+
+
+def to_template(path: str) -> str:
+    """Return the path of a declaration as routes match it."""
+    return path.replace(":path}", ":duetime_text}")
+
 
 # Documents how to authenticate; the gate has decided before FastAPI looks at it.
 BEARER = Security(HTTPBearer(auto_error=False, scheme_name="bearer"))
@@ -51,9 +71,12 @@ BEARER = Security(HTTPBearer(auto_error=False, scheme_name="bearer"))
 def make_router(desk: Desk, *, prefix: str, tag: str) -> APIRouter:
     router = APIRouter(prefix=prefix, tags=[tag], route_class=route_class(desk))
     endpoints = [*all_endpoints(), _document_of(router)]
+    known = KnownPaths([declaration_of(endpoint) for endpoint in endpoints])
+    for path in known.shadowed:
+        _refuse(router, path, known, set(METHODS) - set(known.methods_of(path)))
     for endpoint in endpoints:
         _add_route(router, endpoint)
-    _refuse_other_paths(router, [declaration_of(endpoint) for endpoint in endpoints])
+    _refuse(router, OTHER_PATHS, known, ALL_METHODS)
     check_routes(router)
     return router
 
@@ -73,7 +96,7 @@ def _add_route(router: APIRouter, endpoint: Callable[..., Any]) -> None:
     declaration = declaration_of(endpoint)
     first, *_ = declaration.answers
     router.add_api_route(
-        declaration.path,
+        to_template(declaration.path),
         endpoint,
         methods=[declaration.method],
         name=endpoint.__name__,
@@ -107,21 +130,46 @@ def _document_of(router: APIRouter) -> Callable[..., Any]:
     return get_openapi_document
 
 
-def _refuse_other_paths(router: APIRouter, declarations: Sequence[RouteDeclaration]) -> None:
+class KnownPaths:
+    """Which methods the paths of an API take."""
+
+    def __init__(self, declarations: Sequence[RouteDeclaration]) -> None:
+        # Such as `/api/jobs/bulk`, at which other methods would find a job of that name.
+        self.shadowed = [path for path in _literal(declarations) if _finds(path, declarations)]
+        # With the fewest names to fill in first: a path that has a route of its own is no name.
+        nearest = sorted(declarations, key=lambda declaration: declaration.path.count("{"))
+        self._known = [(_regex(each.path), each) for each in nearest]
+
+    def methods_of(self, path: str) -> list[str]:
+        found = [declaration for regex, declaration in self._known if regex.match(path)]
+        return sorted({each.method for each in found if each.path == found[0].path})
+
+
+def _literal(declarations: Sequence[RouteDeclaration]) -> list[str]:
+    return sorted({each.path for each in declarations if "{" not in each.path})
+
+
+def _finds(path: str, declarations: Sequence[RouteDeclaration]) -> bool:
+    """Return whether a route with names to fill in takes the path, too."""
+    others = {each.path for each in declarations} - {path}
+    return any(_regex(other).match(path) for other in others)
+
+
+def _regex(path: str) -> re.Pattern[str]:
+    return compile_path(to_template(path))[0]
+
+
+def _refuse(router: APIRouter, template: str, known: KnownPaths, methods: Collection[str]) -> None:
     """Add the route that answers for paths and methods that there are not, to those who are known:
     others learn nothing of which there are."""
-    known = [
-        (declaration.method, compile_path(declaration.path)[0]) for declaration in declarations
-    ]
     table = RouteTable()
 
     @table.add(
-        RouteDeclaration(
-            method="GET", path=OTHER_PATHS, needs=ANY_IDENTITY, answers={}, in_schema=False
-        )
+        RouteDeclaration(method="GET", path=template, needs=ANY_IDENTITY, answers={}, exists=False)
     )
-    async def refuse(path: str) -> Response:
-        allowed = sorted({method for method, regex in known if regex.match(f"/api/{path}")})
+    async def refuse(call: Call) -> Response:
+        path = template.replace(":path}", "}").format(**call.request.path_params)
+        allowed = known.methods_of(path)
         if not allowed:
             raise RequestRefused(404, "not-found", "the API has no such path")
         names = ", ".join(allowed)
@@ -130,5 +178,10 @@ def _refuse_other_paths(router: APIRouter, declarations: Sequence[RouteDeclarati
         )
 
     router.add_api_route(
-        OTHER_PATHS, refuse, methods=ALL_METHODS, include_in_schema=False, response_model=None
+        to_template(template),
+        refuse,
+        methods=list(methods),
+        operation_id=f"refuse {template}",
+        include_in_schema=False,
+        response_model=None,
     )

@@ -26,6 +26,7 @@ from duetime.model.lane import Priority
 from duetime.model.state import State
 from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope, current_by, current_tenant
 from duetime.model.validation import check_name, check_optional, instant, micros
+from duetime.words.phrase import phrase
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -65,7 +66,7 @@ def to_when(at: datetime | None, delay: Delay | None) -> tuple[int | None, int |
     With neither argument the delay is 0: now.
     """
     if at is not None and delay is not None:
-        raise InvalidArgument("delay", delay, "give either at= or delay=, not both")
+        raise InvalidArgument("delay", delay, phrase("give either at= or delay=, not both"))
     if at is not None:
         return to_micros(instant("at", at)), None
     return None, 0 if delay is None else micros("delay", delay)
@@ -173,10 +174,12 @@ def to_shift(seconds: Delay) -> int:
     """Return how far to move actions, in microseconds: later, or earlier if it is negative."""
     number = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise InvalidArgument("seconds", seconds, "give seconds or a timedelta")
+        raise InvalidArgument("seconds", seconds, phrase("give seconds or a timedelta"))
     shift = micros("seconds", abs(number))
     if shift == 0:
-        raise InvalidArgument("seconds", seconds, "give how far to move: a microsecond at least")
+        raise InvalidArgument(
+            "seconds", seconds, phrase("give how far to move: a microsecond at least")
+        )
     return shift if number > 0 else -shift
 
 

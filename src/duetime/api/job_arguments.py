@@ -34,6 +34,7 @@ from duetime.model.validation import (
     micros,
     positive_seconds,
 )
+from duetime.words.phrase import phrase
 
 # A cron string, a rule, or a list of rules and instants.
 RecurrenceArgument = str | Recurrence | list[Any] | tuple[Any, ...]
@@ -69,7 +70,8 @@ def to_definition(
     name = check_job_name(arguments.name)
     rule = rule_given(arguments.recurrence, arguments.tz)
     if rule.next(BEGINNING) is None:
-        raise InvalidRecurrence("recurrence", arguments.recurrence, "it would never fire")
+        remedy = phrase("it would never fire")
+        raise InvalidRecurrence("recurrence", arguments.recurrence, remedy)
     starts_at, ends_at = _to_span(arguments.starts_at, arguments.ends_at)
     late, retry, timeout = arguments.misfire_after, arguments.retry, arguments.timeout
     definition = JobDefinition(
@@ -100,11 +102,12 @@ def _refuse_empty_span(definition: JobDefinition, arguments: JobArguments) -> No
     if rule_of_definition(definition).next(BEGINNING) is not None:
         return
     if arguments.ends_at is None:
-        remedy = "the rule has no tick from then on; give an earlier instant"
+        remedy = phrase("the rule has no tick from then on; give an earlier instant")
         raise InvalidArgument("starts_at", arguments.starts_at, remedy)
-    remedy = "the rule has no tick that early; give a later instant"
+    remedy = phrase("the rule has no tick that early; give a later instant")
     if arguments.starts_at is not None:
-        remedy = f"the rule has no tick between it and starts_at={arguments.starts_at.isoformat()}"
+        none = "the rule has no tick between it and starts_at={starts_at}"
+        remedy = phrase(none, starts_at=arguments.starts_at.isoformat())
     raise InvalidArgument("ends_at", arguments.ends_at, remedy)
 
 
@@ -143,7 +146,8 @@ def to_bulk_verb(verb: BulkVerb, until: datetime | None) -> BulkVerb:
         hint = did_you_mean(str(verb), get_args(BulkVerb))
         raise InvalidArgument("verb", verb, f'give "pause" or "resume"{hint}')
     if verb == "resume" and until is not None:
-        raise InvalidArgument("until", until, "a resumed job has no end of a pause: leave it out")
+        remedy = phrase("a resumed job has no end of a pause: leave it out")
+        raise InvalidArgument("until", until, remedy)
     return verb
 
 
@@ -160,7 +164,8 @@ def to_overlap(overlap: OverlapArgument) -> Overlap:
 def to_range(start: datetime, end: datetime) -> tuple[datetime, datetime]:
     first, last = instant("start", start), instant("end", end)
     if last <= first:
-        raise InvalidArgument("end", end, f"give an instant after start={start.isoformat()}")
+        remedy = phrase("give an instant after start={start}", start=start.isoformat())
+        raise InvalidArgument("end", end, remedy)
     return first, last
 
 
@@ -168,7 +173,8 @@ def _to_span(starts_at: datetime | None, ends_at: datetime | None) -> tuple[int 
     start = None if starts_at is None else to_micros(instant("starts_at", starts_at))
     end = None if ends_at is None else to_micros(instant("ends_at", ends_at))
     if starts_at is not None and start is not None and end is not None and end <= start:
-        remedy = f"give an instant after starts_at={starts_at.isoformat()}"
+        later = "give an instant after starts_at={starts_at}"
+        remedy = phrase(later, starts_at=starts_at.isoformat())
         raise InvalidArgument("ends_at", ends_at, remedy)
     return start, end
 
@@ -176,5 +182,5 @@ def _to_span(starts_at: datetime | None, ends_at: datetime | None) -> tuple[int 
 def _jitter(jitter: float | timedelta) -> int:
     length = micros("jitter", jitter)
     if length > MAX_JITTER_MICROS:
-        raise InvalidArgument("jitter", jitter, "give at most a day")
+        raise InvalidArgument("jitter", jitter, phrase("give at most a day"))
     return length

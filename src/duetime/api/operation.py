@@ -88,9 +88,15 @@ def async_verb(
     async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         # Read once: the app may have been given another store before the next call.
         verbs = self._verbs
-        return await perform(verb(verbs, *args, **kwargs), verbs.runtime)
+        return await perform(_own(verb, verbs)(*args, **kwargs), verbs.runtime)
 
     return call
+
+
+def _own(verb: Callable[Concatenate[C, P], Operation[T]], verbs: C) -> Callable[P, Operation[T]]:
+    """Return the verb as these verbs have it: those of a connected app ask its server."""
+    own: Callable[P, Operation[T]] = getattr(verbs, verb.__name__)
+    return own
 
 
 async def perform(operation: Operation[T], runtime: AppRuntime) -> T:
@@ -120,7 +126,7 @@ def blocking_verb(
     @wraps(verb)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         verbs = self._verbs
-        operation, runtime = verb(verbs, *args, **kwargs), verbs.runtime
+        operation, runtime = _own(verb, verbs)(*args, **kwargs), verbs.runtime
         joined, flow = operation.joined_store(runtime.store), operation.with_outbox(runtime.outbox)
         if joined is None:
             stored = runtime.store.perform_blocking(flow)

@@ -8,7 +8,7 @@ from typing import get_args
 from duetime.api.arguments import Delay, TenantArgument, to_scope
 from duetime.api.operation import Operation
 from duetime.errors import InvalidArgument, did_you_mean
-from duetime.model.clock import MAX_INSTANT, SECOND, from_micros, micros_of, to_micros
+from duetime.model.clock import MAX_INSTANT, MIN_INSTANT, SECOND, from_micros, micros_of, to_micros
 from duetime.model.health.figures import MINUTE, FigureFilter, FigureGroup
 from duetime.model.health.series import (
     MAX_POINTS,
@@ -70,6 +70,8 @@ class SeriesVerbs:
             before = to_micros(instant("until", until))
             end = min(-(-before // MINUTE) * MINUTE, MAX_INSTANT // MINUTE * MINUTE)
         if since is None:
+            if end - DEFAULT_LENGTH < MIN_INSTANT:
+                raise InvalidArgument("until", until, "give a later instant, or since")
             return end - DEFAULT_LENGTH, end
         start = to_micros(instant("since", since))
         if start >= before:

@@ -32,11 +32,13 @@ from duetime.model.validation import seconds
 
 if TYPE_CHECKING:
     from duetime.model.kept_report import KeptReport
-    from duetime.model.transition import ParkedRow, Pending, Report
+    from duetime.model.transition import ParkedRow, Pending, Report, TransitionView
     from duetime.testing.driver import Testing
     from duetime.transitions.api import Transitions
 
 T = TypeVar("T")
+# The classes below have methods `list`.
+list_ = list
 
 
 class SyncJobs:
@@ -169,18 +171,26 @@ class SyncTransitions:
     def __init__(self, transitions: Transitions) -> None:
         self._transitions = transitions
 
-    def sweep(self, *, parked: bool = False) -> Report:
+    def sweep(
+        self, *, parked: bool = False, by: str | None = None, note: str | None = None
+    ) -> Report:
         """Apply a batch of each transition. Call `check()` on the report to raise its errors,
         so that the run of a foreign queue fails."""
         self._transitions.refuse_async()
-        return run_in_own_loop(self._transitions.sweep(parked=parked))
+        return run_in_own_loop(self._transitions.sweep(parked=parked, by=by, note=note))
 
-    def drain(self, *, parked: bool = False) -> Report:
+    def drain(
+        self, *, parked: bool = False, by: str | None = None, note: str | None = None
+    ) -> Report:
         """Sweep until no row is due any more: for each run of a foreign queue."""
         self._transitions.refuse_async()
-        return run_in_own_loop(self._transitions.drain(parked=parked))
+        return run_in_own_loop(self._transitions.drain(parked=parked, by=by, note=note))
 
-    def pending(self) -> list[Pending]:
+    def list(self) -> list_[TransitionView]:
+        """Every registered transition."""
+        return self._transitions.list()
+
+    def pending(self) -> list_[Pending]:
         """How many rows wait, for each transition."""
         self._transitions.refuse_async()
         return run_in_own_loop(self._transitions.pending())

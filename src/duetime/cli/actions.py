@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as json_text
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from duetime.cli import finding, tables
 from duetime.cli.action_ids import find_id, find_target
 from duetime.cli.documents import action_document, payload_data, plain_document
 from duetime.cli.hints import kind_hinted
-from duetime.cli.loading import KIND_NEEDS_APP, required_app
+from duetime.cli.loading import kind_app
 from duetime.cli.open_store import open_app
 from duetime.cli.options import (
     After,
@@ -31,15 +32,18 @@ from duetime.cli.options import (
     RequiredId,
     Tenant,
     Url,
-    os_user,
+    actor,
     refuse_both,
     scope,
 )
 from duetime.cli.output import make_console, print_json, print_lines
+from duetime.cli.server import has_store
 from duetime.cli.times import now
+from duetime.errors import InvalidPayload
 from duetime.model.actions.action import Action
 from duetime.model.lane import Priority
 from duetime.model.state import State
+from duetime.model.tenant import AMBIENT
 
 cli = typer.Typer(no_args_is_help=True, help="Look at actions and change them.")
 
@@ -124,7 +128,7 @@ def schedule(
     json: Json = False,
 ) -> None:
     """Schedule an action for an instant, after a delay, or now."""
-    app = required_app(app, KIND_NEEDS_APP, f"the app that declares {kind!r}")
+    app = kind_app(app, f"the app that declares {kind!r}")
     refuse_both(at, delay)
     with open_app(app, None) as target:
         action = target.sync.schedule(
@@ -139,8 +143,8 @@ def schedule(
             correlation_id=correlation,
             priority=priority,
             queue=queue,
-            tenant=tenant,
-            by=by or os_user(),
+            tenant=AMBIENT if tenant is None else tenant,
+            by=actor(target, by),
             note=note,
         )
     existing = "replaced" if if_exists is IfExistsChoice.replace_ else "already there"
@@ -172,7 +176,7 @@ def cancel(
             **which,
             running=running,
             tenant=among,
-            by=by or os_user(),
+            by=actor(target, by),
             note=note,
         )
     stopped = action.state is State.cancelled
@@ -206,7 +210,7 @@ def reschedule(
             at=at,
             delay=delay,
             tenant=among,
-            by=by or os_user(),
+            by=actor(target, by),
             note=note,
         )
     _report(target, action, "rescheduled", json=json)
@@ -229,7 +233,7 @@ def retry(
     with open_app(app, url) as target, kind_hinted(target, kind):
         among = scope(tenant, any_tenant)
         which = find_target(target, action_id, kind, key, among)
-        action = target.sync.retry(**which, tenant=among, by=by or os_user(), note=note)
+        action = target.sync.retry(**which, tenant=among, by=actor(target, by), note=note)
     _report(target, action, "scheduled again", json=json)
 
 
@@ -252,7 +256,7 @@ def repeat(
     """Schedule a finished action anew, as another action: now, or at another time."""
     refuse_both(at, delay)
     if payload is not None:
-        app = required_app(app, KIND_NEEDS_APP, "the app that declares its kind")
+        app = kind_app(app, "the app that declares its kind")
     with open_app(app, url) as target:
         among = scope(tenant, any_tenant)
         found = target.sync.get(find_id(target, action_id, among), tenant=among)
@@ -262,15 +266,23 @@ def repeat(
             delay=delay,
             payload=None if payload is None else build_payload(target, found.kind, payload),
             tenant=among,
-            by=by or os_user(),
+            by=actor(target, by),
             note=note,
         )
     _report(target, action, "scheduled anew", json=json)
 
 
 def build_payload(app: Duetime, kind: str, text: str) -> Any:
-    """Parse JSON into the payload type that the app declares for the kind."""
-    return app.runtime.payloads.parse(kind, text)
+    """Parse JSON into the payload type that the app declares for the kind. Over HTTP, where the
+    server has the type, its data are sent as they are."""
+    if has_store(app):
+        return app.runtime.payloads.parse(kind, text)
+    from duetime.remote.payloads import PlainPayload
+
+    try:
+        return PlainPayload(kind, json_text.loads(text))
+    except (ValueError, RecursionError) as error:
+        raise InvalidPayload(kind, f"it is no JSON: {error}") from None
 
 
 def _report(

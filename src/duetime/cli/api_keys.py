@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 from rich.table import Table
 
 from duetime.cli.open_store import open_app
-from duetime.cli.options import App, By, Json, Note, Url, os_user
+from duetime.cli.options import App, By, Json, Note, Url, actor
 from duetime.cli.output import make_console, print_json, print_lines, safe_cell
 from duetime.cli.times import now, parse_instant, shown
 from duetime.model.access.api_keys import ApiKey
@@ -47,7 +47,7 @@ def create(
     """Make a key. Its text is printed now and cannot be shown again."""
     with open_app(app, url) as target:
         made = target.sync.api_keys.create(
-            name, role, tenant, expires, by=by or os_user(), note=note
+            name, role, tenant, expires, by=actor(target, by), note=note
         )
     if json:
         print_json(to_jsonable_python(asdict(made)))
@@ -84,7 +84,7 @@ def revoke(
 ) -> None:
     """Delete a key: the next request with it is refused."""
     with open_app(app, url) as target:
-        key = target.sync.api_keys.revoke(key_id, by=by or os_user(), note=note)
+        key = target.sync.api_keys.revoke(key_id, by=actor(target, by), note=note)
     print_lines(f"revoked key {key.id} {key.name}")
 
 

@@ -21,7 +21,7 @@ from duetime.cli.documents import action_document
 from duetime.cli.failures import CommandError
 from duetime.cli.filter_options import with_filters
 from duetime.cli.open_store import open_app
-from duetime.cli.options import AnyTenant, App, At, By, Json, Note, Tenant, Url, os_user, scope
+from duetime.cli.options import AnyTenant, App, At, By, Json, Note, Tenant, Url, actor, scope
 from duetime.cli.output import make_console, print_json, print_lines
 from duetime.cli.times import now, parse_shift
 from duetime.errors import DuetimeError, InvalidArgument
@@ -76,8 +76,8 @@ def bulk(
 ) -> None:
     """Cancel, retry, reschedule or shift all actions that match, a thousand at a time."""
     among = scope(tenant, any_tenant)
-    command = BulkCommand(verb, among, by or os_user(), note)
     with open_app(app, url) as target:
+        command = BulkCommand(verb, among, actor(target, by), note)
         what = {**_selected(target, ids, filters, among), "at": at, "seconds": shift}
         if cursor is not None:
             _refuse_selection(what)
@@ -97,7 +97,7 @@ class BulkCommand:
     """A bulk as the command line runs it: who does what, in which tenant."""
 
     def __init__(
-        self, verb: BulkVerbChoice, among: Scope | Ambient, by: str, note: str | None
+        self, verb: BulkVerbChoice, among: Scope | Ambient, by: str | None, note: str | None
     ) -> None:
         self._verb = verb
         self._act: dict[str, Any] = {"tenant": among, "by": by, "note": note}

@@ -24,6 +24,7 @@ from duetime.cli.output import print_lines
 from duetime.cli.queues import cli as queues
 from duetime.cli.safe_group import SafeGroup
 from duetime.cli.serve import serve
+from duetime.cli.server import offer_server
 from duetime.cli.stats import stats
 from duetime.cli.timeline import timeline
 from duetime.cli.transitions import cli as transitions
@@ -58,6 +59,7 @@ cli.command("migrate")(migrate)
 cli.command("stats")(stats)
 cli.command("doctor")(doctor)
 cli.command("bench")(bench)
+offer_server(cli)
 
 
 def _print_version(requested: bool) -> None:

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from duetime.cli.output import print_lines
-from duetime.errors import ActionNotFound, DuetimeError, DuplicateKey, IllegalState, JobNotFound
+from duetime.errors import (
+    ActionNotFound,
+    DuetimeError,
+    DuplicateKey,
+    IllegalState,
+    JobNotFound,
+    NotAuthenticated,
+)
 from duetime.model.traceback_text import traceback_text
 
 MAX_LINE_LENGTH = 600
@@ -59,6 +66,8 @@ def advice(error: DuetimeError) -> str:
                 f"{error.action_id}: give --if-exists return to get that action or replace to "
                 "change it"
             )
+        case NotAuthenticated():
+            return f"{error}; give a key with --token-file FILE, or in DUETIME_TOKEN"
         case IllegalState(verb="cancel", state="running"):
             return f"{error}; --running asks its handler to stop"
         case _:

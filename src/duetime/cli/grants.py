@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 from rich.table import Table
 
 from duetime.cli.open_store import open_app
-from duetime.cli.options import App, By, Json, Note, Url, os_user
+from duetime.cli.options import App, By, Json, Note, Url, actor
 from duetime.cli.output import make_console, print_json, print_lines, safe_cell
 from duetime.cli.times import now, shown
 from duetime.model.access.grants import Grant
@@ -45,7 +45,7 @@ def set_(
             cast("GrantableName", permission),  # the verb refuses other names
             tenant,
             not deny,
-            by=by or os_user(),
+            by=actor(target, by),
             note=note,
         )
     if json:
@@ -83,7 +83,7 @@ def remove(
 ) -> None:
     """Delete a grant: what else is granted to the role counts again."""
     with open_app(app, url) as target:
-        grant = target.sync.grants.remove(grant_id, by=by or os_user(), note=note)
+        grant = target.sync.grants.remove(grant_id, by=actor(target, by), note=note)
     place = f"{grant.role} {grant.permission} for {grant.tenant or 'all'}"
     print_lines(f"removed grant {grant.id}: {place}")
 

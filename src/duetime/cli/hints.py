@@ -1,4 +1,7 @@
-"""Hints for names that match nothing: what the app and the living workers know instead."""
+"""Hints for names that match nothing: what the app and the living workers know instead.
+
+Over HTTP there are none: a key may not be allowed to ask.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 from duetime.app import Duetime
 from duetime.cli.failures import CommandError, advice
+from duetime.cli.server import has_store
 from duetime.errors import ActionNotFound, did_you_mean
 from duetime.model.filter import MAX_PAGE_SIZE
 from duetime.model.tenant import ANY
@@ -15,7 +19,7 @@ from duetime.model.tenant import ANY
 
 def kind_hint(app: Duetime, kind: str | None) -> str:
     """Return a hint with the nearest known kind; empty if the kind is known, or none is near."""
-    if kind is None:
+    if kind is None or not has_store(app):
         return ""
     stats = app.sync.stats(tenant=ANY)
     known = {*app.runtime.payloads.kinds(), *(group.kind for group in stats.parked_kinds)}
@@ -35,7 +39,7 @@ def kind_hinted(app: Duetime, kind: str | None) -> Iterator[None]:
 
 def queue_hint(app: Duetime, queue: str | None) -> str:
     """Return a hint with the nearest known queue; empty if the queue is known, or none is near."""
-    if queue is None:
+    if queue is None or not has_store(app):
         return ""
     stats = app.sync.stats(tenant=ANY)
     known = {queue for worker in stats.workers for queue in worker.queues}
@@ -44,6 +48,8 @@ def queue_hint(app: Duetime, queue: str | None) -> str:
 
 def tenant_hint(app: Duetime, filters: Mapping[str, Any]) -> str:
     """Return a hint if the filters of `find` match actions of tenants only."""
+    if not has_store(app):
+        return ""
     if not app.sync.find(**{**filters, "tenant": ANY, "limit": 1, "cursor": None}).items:
         return ""
     return "; actions of tenants match: give --tenant or --any-tenant"

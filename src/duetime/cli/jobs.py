@@ -22,9 +22,9 @@ from duetime.cli.documents import (
     occurrence_document,
     payload_data,
 )
-from duetime.cli.loading import KIND_NEEDS_APP, required_app
+from duetime.cli.loading import kind_app
 from duetime.cli.open_store import open_app
-from duetime.cli.options import AnyTenant, App, By, Json, Name, Note, Tenant, Url, os_user, scope
+from duetime.cli.options import AnyTenant, App, By, Json, Name, Note, Tenant, Url, actor, scope
 from duetime.cli.output import make_console, print_json, print_lines
 from duetime.cli.ticks import tick_items, tick_lines
 from duetime.cli.times import now, parse_instant
@@ -34,6 +34,7 @@ from duetime.model.jobs.job import Overlap
 from duetime.model.jobs.misfire import MisfirePolicy
 from duetime.model.jobs.view import Job
 from duetime.model.lane import Priority
+from duetime.model.tenant import AMBIENT
 
 cli = typer.Typer(no_args_is_help=True, help="Look at recurring jobs and change them.")
 
@@ -202,18 +203,19 @@ def put(
     json: Json = False,
 ) -> None:
     """Create a job that no code declares, or change one that was created so."""
-    app = required_app(app, KIND_NEEDS_APP, f"the app that declares {kind!r}")
+    app = kind_app(app, f"the app that declares {kind!r}")
     span: dict[str, Any] = {"tz": tz, "starts_at": starts_at, "ends_at": ends_at}
-    act: dict[str, Any] = {"by": by or os_user(), "note": note, "version": version}
+    act: dict[str, Any] = {"note": note, "version": version}
     run: dict[str, Any] = {"queue": queue, "priority": priority, "timeout": timeout}
     run["retry"] = job_options.to_retry(retry_attempts, retry_delay)
     late: dict[str, Any] = {"misfire_after": misfire_after, "overlap": overlap}
     late |= {"misfire": job_options.to_misfire(misfire, misfire_limit, misfire_window)}
     with open_app(app, None) as target:
         data = build_payload(target, kind, payload)
-        late |= {"jitter": jitter or 0, "alert_after": alert_after, "tenant": tenant}
+        late |= {"jitter": jitter or 0, "alert_after": alert_after}
+        late["tenant"] = AMBIENT if tenant is None else tenant
         rule, given = job_options.to_rule(recurrence), span | late | run | act
-        job = target.sync.jobs.put(name, rule, payload=data, **given)
+        job = target.sync.jobs.put(name, rule, payload=data, by=actor(target, by), **given)
     _report(target, job, "put", json=json)
 
 
@@ -232,7 +234,7 @@ def pause(
     """Stop a job's ticks until it is resumed."""
     with open_app(app, url) as target:
         job = target.sync.jobs.pause(
-            name, note=note, until=until, tenant=scope(tenant, any_tenant), by=by or os_user()
+            name, note=note, until=until, tenant=scope(tenant, any_tenant), by=actor(target, by)
         )
     _report(target, job, "paused", json=json)
 
@@ -251,7 +253,7 @@ def resume(
     """Let a paused job tick again, from now on."""
     with open_app(app, url) as target:
         job = target.sync.jobs.resume(
-            name, tenant=scope(tenant, any_tenant), by=by or os_user(), note=note
+            name, tenant=scope(tenant, any_tenant), by=actor(target, by), note=note
         )
     _report(target, job, "resumed", json=json)
 
@@ -274,7 +276,7 @@ def bulk(
         done = target.sync.jobs.bulk(
             verb.value,
             names,
-            by=by or os_user(),
+            by=actor(target, by),
             note=note,
             until=until,
             tenant=scope(tenant, any_tenant),
@@ -308,7 +310,7 @@ def trigger(
     """Run a job once now, even while it is paused."""
     with open_app(app, url) as target:
         action = target.sync.jobs.trigger(
-            name, tenant=scope(tenant, any_tenant), by=by or os_user(), note=note
+            name, tenant=scope(tenant, any_tenant), by=actor(target, by), note=note
         )
     if json:
         print_json(action_document(target, action))
@@ -331,7 +333,7 @@ def remove(
     """Remove a job; its history stays, and `restore` brings it back."""
     with open_app(app, url) as target:
         target.sync.jobs.remove(
-            name, tenant=scope(tenant, any_tenant), by=by or os_user(), note=note
+            name, tenant=scope(tenant, any_tenant), by=actor(target, by), note=note
         )
     if json:
         print_json({"name": name, "removed": True})
@@ -353,7 +355,7 @@ def restore(
     """Bring a removed job back as it was."""
     with open_app(app, url) as target:
         job = target.sync.jobs.restore(
-            name, tenant=scope(tenant, any_tenant), by=by or os_user(), note=note
+            name, tenant=scope(tenant, any_tenant), by=actor(target, by), note=note
         )
     _report(target, job, "restored", json=json)
 
@@ -381,7 +383,7 @@ def backfill(
         among = scope(tenant, any_tenant)
         job = target.sync.jobs.get(name, tenant=among)
         ticks = target.sync.jobs.backfill(
-            name, start, end, dry_run=not run, tenant=among, by=by or os_user(), note=note
+            name, start, end, dry_run=not run, tenant=among, by=actor(target, by), note=note
         )
     if json:
         print_json(_ticks_document(job, ticks) | {"dry_run": not run})

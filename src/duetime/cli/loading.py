@@ -13,6 +13,7 @@ import typer
 
 from duetime.app import Duetime
 from duetime.cli.failures import CommandError
+from duetime.cli.server import chosen_server
 from duetime.errors import did_you_mean
 
 # Names the app where a command line names none.
@@ -43,6 +44,13 @@ def required_app(app: str | None, reason: str, which: str = "the app") -> str:
             f"{reason}: name {which} with --app module:app or {APP_VARIABLE}=module:app"
         )
     return name
+
+
+def kind_app(app: str | None, which: str) -> str | None:
+    """Return the name of the app that declares a kind; None where a server has it."""
+    if chosen_server() is not None:
+        return app
+    return required_app(app, KIND_NEEDS_APP, which)
 
 
 def load_app(name: str) -> Duetime:

@@ -11,6 +11,7 @@ from duetime.app import Duetime
 from duetime.cli.failures import CommandError
 from duetime.cli.hints import job_names
 from duetime.cli.loading import load_app, named_app
+from duetime.cli.server import chosen_server, has_store
 from duetime.errors import JobNotFound
 from duetime.model.act import acting_from
 from duetime.model.store_url import mask_password, plain_url
@@ -25,23 +26,46 @@ SQLITE = "sqlite:///"
 @contextmanager
 def open_app(app: str | None, url: str | None) -> Iterator[Duetime]:
     """Yield the named app, or a new one for the URL, and close it afterwards. If neither is given,
-    `named_app` says which app is meant.
+    `named_app` says which app is meant. With `--server`, yield an app that is connected to it.
 
     Commands never create tables in a store that is given by its URL: `duetime migrate` does.
     """
+    server = chosen_server()
+    if server is not None:
+        if app is not None or url is not None:
+            raise typer.BadParameter("give --server alone: it has its own app and store")
+        with _closing(server.connect()) as connected:
+            yield connected
+        return
     if app is not None and url is not None:
         raise typer.BadParameter("give --app or --url, not both: an app has its own store")
-    app = named_app(app, url)
+    with _open_store(named_app(app, url), url) as target:
+        yield target
+
+
+@contextmanager
+def _open_store(app: str | None, url: str | None) -> Iterator[Duetime]:
     target = Duetime(url, migrate=False) if app is None else load_app(app)
+    if not has_store(target):
+        with _closing(target):
+            yield target
+        return
     command = migrate_command_for(target, app, url)
     if app is None:
         refuse_missing_file(target, command)
     refuse_memory(target)
+    with _closing(target):
+        try:
+            with explain_missing_tables(target, command), acting_from("cli"):
+                yield target
+        except JobNotFound as error:
+            raise JobNotFound(error.name, job_names(target)) from None
+
+
+@contextmanager
+def _closing(target: Duetime) -> Iterator[Duetime]:
     try:
-        with explain_missing_tables(target, command), acting_from("cli"):
-            yield target
-    except JobNotFound as error:
-        raise JobNotFound(error.name, job_names(target)) from None
+        yield target
     finally:
         target.sync.close()
 

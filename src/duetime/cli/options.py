@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
+from duetime.app import Duetime
 from duetime.cli.action_ids import TypedId, parse_id
+from duetime.cli.server import has_store
 from duetime.cli.times import parse_delay, parse_instant
 from duetime.model.tenant import AMBIENT, ANY, Ambient, Scope
 
@@ -20,6 +22,15 @@ def os_user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "system"
+
+
+def actor(app: Duetime, by: str | None) -> str | None:
+    """Return who acts: the given actor, or the OS user. Over HTTP it is that of the credential."""
+    if has_store(app):
+        return by or os_user()
+    if by is not None:
+        raise typer.BadParameter("--by: over HTTP the actor is that of the key: leave it out")
+    return None
 
 
 def refuse_both(at: datetime | None, delay: float | None) -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from duetime.cli.documents import plain_document
 from duetime.cli.hints import queue_hint
 from duetime.cli.open_store import open_app
-from duetime.cli.options import App, By, Json, Note, Url, os_user
+from duetime.cli.options import App, By, Json, Note, Url, actor
 from duetime.cli.output import make_console, print_json, print_lines, safe_cell
 from duetime.cli.times import now, parse_coming, shown
 from duetime.model.health.queues import PausedQueue, Queue
@@ -55,7 +55,7 @@ def pause(
 ) -> None:
     """Start nothing more of a queue; what runs goes on, and what becomes due waits."""
     with open_app(app, url) as target:
-        paused = target.sync.queues.pause(name, note=note, until=until, by=by or os_user())
+        paused = target.sync.queues.pause(name, note=note, until=until, by=actor(target, by))
         hint = "" if paused.served_by else queue_hint(target, name)
     if json:
         print_json(plain_document(paused))
@@ -74,7 +74,7 @@ def resume(
 ) -> None:
     """Let workers start actions of a paused queue again."""
     with open_app(app, url) as target:
-        resumed = target.sync.queues.resume(name, by=by or os_user(), note=note)
+        resumed = target.sync.queues.resume(name, by=actor(target, by), note=note)
     if json:
         print_json({"name": name, "resumed": resumed})
         return

@@ -5,22 +5,30 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from duetime.admin.identity.request_facts import LOCAL_NAMES
+from duetime.admin.identity.sign_in import make_link
 from duetime.app import Duetime
 from duetime.cli.failures import CommandError
 from duetime.cli.loading import either_app, load_app, required_app
 from duetime.cli.open_store import explain_missing_tables, migrate_command_for
-from duetime.cli.options import App, AppArgument
+from duetime.cli.options import App, AppArgument, os_user
 from duetime.cli.output import print_lines
 from duetime.cli.worker import LogFormat, LogLevel, announce, log_to_stderr
 from duetime.cli.worker_spec import WorkerSpec
+from duetime.errors import StoreUnavailable
+from duetime.logs import get_log
+from duetime.model.ids import TimeOrderedIds
 from duetime.worker.event_loop import run_loop
 
 if TYPE_CHECKING:
-    from uvicorn import Server
+    from duetime.cli.web_server import Announce, WebServer
+
+log = get_log("duetime.admin")
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -42,7 +50,7 @@ def serve(
         LogFormat, typer.Option(help="Lines for people, or a JSON document on each line.")
     ] = LogFormat.text,
 ) -> None:
-    """Serve the HTTP API of an app until SIGTERM or Ctrl-C, and run its handlers."""
+    """Serve the HTTP API and the pages of an app until SIGTERM or Ctrl-C, and run its handlers."""
     name = required_app(either_app(app, app_option), "the API is that of an app")
     spec = WorkerSpec(
         app=name,
@@ -55,16 +63,51 @@ def serve(
     )
     log_to_stderr(spec)
     served = load_app(name)
-    server = make_server(served, host, port, admin_role or [])
+    announce_link = None
+    if is_unconfigured(served, host, admin_role or []):
+        announce_link = partial(print_link, served, log_format)
+    server = make_server(served, host, port, admin_role or [], announce_link)
     if worker:
         announce(served, spec)
     with explain_missing_tables(served, migrate_command_for(served, name, None)):
         run_loop(run(served, server, worker=worker))
 
 
-def make_server(app: Duetime, host: str, port: int, admin_roles: list[str]) -> Server:
+def is_unconfigured(app: Duetime, host: str, admin_roles: list[str]) -> bool:
+    """Return whether only this machine can reach the server, and nothing says who may do what
+    beyond the keys and grants in the store: then whoever started it gets in by a link."""
+    settings = app.settings
+    chosen = (admin_roles, settings.required_role, settings.base_url, settings.trusted_proxies)
+    name = f"[{host}]" if ":" in host else host
+    return name in LOCAL_NAMES and not any(chosen)
+
+
+async def print_link(app: Duetime, log_format: LogFormat, address: str) -> None:
+    """Print a one-time link that opens a session with all rights, on this machine only."""
     try:
-        from uvicorn import Config, Server
+        text = await make_link(app.store, TimeOrderedIds(), os_user())
+    except StoreUnavailable as error:
+        log.warning("there is no one-time link to sign in with: %s", error)
+        return
+    url = f"{address}{app.settings.route_prefix}/sign-in?link={text}"
+    line = f"to sign in, open within 10 minutes, once: {url}"
+    if log_format == LogFormat.json:
+        log.info("%s", line)
+    else:
+        print_lines(line)
+
+
+def make_server(
+    app: Duetime,
+    host: str,
+    port: int,
+    admin_roles: list[str],
+    announce_link: Announce | None = None,
+) -> WebServer:
+    try:
+        from uvicorn import Config
+
+        from duetime.cli.web_server import WebServer
     except ImportError:
         raise CommandError(
             "duetime serve needs a web server: pip install 'duetime[server]'"
@@ -81,10 +124,10 @@ def make_server(app: Duetime, host: str, port: int, admin_roles: list[str]) -> S
         server_header=False,
         timeout_graceful_shutdown=int(app.settings.grace),
     )
-    return Server(config)
+    return WebServer(config, announce_link)
 
 
-async def run(app: Duetime, server: Server, *, worker: bool) -> None:
+async def run(app: Duetime, server: WebServer, *, worker: bool) -> None:
     """Serve until a signal; then the worker's running handlers may finish."""
     loop = asyncio.get_running_loop()
     # The server sends itself the signal again once it has stopped, and must not end the process

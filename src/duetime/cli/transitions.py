@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Annotated, TypeVar
 
@@ -14,8 +15,9 @@ from rich.table import Table
 from duetime.app import Duetime
 from duetime.cli.loading import load_app, required_app
 from duetime.cli.open_store import open_app
-from duetime.cli.options import App, By, Json, Note, Url, os_user
+from duetime.cli.options import App, By, Json, Note, Url, actor
 from duetime.cli.output import make_console, print_json, print_lines, safe_cell
+from duetime.cli.server import chosen_server, has_store
 from duetime.cli.tables import print_page
 from duetime.cli.times import now, shown
 from duetime.model.act import acting_from
@@ -34,7 +36,8 @@ cli = typer.Typer(no_args_is_help=True, help="Look at row transitions and apply 
 @cli.command("list")
 def list_(app: App = None, json: Json = False) -> None:
     """List the transitions that the app registers."""
-    views = _load(app).transitions.list()
+    with _opened(app) as target:
+        views = target.sync.transitions.list()
     if json:
         print_json({"items": [_document(view) for view in views]})
         return
@@ -44,7 +47,7 @@ def list_(app: App = None, json: Json = False) -> None:
 @cli.command("pending")
 def pending(app: App = None, json: Json = False) -> None:
     """Show how many rows are due, when the next are due, and how many failed."""
-    found = _run(_load(app), lambda target: target.transitions.pending())
+    found = _run(app, lambda target: target.transitions.pending())
     if json:
         print_json(to_jsonable_python({"items": [asdict(item) for item in found]}))
         return
@@ -57,11 +60,16 @@ def sweep(
     parked: Annotated[
         bool, typer.Option("--parked", help="Also try failed rows, regardless of their backoff.")
     ] = False,
+    by: By = None,
+    note: Note = None,
     app: App = None,
     json: Json = False,
 ) -> None:
     """Apply all transitions that are due now, in batches. Exits with 1 if a row fails."""
-    report = _run(_load(app), lambda target: target.transitions.drain(parked=parked))
+    report = _run(
+        app,
+        lambda target: target.transitions.drain(parked=parked, by=actor(target, by), note=note),
+    )
     if json:
         print_json(to_jsonable_python(asdict(report), fallback=str))
     else:
@@ -80,7 +88,7 @@ def parked(
 ) -> None:
     """List rows that failed for good: until they get a new time, or are retried."""
     page = _run(
-        _load(app),
+        app,
         lambda target: target.transitions.parked(model, column, limit=limit, cursor=cursor),
     )
     if json:
@@ -105,8 +113,8 @@ def retry(
     if (model is None) != all_:
         raise typer.BadParameter("give the MODEL whose rows to retry, or --all")
     count = _run(
-        _load(app),
-        lambda target: target.transitions.retry(model, column, by=by or os_user(), note=note),
+        app,
+        lambda target: target.transitions.retry(model, column, by=actor(target, by), note=note),
     )
     if json:
         print_json({"retried": count})
@@ -140,19 +148,36 @@ def _parked_table(rows: Sequence[ParkedRow]) -> Table:
 
 
 def _load(app: str | None) -> Duetime:
-    """Load the app. It is required: transitions are declared in code, not in a store."""
-    return load_app(required_app(app, "an app registers transitions"))
+    """Load the app. It is required: transitions are declared in code, not in a store. The app of
+    a server has its own."""
+    server = chosen_server()
+    if server is None:
+        return load_app(required_app(app, "an app registers transitions"))
+    if app is not None:
+        raise typer.BadParameter("give --server alone: it has its own app and store")
+    return server.connect()
 
 
-def _run(target: Duetime, verb: Callable[[Duetime], Awaitable[T]]) -> T:
+@contextmanager
+def _opened(app: str | None) -> Iterator[Duetime]:
+    target = _load(app)
+    try:
+        yield target
+    finally:
+        target.sync.close()
+
+
+def _run(app: str | None, verb: Callable[[Duetime], Awaitable[T]]) -> T:
     async def run() -> T:
         try:
             with acting_from("cli"):
                 return await verb(target)
         finally:
-            await target.transitions.aclose()
+            if has_store(target):
+                await target.transitions.aclose()
             await target.aclose()
 
+    target = _load(app)
     return asyncio.run(run())
 
 

@@ -11,12 +11,13 @@ from datetime import datetime
 from uuid import UUID
 
 from duetime.errors import InvalidArgument
-from duetime.model.clock import from_micros
+from duetime.model.clock import from_micros, nearest_micros
 from duetime.model.tenant import ANY, Scope
 
 # The verbs that write an entry.
 AUDITED_VERBS = (
     *("schedule", "replace", "cancel", "reschedule", "retry", "repeat", "bulk", "erase"),
+    "sweep",
     *("put", "pause", "resume", "trigger", "remove", "restore", "backfill"),
     *("set", "create", "revoke", "sign-in", "sign-out", "refuse"),
 )
@@ -72,7 +73,7 @@ class AuditEntry:
 def as_audit_entry(stored: StoredAuditEntry) -> AuditEntry:
     return AuditEntry(
         stored.id,
-        from_micros(stored.at),
+        from_micros(nearest_micros(stored.at)),
         stored.by,
         stored.tenant,
         stored.verb,

@@ -160,6 +160,15 @@ def unknown_bulk(call: BulkCall) -> InvalidArgument:
     )
 
 
+def damaged_bulk(call: BulkCall, error: Exception) -> InvalidArgument:
+    return InvalidArgument(
+        "cursor",
+        to_bulk_cursor(call.id, call.step),
+        f"the row of its bulk cannot be read ({error}): what it changed stays changed; begin a new "
+        "bulk without a cursor for the rest",
+    )
+
+
 def bulk_snapshot(bulk: StoredBulk, counted: BulkCount) -> dict[str, object]:
     """Return what the audit entry of a bulk says: what it does, and how many actions it began
     with."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from duetime.errors import UnreadableRow
 from duetime.model.clock import from_micros
 from duetime.model.transition import Report, RowError, Tally
 
@@ -62,6 +63,17 @@ def _error_data(error: RowError) -> dict[str, object]:
 
 
 def as_kept_report(stored: StoredReport) -> KeptReport:
+    """Return the report that a text holds. UnreadableRow for one that duetime did not write."""
+    try:
+        return _as_kept_report(stored)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        raise UnreadableRow(
+            f"the last report of app {stored.app!r} cannot be read: its row was written by other "
+            "means than duetime; the next sweep that changes a row replaces it"
+        ) from None
+
+
+def _as_kept_report(stored: StoredReport) -> KeptReport:
     data: dict[str, Any] = json.loads(stored.report)
     report = Report(
         **{name: data[name] for name in ("updated", "deleted", "skipped", "failed", "truncated")},

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal
 
 from duetime.model.actions.action import Record
@@ -14,6 +15,8 @@ from duetime.model.lane import readable_lane
 from duetime.model.pause import QueuePause
 from duetime.model.state import State
 from duetime.model.validation import amount
+from duetime.words.languages import said
+from duetime.words.phrase import Phrase, comma_joined, phrase, with_value
 
 ReasonCode = Literal[
     "not-due",
@@ -28,7 +31,7 @@ ReasonCode = Literal[
     "damaged",
     "finished",
 ]
-START_WORKER = "start one with `duetime worker module:app`"
+START_WORKER = phrase("start one with `duetime worker module:app`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,14 @@ class Reason:
     code: ReasonCode
     text: str
     remedy: str
+
+    def in_language(self, language: str) -> Reason:
+        """Return the reason in the words of a language, as "fr"."""
+        return Reason(self.code, said(self.text, language), said(self.remedy, language))
+
+    def naming_errors(self, name: Callable[[str], str]) -> Reason:
+        """Return the reason with a name in place of the text of an error that it quotes."""
+        return replace(self, text=with_value(self.text, "error", name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,34 +82,38 @@ def reasons_of(found: Circumstances) -> list[Reason]:
 
 
 def _finished(record: Record) -> Reason:
-    text = f"it {_ENDED[record.state]} at {_shown(record.finished_at)}"
+    text = phrase(_ENDED[record.state], at=_shown(record.finished_at))
     if record.state is State.cancelled and record.cancelled_by:
-        text += f", by {record.cancelled_by}"
+        text = phrase("{text}, by {by}", text=text, by=record.cancelled_by)
     if record.error:
-        text += f": {record.error}"
-    remedy = "retry it" if record.state is State.failed else "schedule a new action"
-    return Reason("finished", text, remedy)
+        text = phrase("{text}: {error}", text=text, error=record.error)
+    again = phrase("retry it") if record.state is State.failed else phrase("schedule a new action")
+    return _reason("finished", text, again)
 
 
 _ENDED = {
-    State.succeeded: "succeeded",
-    State.failed: "failed",
-    State.cancelled: "was cancelled",
+    State.succeeded: "it succeeded at {at}",
+    State.failed: "it failed at {at}",
+    State.cancelled: "it was cancelled at {at}",
 }
 
 
 def _running(found: Circumstances) -> Reason:
     record, expired = found.record, (found.record.lease_until or 0) <= found.now
-    text = (
-        f"attempt {record.attempt} runs on worker {record.worker} since {_shown(record.started_at)}"
+    text = phrase(
+        "attempt {attempt} runs on worker {worker} since {since}",
+        attempt=record.attempt,
+        worker=record.worker,
+        since=_shown(record.started_at),
     )
     if not expired:
-        return Reason("running", text, "wait for its end, or cancel it with running=True")
-    text += f"; its lease ran out at {_shown(record.lease_until)}"
-    remedy = "the next sweep of a worker frees it"
-    return Reason(
-        "running", text, remedy if found.workers else f"no worker is alive: {START_WORKER}"
-    )
+        return _reason("running", text, phrase("wait for its end, or cancel it with running=True"))
+    lease = _shown(record.lease_until)
+    text = phrase("{text}; its lease ran out at {lease}", text=text, lease=lease)
+    remedy = phrase("no worker is alive: {start_worker}", start_worker=START_WORKER)
+    if found.workers:
+        remedy = phrase("the next sweep of a worker frees it")
+    return _reason("running", text, remedy)
 
 
 def _time(found: Circumstances) -> Iterator[Reason]:
@@ -107,47 +122,74 @@ def _time(found: Circumstances) -> Iterator[Reason]:
     if record.waits:
         yield _waiting(found)
     elif record.due_at is not None and record.due_at > now:
-        wait = f"due at {_shown(record.due_at)}, in {amount(seconds_of(record.due_at - now))}"
+        at, left = _shown(record.due_at), amount(seconds_of(record.due_at - now))
         if record.attempt > record.base_attempt and record.error:
-            text = f"attempt {record.attempt} failed ({record.error}), and the next one is {wait}"
-            yield Reason("retrying", text, "wait, or reschedule it to now")
+            text = phrase(
+                "attempt {attempt} failed ({error}), and the next one is due at {at}, in {left}",
+                attempt=record.attempt,
+                error=record.error,
+                at=at,
+                left=left,
+            )
+            yield _reason("retrying", text, phrase("wait, or reschedule it to now"))
         else:
-            yield Reason("not-due", f"it is {wait}", "wait, or reschedule it")
+            text = phrase("it is due at {at}, in {left}", at=at, left=left)
+            yield _reason("not-due", text, phrase("wait, or reschedule it"))
 
 
 def _waiting(found: Circumstances) -> Reason:
     record, parent = found.record, found.parent
     if parent is None or parent.state.finished:
-        state = "is gone" if parent is None else _ENDED[parent.state]
-        text = f"it waits for action {record.after}, which {state}"
-        return Reason("waiting-for-parent", text, "the next sweep of a worker settles it")
-    text = f"it waits until action {record.after} {_NEEDED[record.after_on or 'succeeded']}"
-    remedy = f"that action is {parent.state}: ask why it has not finished, or cancel it"
-    return Reason("waiting-for-parent", text, remedy)
+        text = phrase(_GONE if parent is None else _ENDED_BEFORE[parent.state], after=record.after)
+        return _reason("waiting-for-parent", text, phrase("the next sweep of a worker settles it"))
+    text = phrase(_NEEDED[record.after_on or "succeeded"], after=record.after)
+    return _reason("waiting-for-parent", text, phrase(_UNFINISHED[parent.state]))
 
 
-_NEEDED = {"succeeded": "succeeds", "failed": "fails", "finished": "finishes"}
+_GONE = "it waits for action {after}, which is gone"
+_ENDED_BEFORE = {
+    State.succeeded: "it waits for action {after}, which succeeded",
+    State.failed: "it waits for action {after}, which failed",
+    State.cancelled: "it waits for action {after}, which was cancelled",
+}
+_NEEDED = {
+    "succeeded": "it waits until action {after} succeeds",
+    "failed": "it waits until action {after} fails",
+    "finished": "it waits until action {after} finishes",
+}
+_UNFINISHED = {
+    State.scheduled: "that action is scheduled: ask why it has not finished, or cancel it",
+    State.running: "that action is running: ask why it has not finished, or cancel it",
+}
 
 
 def _queue(found: Circumstances) -> Iterator[Reason]:
     if found.pause is not None:
         pause, until = found.pause, found.pause.paused_until
-        end = "" if until is None else f", until {_shown(until)}"
-        text = f"queue {pause.queue} is paused by {pause.paused_by}"
-        text += f" since {_shown(pause.paused_at)}{end}"
-        yield Reason("queue-paused", text, f"resume it: `duetime queues resume {pause.queue}`")
+        text = phrase(
+            "queue {queue} is paused by {by} since {since}",
+            queue=pause.queue,
+            by=pause.paused_by,
+            since=_shown(pause.paused_at),
+        )
+        if until is not None:
+            text = phrase("{text}, until {until}", text=text, until=_shown(until))
+        remedy = phrase("resume it: `duetime queues resume {queue}`", queue=pause.queue)
+        yield _reason("queue-paused", text, remedy)
 
 
 def _place(found: Circumstances) -> Iterator[Reason]:
     """Whether claims can reach its row."""
     if found.lane is not None and readable_lane(found.lane) is None:
-        text = found.record.error or "it is in no lane from which workers claim"
-        yield Reason("damaged", text, "cancel it, and schedule it again")
+        text = phrase("it is in no lane from which workers claim")
+        if found.record.error:
+            text = phrase("{error}", error=found.record.error)
+        yield _reason("damaged", text, phrase("cancel it, and schedule it again"))
     if found.held:
-        yield Reason(
+        yield _reason(
             "held-by-transaction",
-            "another transaction has locked its row, which claims therefore pass over",
-            "end that transaction: see `duetime doctor`, or pg_stat_activity",
+            phrase("another transaction has locked its row, which claims therefore pass over"),
+            phrase("end that transaction: see `duetime doctor`, or pg_stat_activity"),
         )
 
 
@@ -158,13 +200,15 @@ def _workers(found: Circumstances) -> Iterator[Reason]:
     serving = [(worker, pool) for worker in living if (pool := worker.pool_for(queue))]
     lane = None if found.lane is None else readable_lane(found.lane)
     if not living:
-        yield Reason("no-worker", "no worker is alive", START_WORKER)
+        yield _reason("no-worker", phrase("no worker is alive"), START_WORKER)
     elif not serving:
-        text = f"no living worker serves queue {queue}"
-        yield Reason("no-worker", text, f"start a worker with --queue {queue}, or without --queue")
+        text = phrase("no living worker serves queue {queue}", queue=queue)
+        remedy = phrase("start a worker with --queue {queue}, or without --queue", queue=queue)
+        yield _reason("no-worker", text, remedy)
     elif not (able := [(worker, pool) for worker, pool in serving if kind in worker.kinds]):
-        text = f"no living worker of queue {queue} has a handler for kind {kind}"
-        yield Reason("unknown-kind", text, f"deploy a worker with a handler for {kind}")
+        unknown = "no living worker of queue {queue} has a handler for kind {kind}"
+        remedy = phrase("deploy a worker with a handler for {kind}", kind=kind)
+        yield _reason("unknown-kind", phrase(unknown, queue=queue, kind=kind), remedy)
     elif lane is not None and lane.parked is not None:
         yield _parked(lane.parked)
     elif _is_due(found):
@@ -173,15 +217,20 @@ def _workers(found: Circumstances) -> Iterator[Reason]:
 
 def _parked(waits_for: tuple[str, int]) -> Reason:
     kind, version = waits_for
-    text = f"it is parked until a worker knows version {version} of kind {kind}"
-    return Reason("unknown-kind", text, "deploy code that knows this version to the workers")
+    template = "it is parked until a worker knows version {version} of kind {kind}"
+    remedy = phrase("deploy code that knows this version to the workers")
+    return _reason("unknown-kind", phrase(template, version=version, kind=kind), remedy)
 
 
 def _slots(able: Sequence[tuple[WorkerInfo, SlotUse]]) -> Iterator[Reason]:
     if all(pool.full for _, pool in able):
-        used = ", ".join(f"{worker.id} {pool.used} of {pool.slots}" for worker, pool in able)
-        text = f"at their last sweeps all slots were in use: {used}"
-        yield Reason("slots-full", text, "wait, or add workers or slots")
+        used = comma_joined(_slots_of(worker, pool) for worker, pool in able)
+        text = phrase("at their last sweeps all slots were in use: {used}", used=used)
+        yield _reason("slots-full", text, phrase("wait, or add workers or slots"))
+
+
+def _slots_of(worker: WorkerInfo, pool: SlotUse) -> Phrase:
+    return phrase("{worker} {used} of {slots}", worker=worker.id, used=pool.used, slots=pool.slots)
 
 
 def _is_due(found: Circumstances) -> bool:
@@ -189,7 +238,12 @@ def _is_due(found: Circumstances) -> bool:
     return due_at is not None and due_at <= found.now
 
 
-def _shown(micros: int | None) -> str:
+def _reason(code: ReasonCode, text: Phrase, remedy: Phrase) -> Reason:
+    """Return a reason that can be said in every language."""
+    return Reason(code, text, remedy)
+
+
+def _shown(micros: int | None) -> Phrase | datetime:
     if micros is None:
-        return "an unknown time"
-    return from_micros(nearest_micros(micros)).isoformat(timespec="seconds")
+        return phrase("an unknown time")
+    return from_micros(nearest_micros(micros)).replace(microsecond=0)

@@ -19,6 +19,9 @@ MAX_LIMIT = 500
 # Coming ticks of one job, and of all jobs together.
 MAX_TICKS_OF_JOB = 200
 MAX_TICKS = 5000
+# Steps of searches that find no tick, for all jobs together: of a rule that leaves out very many
+# ticks in a row, a timeline need not know them all.
+PATIENCE_OF_TIMELINE = 200
 # Rows that are searched for those of a tenant: of each finished state, and of all lanes together.
 MAX_EXAMINED = 6000
 
@@ -153,11 +156,11 @@ def _coming_ticks(
     """Return the ticks of jobs, and whether that is all of them. The rule of a job may be of a
     newer version, and unreadable to this one: then only its stored next tick is shown."""
     shown: list[ComingTicks] = []
-    left = MAX_TICKS
+    left, patience = MAX_TICKS, PATIENCE_OF_TIMELINE
     for job in jobs:
-        ticks = _ticks_of(job, wanted, min(MAX_TICKS_OF_JOB, left) + 1)
+        ticks, patience = _ticks_of(job, wanted, min(MAX_TICKS_OF_JOB, left) + 1, patience)
         kept = ticks[: min(MAX_TICKS_OF_JOB, left)]
-        capped = len(ticks) > len(kept)
+        capped = len(ticks) > len(kept) or not patience
         if kept:
             shown.append(_ticks_to_show(job, kept, capped))
         elif capped:
@@ -166,16 +169,21 @@ def _coming_ticks(
     return tuple(shown), True
 
 
-def _ticks_of(job: JobRecord, wanted: TimelineFilter, limit: int) -> list[datetime]:
+def _ticks_of(
+    job: JobRecord, wanted: TimelineFilter, limit: int, patience: int
+) -> tuple[list[datetime], int]:
+    """Return the ticks of a job, and how much patience is left to search for those of others."""
     if job.next_due_at is None:
-        return []
+        return [], patience
     start = max(job.next_due_at, wanted.start)
     if start >= wanted.end:
-        return []
+        return [], patience
     try:
-        return rule_of(job).between(from_micros(start - 1), from_micros(wanted.end - 1), limit)
+        after, until = from_micros(start - 1), from_micros(wanted.end - 1)
+        return rule_of(job).search(after, until, limit, patience)
     except InvalidRecurrence:
-        return [from_micros(job.next_due_at)] if job.next_due_at >= wanted.start else []
+        next_due = from_micros(job.next_due_at)
+        return [next_due] if job.next_due_at >= wanted.start else [], patience
 
 
 def _ticks_to_show(job: JobRecord, ticks: Sequence[datetime], capped: bool) -> ComingTicks:

@@ -10,19 +10,24 @@ from datetime import UTC, datetime, timedelta
 
 from duetime.errors import InvalidArgument, NaiveDatetime
 from duetime.model.clock import micros_of
+from duetime.words.phrase import Phrase, phrase
 
-UNSTORABLE = "NUL and lone surrogates cannot be stored"
+UNSTORABLE = phrase("NUL and lone surrogates cannot be stored")
 
 
 def check_name(argument: str, value: str | None, max_length: int) -> str:
     """Return the value if it is a string that is not empty, not too long, and storable."""
     if not isinstance(value, str):
-        raise InvalidArgument(argument, value, "give a string")
+        raise InvalidArgument(argument, value, phrase("give a string"))
     if not value or value.isspace():
-        raise InvalidArgument(argument, value, "it must not be empty")
+        raise InvalidArgument(argument, value, phrase("it must not be empty"))
     if len(value) > max_length:
         raise InvalidArgument(
-            argument, value, f"it has {len(value)} characters, {max_length} are allowed"
+            argument,
+            value,
+            phrase(
+                "it has {count} characters, {most} are allowed", count=len(value), most=max_length
+            ),
         )
     if not is_storable(value):
         raise InvalidArgument(argument, value, UNSTORABLE)
@@ -49,7 +54,9 @@ def check_optional(argument: str, value: str | None, max_length: int) -> str | N
 def check_count(argument: str, value: int, maximum: int) -> int:
     """Return the value if it is a whole number from 1 to `maximum`; booleans are refused."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= maximum:
-        raise InvalidArgument(argument, value, f"give a whole number from 1 to {maximum}")
+        raise InvalidArgument(
+            argument, value, phrase("give a whole number from 1 to {most}", most=maximum)
+        )
     return value
 
 
@@ -62,21 +69,21 @@ def seconds(
     """Return a duration in seconds: finite, not negative, at most `maximum`."""
     number = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise InvalidArgument(argument, value, "give seconds or a timedelta")
+        raise InvalidArgument(argument, value, phrase("give seconds or a timedelta"))
     if isinstance(number, float) and not math.isfinite(number):
-        raise InvalidArgument(argument, value, "give a finite number of seconds")
+        raise InvalidArgument(argument, value, phrase("give a finite number of seconds"))
     if number < 0:
-        raise InvalidArgument(argument, value, "a duration cannot be negative")
+        raise InvalidArgument(argument, value, phrase("a duration cannot be negative"))
     if number > maximum:
         years = maximum / MILLENNIUM_SECONDS * 1000
-        raise InvalidArgument(argument, value, f"give at most {years:g} years")
+        raise InvalidArgument(argument, value, phrase("give at most {years:g} years", years=years))
     return float(number)
 
 
 def positive_seconds(argument: str, value: float | timedelta) -> float:
     number = seconds(argument, value)
     if number == 0:
-        raise InvalidArgument(argument, value, "give a duration above 0")
+        raise InvalidArgument(argument, value, phrase("give a duration above 0"))
     return number
 
 
@@ -87,19 +94,22 @@ def micros(argument: str, value: float | timedelta) -> int:
 def instant(argument: str, value: datetime) -> datetime:
     """Return an aware datetime, converted to UTC."""
     if not isinstance(value, datetime):
-        raise InvalidArgument(argument, value, "give an aware datetime")
+        raise InvalidArgument(argument, value, phrase("give an aware datetime"))
     if value.tzinfo is None or value.utcoffset() is None:
         raise NaiveDatetime(argument, value)
     try:
         return value.astimezone(UTC)
     except OverflowError:
-        raise InvalidArgument(argument, value, "in UTC it lies outside years 1 to 9999") from None
+        raise InvalidArgument(
+            argument, value, phrase("in UTC it lies outside years 1 to 9999")
+        ) from None
 
 
-def amount(seconds: float) -> str:
+def amount(seconds: float) -> Phrase:
     """Return a duration as one number and one unit, the largest of which there are at least two."""
-    for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
+    units = (("{count:.0f} d", 86_400), ("{count:.0f} h", 3600), ("{count:.0f} m", 60))
+    for template, size in units:
         if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
+            return phrase(template, count=seconds / size)
     is_whole = seconds >= 10 or seconds == round(seconds)
-    return f"{seconds:.0f} s" if is_whole else f"{seconds:.1f} s"
+    return phrase("{count:.0f} s" if is_whole else "{count:.1f} s", count=seconds)

@@ -131,24 +131,42 @@ class Transitions:
         if self._store is not None:
             check_same_database(targets, sessions.engine, self._store, durable)
 
-    async def sweep(self, *, parked: bool = False) -> Report:
+    async def sweep(
+        self, *, parked: bool = False, by: str | None = None, note: str | None = None
+    ) -> Report:
         """Make one pass: apply one batch of due rows of each transition. With `parked=True`, rows
-        that failed are tried too, regardless of their backoff."""
+        that failed are tried too, regardless of their backoff. With `by` or `note`, the audit log
+        says for each transition who asked for the pass."""
         self._refuse_late_models()
+        await self._audit_sweep(by, note)
         report = Report()
         for sweeper in self._sweepers:
             await sweeper.sweep(report, parked=parked)
         await self._keep(report)
         return report
 
-    async def drain(self, *, parked: bool = False) -> Report:
-        """Make passes until every due row was tried; return the report of all passes."""
+    async def drain(
+        self, *, parked: bool = False, by: str | None = None, note: str | None = None
+    ) -> Report:
+        """Make passes until every due row was tried; return the report of all passes. With `by` or
+        `note`, the audit log says for each transition who asked for them."""
         self._refuse_late_models()
+        await self._audit_sweep(by, note)
         total = Report()
         for sweeper in self._sweepers:
             await sweeper.drain(total, parked=parked)
         await self._keep(total)
         return total
+
+    async def _audit_sweep(self, by: str | None, note: str | None) -> None:
+        """Write before the first pass who asked for it: a pass has many transactions, which may be
+        of another database."""
+        act, store = self._ports.to_act(by, note), self._ports.store()
+        if by is None and note is None:
+            return
+        for view in self.list():
+            name = f"{view.model}.{view.column}"
+            await store.perform(store.audit_transition("sweep", act, name, {}, {}))
 
     async def _keep(self, report: Report) -> None:
         if self._sweepers:

@@ -19,13 +19,14 @@ from duetime.model.tenant import Scope
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The identity behind a request, the grants of its roles when it was sent, and the address for
-    which it was sent."""
+    """The identity behind a request, the grants of its roles when it was sent, the address for
+    which it was sent, and the text of the session if a page's reader is known by one."""
 
     identity: Identity
     grants: Sequence[StoredGrant] = field(repr=False)
     admin_roles: frozenset[str]
     address: str | None = None
+    session: str | None = field(default=None, repr=False)
 
     @property
     def by(self) -> str:

@@ -81,10 +81,15 @@ class RequestAuthenticator:
         if given is not None:
             use = await self._store().perform(self._store().use_api_key(given.id))
         if given is None or use is None or not opens(use, given):
-            raise self._failed("the API key is not valid", facts)
+            raise self.failed("the API key is not valid", facts)
         if is_use_due(use):
             await self._store().perform(self._store().record_api_key_use(given.id))
         return use
+
+    def failed(self, reason: str, facts: RequestFacts) -> NotAuthenticated | RateLimited:
+        """Count a failure, and return what to raise for it."""
+        retry_after = self._failures.add(self.address(facts))
+        return NotAuthenticated(reason) if retry_after is None else RateLimited(retry_after)
 
     def _bearer(self, facts: RequestFacts) -> str | None:
         """Return the bearer token that is ours to judge; others are for the host."""
@@ -105,7 +110,7 @@ class RequestAuthenticator:
         try:
             identity = await self._tokens.identity(text)
         except NotAuthenticated as error:
-            raise self._failed(error.reason, facts) from None
+            raise self.failed(error.reason, facts) from None
         return await self._access(identity, facts)
 
     async def _hosts_identity(self, facts: RequestFacts) -> Identity | None:
@@ -121,8 +126,3 @@ class RequestAuthenticator:
     async def _access(self, identity: Identity, facts: RequestFacts) -> Access:
         grants = await self._store().perform(self._store().grants(identity.roles, ANY))
         return Access(identity, grants, self._admin_roles, self.address(facts))
-
-    def _failed(self, reason: str, facts: RequestFacts) -> NotAuthenticated | RateLimited:
-        """Count a failure, and return what to raise for it."""
-        retry_after = self._failures.add(self.address(facts))
-        return NotAuthenticated(reason) if retry_after is None else RateLimited(retry_after)

@@ -80,6 +80,9 @@ def check_claims(oidc: Oidc, claims: Mapping[str, Any], now: int) -> None:
         JWTClaimsRegistry(now=now + SKEW_SECONDS).validate({"nbf": claims.get("nbf", 0)})
     except JoseError as error:
         raise NotAuthenticated(f"the token is not valid: {error.error}") from None
+    if claims["exp"] <= now:
+        # Older versions of joserfc still accept the token in its last second.
+        raise NotAuthenticated("the token is not valid: expired_token")
 
 
 def identity_of(oidc: Oidc, claims: Mapping[str, Any]) -> Identity:

@@ -29,6 +29,7 @@ class RequestFacts:
     peer: str | None
     headers: Sequence[tuple[str, str]] = field(repr=False)
     request: object = field(default=None, repr=False)
+    scheme: str = "http"
 
     def header(self, name: str) -> str | None:
         """Return the header, or None if it is missing or was sent more than once."""
@@ -44,7 +45,8 @@ def facts_of_scope(scope: Mapping[str, object], request: object = None) -> Reque
     client = scope.get("client")
     raw = scope.get("headers") or ()
     headers = [(n.decode("latin-1").lower(), v.decode("latin-1")) for n, v in raw]  # type: ignore[attr-defined]
-    return RequestFacts(client[0] if client else None, headers, request)  # type: ignore[index]
+    peer = client[0] if client else None  # type: ignore[index]
+    return RequestFacts(peer, headers, request, str(scope.get("scheme", "http")))
 
 
 def is_local(facts: RequestFacts) -> bool:

@@ -9,7 +9,7 @@ from uuid import UUID
 from duetime.admin.identity.access import Access
 from duetime.admin.identity.authenticator import LOCAL_ROLE, LOCAL_ROLES, RequestAuthenticator
 from duetime.admin.identity.request_facts import RequestFacts, is_local
-from duetime.errors import ApiKeyNotFound, NotAuthenticated
+from duetime.errors import ApiKeyNotFound, NotAuthenticated, PermissionDenied
 from duetime.model.access.identity import LINK_USER, Identity
 from duetime.model.access.secret import SecretText, is_secret, make_secret, read_secret
 from duetime.model.access.sessions import (
@@ -28,6 +28,14 @@ from duetime.store.base import Store
 LINK_IS_OVER = "the link was used, has expired, or was opened on another machine: make a new one"
 
 
+async def make_link(store: Store, new_id: NewId, by: str) -> str:
+    """Return the text of a new one-time link, which gives all rights on this machine."""
+    secret = make_secret(new_id(), os.urandom)
+    link = StoredLink(secret.id, 0, 0, secret.hash)
+    await store.perform(store.add_link(link, Act(by, source="cli")))
+    return secret.written(LINK_PREFIX)
+
+
 class SignIns:
     """Opens and ends sessions. The texts of links and sessions are given out once; the store keeps
     their hashes."""
@@ -38,34 +46,31 @@ class SignIns:
         new_id: NewId,
         authenticator: RequestAuthenticator,
         admin_roles: frozenset[str],
+        required_role: str | None = None,
     ) -> None:
         self._store = store
         self._new_id = new_id
         self._authenticator = authenticator
         self._admin_roles = admin_roles
-
-    async def make_link(self, by: str) -> str:
-        """Return the text of a new one-time link, which gives all rights on this machine."""
-        secret = make_secret(self._new_id(), os.urandom)
-        link = StoredLink(secret.id, 0, 0, secret.hash)
-        await self._store().perform(self._store().add_link(link, Act(by, source="cli")))
-        return secret.written(LINK_PREFIX)
+        self._required_role = required_role
 
     async def by_link(self, text: str, facts: RequestFacts) -> str:
-        """Return the text of a new session. NotAuthenticated if the link is not valid, or the
-        request not of this machine: then the link stays."""
-        given = read_secret(LINK_PREFIX, text)
-        if given is None or not is_local(facts):
-            raise NotAuthenticated(LINK_IS_OVER)
-        link = await self._store().perform(self._store().take_link(given.id, given.hash))
+        """Return the text of a new session. NotAuthenticated or RateLimited if the link is not
+        valid, or the request not of this machine; PermissionDenied where a role is required, which
+        no link gives. Then the link stays."""
+        self._refuse_without_role(frozenset({LOCAL_ROLE}))
+        given, link = read_secret(LINK_PREFIX, text), None
+        if given is not None and is_local(facts):
+            link = await self._store().perform(self._store().take_link(given.id, given.hash))
         if link is None:
-            raise NotAuthenticated(LINK_IS_OVER)
+            raise self._authenticator.failed(LINK_IS_OVER, facts)
         return await self._open(Identity(f"{LINK_USER}{link.id}", [LOCAL_ROLE]), facts, local=True)
 
     async def by_key(self, text: str, facts: RequestFacts) -> str:
         """Return the text of a new session of an API key. NotAuthenticated or RateLimited as for
-        any request with that key."""
+        any request with that key; PermissionDenied if it has not the role that is required."""
         key = (await self._authenticator.by_key(text, facts)).key
+        self._refuse_without_role(key.identity.roles)
         try:
             return await self._open(key.identity, facts, key=key.id)
         except ApiKeyNotFound:
@@ -83,7 +88,7 @@ class SignIns:
             await self._store().perform(self._store().record_session_use(given.id))
         address = self._authenticator.address(facts)
         roles = LOCAL_ROLES if use.session.local else self._admin_roles
-        return Access(use.session.identity, use.grants, roles, address)
+        return Access(use.session.identity, use.grants, roles, address, text)
 
     async def sign_out(self, text: str, facts: RequestFacts) -> None:
         """End the session that a cookie names, if it is open."""
@@ -91,6 +96,11 @@ class SignIns:
         if access is not None and given is not None:
             act = self._act(access.identity, facts)
             await self._store().perform(self._store().end_session(given.id, act))
+
+    def _refuse_without_role(self, roles: frozenset[str]) -> None:
+        """Refuse a session whose reader could do nothing with it, not even end it."""
+        if self._required_role is not None and self._required_role not in roles:
+            raise PermissionDenied(f"role {self._required_role}")
 
     def _is_open(self, use: SessionUse, given: SecretText, facts: RequestFacts) -> bool:
         right = is_secret(given, use.session.secret_hash)

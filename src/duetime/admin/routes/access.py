@@ -17,7 +17,7 @@ from duetime.admin.arguments import (
     ScopeQuery,
     Switch,
 )
-from duetime.admin.call import Call, json_response, no_content
+from duetime.admin.call import Call, done_response, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import model_of, shallow
 from duetime.errors import ApiKeyNotFound, GrantNotFound
@@ -103,17 +103,23 @@ async def set_grant(
     return json_response(shallow(grant), 201, {"Location": location})
 
 
-@ACCESS.change("DELETE", "/api/grants/{id}", "admin", {204: Answer("Removed")}, problems=(404,))
+@ACCESS.change(
+    "DELETE",
+    "/api/grants/{id}",
+    "admin",
+    {204: Answer("Removed"), 200: Answer("The grant that was", GrantModel)},
+    problems=(404,),
+)
 async def remove_grant(call: Call, id: Id, query: Annotated[NoteQuery, Query()]) -> Response:
     """Delete a grant: what else is granted to the role counts again."""
-    await call.app.grants.remove(
+    grant = await call.app.grants.remove(
         call.id_or(GrantNotFound),
         tenant=call.scope,
         by=call.by,
         note=query.note,
         authority=call.caller.authority,
     )
-    return no_content()
+    return done_response(call, shallow(grant))
 
 
 # -- API keys -------------------------------------------------------------------------------------
@@ -151,10 +157,16 @@ async def create_api_key(
     return json_response(shallow(key), 201, headers)
 
 
-@ACCESS.change("DELETE", "/api/api-keys/{id}", "admin", {204: Answer("Revoked")}, problems=(404,))
+@ACCESS.change(
+    "DELETE",
+    "/api/api-keys/{id}",
+    "admin",
+    {204: Answer("Revoked"), 200: Answer("The key that was", ApiKeyModel)},
+    problems=(404,),
+)
 async def revoke_api_key(call: Call, id: Id, query: Annotated[NoteQuery, Query()]) -> Response:
     """Revoke an API key: the next request with it is refused."""
-    await call.app.api_keys.revoke(
+    key = await call.app.api_keys.revoke(
         call.id_or(ApiKeyNotFound), tenant=call.scope, by=call.by, note=query.note
     )
-    return no_content()
+    return done_response(call, shallow(key))

@@ -23,7 +23,7 @@ from duetime.admin.arguments import (
     RequestModel,
     ScopeQuery,
 )
-from duetime.admin.call import AdminCall, Call, json_response, no_content
+from duetime.admin.call import AdminCall, Call, done_response, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import (
     ActionModel,
@@ -62,7 +62,7 @@ class NewActionBody(RequestModel):
     payload: Any
     at: Instant | None = None
     delay: Duration | None = None
-    correlation_id: Id | None = None
+    correlation_id: str | None = None
     key: str | None = None
     priority: Priority = "normal"
     queue: str | None = None
@@ -184,7 +184,8 @@ async def get_runs(call: Call, id: Id, query: Annotated[RunsQuery, Query()]) -> 
 async def get_reasons(call: Call, id: Id, query: Annotated[ScopeQuery, Query()]) -> Response:
     """Why an action does not run, and what to do about it."""
     reasons = await call.app.why(call.action_id, tenant=call.scope)
-    return json_response({"reasons": [shallow(reason) for reason in reasons]})
+    documents = Documents(call.app, call.caller)
+    return json_response({"reasons": [shallow(documents.reason(reason)) for reason in reasons]})
 
 
 # -- changing -------------------------------------------------------------------------------------
@@ -245,16 +246,16 @@ async def schedule_many_actions(
     "DELETE",
     "/api/actions/{id}",
     "actions.cancel",
-    {204: Answer("Cancelled, or asked to stop")},
+    {204: Answer("Cancelled, or asked to stop"), 200: Answer("The action", ActionModel)},
     problems=(404, 409),
     subject="action",
 )
 async def cancel_action(call: Call, id: Id, query: Annotated[CancelQuery, Query()]) -> Response:
     """Cancel a scheduled action; with `running`, ask a running one to stop."""
-    await call.app.cancel(
+    action = await call.app.cancel(
         call.action_id, running=query.running, tenant=call.scope, by=call.by, note=query.note
     )
-    return no_content()
+    return done_response(call, Documents(call.app, call.caller).action(action))
 
 
 @ACTIONS.change(

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import Query
 from pydantic import Field
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from duetime.admin.arguments import Instant, ScopeQuery
-from duetime.admin.call import AdminCall, Call, json_response, to_json_bytes
+from duetime.admin.call import AdminCall, Call, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import AuditPage, Documents, page
+from duetime.admin.exports import EXPORT_PAGE, JSON_LINES, export
 from duetime.model.actions.action import Page
 from duetime.model.audit import AuditEntry
 
 AUDIT = RouteTable()
-
-JSON_LINES = "application/jsonl"
-MAX_EXPORTED = 10_000
-EXPORT_PAGE = 200
 
 
 class AuditQuery(ScopeQuery):
@@ -54,20 +50,11 @@ async def find_audit(call: Call, query: Annotated[FindAudit, Query()]) -> Respon
 )
 async def export_audit(call: Call, query: Annotated[AuditQuery, Query()]) -> Response:
     """The newest 10,000 entries that match, as JSON Lines."""
-    first = await _find(call, query, limit=EXPORT_PAGE, cursor=None)
-    return StreamingResponse(_lines(call, query, first), media_type=JSON_LINES)
-
-
-async def _lines(
-    call: AdminCall, query: AuditQuery, found: Page[AuditEntry]
-) -> AsyncIterator[bytes]:
-    exported, documents = 0, Documents(call.app, call.caller)
-    while True:
-        yield b"".join(to_json_bytes(documents.entry(entry)) + b"\n" for entry in found)
-        exported += len(found)
-        if found.next_cursor is None or exported >= MAX_EXPORTED:
-            return
-        found = await _find(call, query, limit=EXPORT_PAGE, cursor=found.next_cursor)
+    return await export(
+        call,
+        lambda cursor: _find(call, query, limit=EXPORT_PAGE, cursor=cursor),
+        Documents(call.app, call.caller).entry,
+    )
 
 
 async def _find(

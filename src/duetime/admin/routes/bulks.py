@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import Body, Query
 from pydantic import BaseModel, Field
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from duetime.admin.action_filter import BulkFilter, ExportActions, GroupActions
 from duetime.admin.arguments import Duration, Id, Instant, Note, RequestModel, ScopeQuery, Switch
-from duetime.admin.call import AdminCall, Call, json_response, to_json_bytes
+from duetime.admin.call import AdminCall, Call, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import (
     ActionModel,
@@ -23,11 +22,11 @@ from duetime.admin.documents import (
     model_of,
     shallow,
 )
+from duetime.admin.exports import EXPORT_PAGE, JSON_LINES, export
 from duetime.admin.idempotency import NewAnswer, act_once
-from duetime.admin.routes.audit import JSON_LINES, MAX_EXPORTED
 from duetime.model.access.permissions import PermissionName
-from duetime.model.actions.action import Action, Page
-from duetime.model.bulk import BulkResult
+from duetime.model.actions.action import Action
+from duetime.model.bulk import MAX_BULK_IDS, BulkResult
 from duetime.model.groups import Group
 
 BULKS = RouteTable()
@@ -35,7 +34,6 @@ BULKS = RouteTable()
 NOTHING: frozenset[str] = frozenset()
 GroupModel = model_of(Group, "Group", maybe=NOTHING)
 BulkVerb = Literal["cancel", "retry", "reschedule", "shift"]
-EXPORT_PAGE = 200
 # What a bulk needs beside `actions.bulk`.
 VERB_PERMISSIONS: dict[BulkVerb, PermissionName] = {
     "cancel": "actions.cancel",
@@ -56,7 +54,7 @@ class BulkBody(RequestModel):
     """What to do with which actions: those of these ids, or those that a filter matches."""
 
     verb: BulkVerb
-    ids: Annotated[list[UUID] | None, Field(max_length=1000)] = None
+    ids: Annotated[list[UUID] | None, Field(max_length=MAX_BULK_IDS)] = None
     filter: BulkFilter | None = None
     at: Annotated[Instant | None, Field(description="for reschedule")] = None
     seconds: Annotated[float | None, Field(strict=True, description="for shift")] = None
@@ -108,8 +106,13 @@ async def group_actions(call: Call, query: Annotated[GroupActions, Query()]) -> 
 )
 async def export_actions(call: Call, query: Annotated[ExportActions, Query()]) -> Response:
     """The newest 10,000 actions that match, as JSON Lines."""
-    first = await call.app.find(**query.given(), limit=EXPORT_PAGE, tenant=call.scope)
-    return StreamingResponse(_lines(call, query, first), media_type=JSON_LINES)
+    return await export(
+        call,
+        lambda cursor: call.app.find(
+            **query.given(), limit=EXPORT_PAGE, cursor=cursor, tenant=call.scope
+        ),
+        Documents(call.app, call.caller).action,
+    )
 
 
 @BULKS.change(
@@ -191,17 +194,3 @@ def _bulk(call: AdminCall, result: BulkResult, *, dry_run: bool) -> Document:
     documents = Documents(call.app, call.caller)
     sample = [documents.action(action) for action in result.sample]
     return {"count": result.count, "capped": result.capped, "sample": sample}
-
-
-async def _lines(
-    call: AdminCall, query: ExportActions, found: Page[Action]
-) -> AsyncIterator[bytes]:
-    exported, documents = 0, Documents(call.app, call.caller)
-    while True:
-        yield b"".join(to_json_bytes(documents.action(item)) + b"\n" for item in found)
-        exported += len(found)
-        if found.next_cursor is None or exported >= MAX_EXPORTED:
-            return
-        found = await call.app.find(
-            **query.given(), limit=EXPORT_PAGE, cursor=found.next_cursor, tenant=call.scope
-        )

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from duetime.admin.arguments import (
     NO_NOTE,
     NO_PAUSE,
+    IfMatch,
     Instant,
     JobName,
     Note,
@@ -22,7 +23,7 @@ from duetime.admin.arguments import (
     ScopeQuery,
     Switch,
 )
-from duetime.admin.call import Call, json_response, no_content
+from duetime.admin.call import AdminCall, Call, done_response, json_response, no_content
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import (
     Documents,
@@ -35,6 +36,8 @@ from duetime.admin.documents import (
     shallow,
 )
 from duetime.admin.idempotency import NewAnswer, act_once
+from duetime.admin.preconditions import if_matches
+from duetime.api.operation import Operation, perform
 from duetime.model.actions.action import Action
 from duetime.model.jobs.bulk import JobBulk
 from duetime.model.jobs.view import Job
@@ -157,12 +160,15 @@ async def get_job_runs(
     "/api/jobs/{name}",
     "jobs.remove",
     {204: Answer("Removed; its history stays")},
-    problems=(409,),
+    problems=(409, 412),
     subject="job",
 )
-async def remove_job(call: Call, name: JobName, query: Annotated[NoteQuery, Query()]) -> Response:
+async def remove_job(
+    call: Call, name: JobName, query: Annotated[NoteQuery, Query()], if_match: IfMatch = None
+) -> Response:
     """Remove a job. Occurrences that wait are cancelled, those that run may finish."""
-    await call.app.jobs.remove(name, by=call.by, note=query.note, tenant=call.scope)
+    removal = call.verbs.jobs.remove(name, by=call.by, note=query.note, tenant=call.scope)
+    await perform(if_matches(call, if_match, removal), call.app.runtime)
     return no_content()
 
 
@@ -170,26 +176,27 @@ async def remove_job(call: Call, name: JobName, query: Annotated[NoteQuery, Quer
     "POST",
     "/api/jobs/{name}/restore",
     "jobs.remove",
-    {204: Answer("As it was before")},
-    problems=(404, 409),
+    {204: Answer("As it was before"), 200: Answer("The job", JobModel)},
+    problems=(404, 409, 412),
 )
 async def restore_job(
     call: Call,
     name: JobName,
     query: Annotated[ScopeQuery, Query()],
     body: Annotated[NoteBody, Body()] = NO_NOTE,
+    if_match: IfMatch = None,
 ) -> Response:
     """Bring a removed job back."""
-    await call.app.jobs.restore(name, by=call.by, note=body.note, tenant=call.scope)
-    return no_content()
+    restoring = call.verbs.jobs.restore(name, by=call.by, note=body.note, tenant=call.scope)
+    return await _done(call, if_match, restoring)
 
 
 @JOBS.change(
     "POST",
     "/api/jobs/{name}/pause",
     "jobs.pause",
-    {204: Answer("Paused")},
-    problems=(409,),
+    {204: Answer("Paused"), 200: Answer("The job", JobModel)},
+    problems=(409, 412),
     subject="job",
     example={"note": "the bank is down", "until": "2030-01-31T09:00:00+01:00"},
 )
@@ -198,18 +205,21 @@ async def pause_job(
     name: JobName,
     query: Annotated[ScopeQuery, Query()],
     body: Annotated[PauseBody, Body()] = NO_PAUSE,
+    if_match: IfMatch = None,
 ) -> Response:
     """Stop a job's ticks until it is resumed, or until an instant."""
-    await call.app.jobs.pause(name, by=call.by, note=body.note, until=body.until, tenant=call.scope)
-    return no_content()
+    pausing = call.verbs.jobs.pause(
+        name, by=call.by, note=body.note, until=body.until, tenant=call.scope
+    )
+    return await _done(call, if_match, pausing)
 
 
 @JOBS.change(
     "POST",
     "/api/jobs/{name}/resume",
     "jobs.pause",
-    {204: Answer("Ticks again")},
-    problems=(409,),
+    {204: Answer("Ticks again"), 200: Answer("The job", JobModel)},
+    problems=(409, 412),
     subject="job",
 )
 async def resume_job(
@@ -217,10 +227,11 @@ async def resume_job(
     name: JobName,
     query: Annotated[ScopeQuery, Query()],
     body: Annotated[NoteBody, Body()] = NO_NOTE,
+    if_match: IfMatch = None,
 ) -> Response:
     """Let a job tick again, from now on."""
-    await call.app.jobs.resume(name, by=call.by, note=body.note, tenant=call.scope)
-    return no_content()
+    resuming = call.verbs.jobs.resume(name, by=call.by, note=body.note, tenant=call.scope)
+    return await _done(call, if_match, resuming)
 
 
 @JOBS.change(
@@ -245,7 +256,7 @@ async def bulk_jobs(
     "/api/jobs/{name}/trigger",
     "jobs.trigger",
     {202: Answer("The action of this run", ScheduledModel)},
-    problems=(409,),
+    problems=(409, 412),
     subject="job",
     creates=True,
 )
@@ -254,6 +265,7 @@ async def trigger_job(
     name: JobName,
     query: Annotated[ScopeQuery, Query()],
     body: Annotated[NoteBody, Body()] = NO_NOTE,
+    if_match: IfMatch = None,
 ) -> Response:
     """Run a job once now, even while it is paused."""
     operation = call.verbs.jobs.trigger(name, by=call.by, note=body.note, tenant=call.scope)
@@ -263,7 +275,7 @@ async def trigger_job(
         location = call.path_to(f"/api/actions/{action.id}")
         return NewAnswer(documents.action(action, created=True), 202, location)
 
-    return await act_once(call, operation, answer)
+    return await act_once(call, if_matches(call, if_match, operation), answer)
 
 
 @JOBS.change(
@@ -274,7 +286,7 @@ async def trigger_job(
         202: Answer("The ticks whose occurrences were inserted", BackfillDocument),
         200: Answer("The ticks that would be made up for", BackfillDocument),
     },
-    problems=(409,),
+    problems=(409, 412),
     subject="job",
     creates=True,
     example={"start": "2030-01-01T00:00:00Z", "end": "2030-01-08T00:00:00Z", "dry_run": True},
@@ -284,6 +296,7 @@ async def backfill_job(
     name: JobName,
     body: Annotated[BackfillBody, Body()],
     query: Annotated[ScopeQuery, Query()],
+    if_match: IfMatch = None,
 ) -> Response:
     """Make occurrences of past ticks that have none; a dry run only names the ticks."""
     operation = call.verbs.jobs.backfill(
@@ -298,9 +311,15 @@ async def backfill_job(
     status = 200 if body.dry_run else 202
     return await act_once(
         call,
-        operation,
+        if_matches(call, if_match, operation),
         lambda ticks: NewAnswer({"ticks": ticks, "dry_run": body.dry_run}, status),
     )
+
+
+async def _done(call: AdminCall, if_match: str | None, act: Operation[Job]) -> Response:
+    """Perform an act whose caller need not be told how the job is now."""
+    job = await perform(if_matches(call, if_match, act), call.app.runtime)
+    return done_response(call, Documents(call.app, call.caller).job(job))
 
 
 def job_response(call: Call, job: Job, status: int = 200) -> Response:

@@ -9,20 +9,27 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from duetime.admin.arguments import NO_NOTE, NO_PAUSE, NoteBody, PauseBody, QueueName, ScopeQuery
-from duetime.admin.call import Call, json_response, no_content
+from duetime.admin.call import Call, done_response, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import WorkerModel, model_of, shallow
-from duetime.model.health.queues import Queue
+from duetime.model.health.queues import PausedQueue, Queue
 
 QUEUES = RouteTable()
 
 QueueModel = model_of(Queue, "Queue", maybe=frozenset())
+PausedQueueModel = model_of(PausedQueue, "PausedQueue", maybe=frozenset())
 
 
 class QueuesDocument(BaseModel):
     """Every queue that has actions, is paused or is served, by name."""
 
     items: list[QueueModel]  # type: ignore[valid-type]
+
+
+class ResumedDocument(BaseModel):
+    """Whether the queue was paused."""
+
+    resumed: bool
 
 
 class WorkersDocument(BaseModel):
@@ -41,7 +48,7 @@ async def get_queues(call: Call, query: Annotated[ScopeQuery, Query()]) -> Respo
     "POST",
     "/api/queues/{name:path}/pause",
     "queues.manage",
-    {204: Answer("Paused")},
+    {204: Answer("Paused"), 200: Answer("The pause, and who serves the queue", PausedQueueModel)},
     example={"note": "the bank is down", "until": "2130-01-31T09:00:00+01:00"},
 )
 async def pause_queue(
@@ -51,12 +58,15 @@ async def pause_queue(
     body: Annotated[PauseBody, Body()] = NO_PAUSE,
 ) -> Response:
     """Start nothing more of a queue until it is resumed, or until an instant."""
-    await call.app.queues.pause(name, by=call.by, note=body.note, until=body.until)
-    return no_content()
+    paused = await call.app.queues.pause(name, by=call.by, note=body.note, until=body.until)
+    return done_response(call, shallow(paused))
 
 
 @QUEUES.change(
-    "POST", "/api/queues/{name:path}/resume", "queues.manage", {204: Answer("Claimed from again")}
+    "POST",
+    "/api/queues/{name:path}/resume",
+    "queues.manage",
+    {204: Answer("Claimed from again"), 200: Answer("Whether it was paused", ResumedDocument)},
 )
 async def resume_queue(
     call: Call,
@@ -65,8 +75,8 @@ async def resume_queue(
     body: Annotated[NoteBody, Body()] = NO_NOTE,
 ) -> Response:
     """Let workers claim from a queue again."""
-    await call.app.queues.resume(name, by=call.by, note=body.note)
-    return no_content()
+    resumed = await call.app.queues.resume(name, by=call.by, note=body.note)
+    return done_response(call, {"resumed": resumed})
 
 
 @QUEUES.read("/api/workers", "workers.read", Answer("The workers", WorkersDocument))

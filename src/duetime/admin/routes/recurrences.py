@@ -9,38 +9,47 @@ from time import perf_counter
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
-from fastapi import Body, Header, Query
+from fastapi import Body, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from duetime.admin.arguments import (
     Duration,
+    IfMatch,
     Instant,
     JobName,
     Note,
     RequestModel,
     ScopeQuery,
+    Switch,
     Whole,
 )
 from duetime.admin.call import AdminCall, Call, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import Document, JobModel
+from duetime.admin.preconditions import refuse_stale
 from duetime.admin.problems import RequestRefused
 from duetime.admin.routes.jobs import ETAG, job_response
 from duetime.errors import InvalidPayload, InvalidRecurrence, JobNotFound
 from duetime.model.actions.retry import Retry
+from duetime.model.jobs.misfire import Misfire
 from duetime.model.jobs.view import Job
-from duetime.model.recurrence.base import Recurrence
+from duetime.model.recurrence.base import BEGINNING, END, Recurrence
 from duetime.model.recurrence.cron import Cron
 from duetime.model.recurrence.parse import to_recurrence
 from duetime.model.recurrence.preview_notes import clock_change_note
 from duetime.model.recurrence.serialize import from_text
+from duetime.model.recurrence.within import Within
 
 RECURRENCES = RouteTable()
 
 MAX_RECURRENCE_LENGTH = 1000
 MAX_PREVIEW = 50
 MAX_PREVIEW_SECONDS = 0.1
+MAX_RETRY_DELAYS = 1000
+MAX_MISFIRE_LENGTH = 200
+# The part of a search's bound that one step may take.
+PREVIEW_SHARE = 100
 
 RecurrenceBody = Annotated[
     str | dict[str, Any],
@@ -52,12 +61,24 @@ RecurrenceBody = Annotated[
 
 
 class RetryBody(RequestModel):
-    """How often, and with which pauses, a failed run is tried again."""
+    """How often, and with which pauses, a failed run is tried again: growing ones, or `delays`."""
 
     attempts: Annotated[Whole, Field(ge=1)] = 5
     delay: Duration = 1
     factor: Annotated[float, Field(strict=True, ge=1)] = 2
     max_delay: Duration = 300
+    jitter: Switch = True
+    delays: Annotated[
+        list[Duration] | None,
+        Field(
+            max_length=MAX_RETRY_DELAYS, description="one for each retry, in place of the others"
+        ),
+    ] = None
+
+    def policy(self) -> Retry:
+        given = self.model_dump()
+        delays = given.pop("delays")
+        return Retry(**given) if delays is None else Retry(delays=delays)
 
 
 class JobBody(RequestModel):
@@ -69,7 +90,10 @@ class JobBody(RequestModel):
     tz: str | None = None
     starts_at: Instant | None = None
     ends_at: Instant | None = None
-    misfire: Literal["skip", "once"] | str = "once"
+    misfire: Annotated[
+        Literal["skip", "once"] | Annotated[str, Field(max_length=MAX_MISFIRE_LENGTH)],
+        Field(description='or, as a job shows it, `{"all": {"limit": 100, "window": 86400}}`'),
+    ] = "once"
     misfire_after: Duration | None = None
     overlap: Literal["skip", "queue", "allow"] = "skip"
     jitter: Duration = 0
@@ -134,7 +158,7 @@ async def put_job(
     name: JobName,
     body: Annotated[JobBody, Body()],
     query: Annotated[ScopeQuery, Query()],
-    if_match: Annotated[str | None, Header(description="the job's ETag, to change it")] = None,
+    if_match: IfMatch = None,
 ) -> Response:
     """Create a job, or change it as it was when its ETag was read."""
     existing = await _existing(call, name)
@@ -143,7 +167,8 @@ async def put_job(
         to_rule(body.recurrence, body.tz),
         payload=_payload(call, body, existing),
         **{field: getattr(body, field) for field in PUT_FIELDS},
-        retry=None if body.retry is None else Retry(**body.retry.model_dump()),
+        misfire=_misfire(body.misfire),
+        retry=None if body.retry is None else body.retry.policy(),
         tenant=call.tenant if existing is None else existing.tenant,
         by=call.by,
         version=_version(if_match, existing),
@@ -154,7 +179,7 @@ async def put_job(
 PUT_FIELDS = tuple(
     name
     for name in JobBody.model_fields
-    if name not in ("kind", "payload", "recurrence", "tz", "retry")
+    if name not in ("kind", "payload", "recurrence", "tz", "misfire", "retry")
 )
 
 
@@ -169,8 +194,9 @@ async def preview_job(
 ) -> Response:
     """The next ticks of a job's rule, as if it were neither paused nor retired."""
     job = await call.app.jobs.get(name, tenant=call.scope)
-    ticks = await call.app.jobs.preview(name, query.count, tenant=call.scope)
     rule = from_text(job.recurrence, job.tz)
+    between = Within(rule, job.starts_at or BEGINNING, job.ends_at or END)
+    ticks = list(next_ticks(between, call.app.clock.now(), query.count))
     return json_response(preview_document(rule, ticks))
 
 
@@ -186,7 +212,7 @@ async def preview_recurrence(
 ) -> Response:
     """When a rule ticks, before a job is made of it."""
     rule = to_rule(body.recurrence, body.tz)
-    ticks = list(_next_ticks(rule, call.app.clock.now(), body.count))
+    ticks = list(next_ticks(rule, call.app.clock.now(), body.count))
     return json_response(preview_document(rule, ticks))
 
 
@@ -214,12 +240,15 @@ def preview_document(rule: Recurrence, ticks: list[datetime]) -> Document:
     }
 
 
-def _next_ticks(rule: Recurrence, after: datetime, count: int) -> Iterator[datetime]:
-    """Yield the next ticks, as many as are found in the time that a preview may take."""
-    started, tick = perf_counter(), rule.next(after)
-    while tick is not None and count and perf_counter() - started < MAX_PREVIEW_SECONDS:
-        yield tick
-        tick, count = rule.next(tick), count - 1
+def next_ticks(rule: Recurrence, after: datetime, count: int) -> Iterator[datetime]:
+    """Yield the next ticks, as many as are found in the time that a preview may take. Nothing else
+    is done meanwhile, so a search among very many excluded ticks is taken in small steps."""
+    started, wake = perf_counter(), rule.wake(after, PREVIEW_SHARE)
+    while wake is not None and count and perf_counter() - started < MAX_PREVIEW_SECONDS:
+        if wake in rule:
+            yield wake
+            count -= 1
+        wake = rule.wake(wake, PREVIEW_SHARE)
 
 
 async def _existing(call: AdminCall, name: str) -> Job | None:
@@ -238,14 +267,14 @@ def _version(if_match: str | None, existing: Job | None) -> int:
             428,
             "precondition-required",
             f"job {existing.name!r} exists: read it, and send its ETag as If-Match",
+            state=f"version {existing.version}",
         )
-    wanted = {tag.strip() for tag in if_match.split(",")}
-    if existing is None or not wanted & {"*", f'"{existing.version}"'}:
-        found = "no job" if existing is None else f"version {existing.version}"
-        raise RequestRefused(
-            412, "stale-version", f"If-Match is {if_match[:80]}, and there is {found}"
-        )
-    return existing.version
+    refuse_stale(if_match, None if existing is None else existing.version)
+    return 0 if existing is None else existing.version
+
+
+def _misfire(text: str) -> Misfire:
+    return Misfire.from_text(text) if text.startswith("{") else Misfire.of(text)
 
 
 def _payload(call: AdminCall, body: JobBody, existing: Job | None) -> Any:

@@ -20,7 +20,6 @@ from duetime.admin.declarations import (
 from duetime.model.access.permissions import PERMISSIONS
 
 SERVICE = RouteTable()
-REFUSED = RouteTable()
 
 METHODS: tuple[Method, ...] = ("GET", "POST", "PUT", "DELETE")
 

@@ -12,6 +12,7 @@ from duetime.admin.arguments import NO_NOTE, Note, NoteBody, RequestModel, Scope
 from duetime.admin.call import AdminCall, Call, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import Document, model_of, page, page_of, shallow
+from duetime.api.arguments import to_act
 from duetime.model.transition import UNSET, ParkedRow, Pending, Report, TransitionView
 
 TRANSITIONS = RouteTable()
@@ -108,10 +109,10 @@ async def retry_parked_rows(
 ) -> Response:
     """Let parked rows be tried again at once: all of them, those of a model or a column, or those
     of the given primary keys."""
-    count = 0
+    count, act = 0, to_act(call.by, body.note)
     if has_transitions(call):
         count = await call.app.transitions.retry(
-            body.model, body.column, ids=body.ids, by=call.by, note=body.note
+            body.model, body.column, ids=body.ids, by=act.by, note=act.note
         )
     return json_response({"count": count}, 202)
 
@@ -125,7 +126,9 @@ async def sweep_transitions(
     body: Annotated[NoteBody, Body()] = NO_NOTE,
 ) -> Response:
     """Apply one batch of due rows of each transition now."""
-    report = await call.app.transitions.sweep() if has_transitions(call) else Report()
+    report, act = Report(), to_act(call.by, body.note)
+    if has_transitions(call):
+        report = await call.app.transitions.sweep(by=act.by, note=act.note)
     return json_response(shallow(report), 202)
 
 

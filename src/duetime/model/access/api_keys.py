@@ -21,7 +21,7 @@ MAX_KEY_NAME_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class StoredApiKey:
-    """A key as a store keeps it."""
+    """A key as a store keeps it. With damaged columns, it opens nothing."""
 
     id: UUID
     name: str
@@ -32,6 +32,7 @@ class StoredApiKey:
     expires_at: int | None
     last_used_at: int | None
     secret_hash: str = field(repr=False)
+    damaged: tuple[str, ...] = ()
 
     @property
     def identity(self) -> Identity:
@@ -40,7 +41,8 @@ class StoredApiKey:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as users see it, without its secret."""
+    """A key as users see it, without its secret. The name of a key whose row is damaged says so;
+    the key is refused."""
 
     id: UUID
     name: str
@@ -76,7 +78,7 @@ class ApiKeyUse:
 def as_api_key(stored: StoredApiKey) -> ApiKey:
     return ApiKey(
         stored.id,
-        stored.name,
+        _shown_name(stored),
         stored.roles,
         stored.tenant,
         from_micros(stored.created_at),
@@ -84,6 +86,12 @@ def as_api_key(stored: StoredApiKey) -> ApiKey:
         _instant(stored.expires_at),
         _instant(stored.last_used_at),
     )
+
+
+def _shown_name(stored: StoredApiKey) -> str:
+    if not stored.damaged:
+        return stored.name
+    return f"{stored.name} (damaged: {', '.join(stored.damaged)})"
 
 
 def as_created(stored: StoredApiKey, key: str) -> CreatedApiKey:
@@ -101,10 +109,14 @@ def read_key(text: str) -> SecretText | None:
 
 
 def opens(use: ApiKeyUse | None, given: SecretText) -> bool:
-    """Return whether the secret is that of the key, and the key has not expired. It takes as long
-    if there is no such key."""
+    """Return whether the secret is that of the key, and the key is neither damaged nor expired. It
+    takes as long if there is no such key."""
     right = is_secret(given, None if use is None else use.key.secret_hash)
-    return right and use is not None and not has_expired(use.key.expires_at, use.now)
+    return right and use is not None and not is_over(use.key, use.now)
+
+
+def is_over(key: StoredApiKey, now: int) -> bool:
+    return bool(key.damaged) or has_expired(key.expires_at, now)
 
 
 def has_expired(expires_at: int | None, now: int) -> bool:
@@ -125,8 +137,8 @@ def refuse_expired_key(new: StoredApiKey, now: int) -> None:
 
 
 def refuse_ended_key(key: StoredApiKey, now: int) -> None:
-    """Raise ApiKeyNotFound for a key that has expired: nobody signs in with it."""
-    if has_expired(key.expires_at, now):
+    """Raise ApiKeyNotFound for a key that has expired or is damaged: nobody signs in with it."""
+    if is_over(key, now):
         raise ApiKeyNotFound(key.id)
 
 

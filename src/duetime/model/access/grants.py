@@ -16,7 +16,8 @@ from duetime.model.tenant import ANY, Scope
 
 @dataclass(frozen=True, slots=True)
 class StoredGrant:
-    """A permission or bundle that a role has, or has not, for one tenant or (None) for all."""
+    """A permission or bundle that a role has, or has not, for one tenant or (None) for all. With
+    damaged columns, it gives nothing."""
 
     id: UUID
     role: str
@@ -25,11 +26,12 @@ class StoredGrant:
     allowed: bool
     created_at: int
     created_by: str
+    damaged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A grant as users see it."""
+    """A grant as users see it. One whose row is damaged allows nothing."""
 
     id: UUID
     role: str
@@ -46,7 +48,7 @@ def as_grant(stored: StoredGrant) -> Grant:
         stored.role,
         stored.permission,
         stored.tenant,
-        stored.allowed,
+        stored.allowed and not stored.damaged,
         from_micros(stored.created_at),
         stored.created_by,
     )
@@ -81,8 +83,20 @@ def is_allowed(
         return False
     if not identity.roles.isdisjoint(admin_roles):
         return True
-    known = {(g.role, g.permission, g.tenant): g.allowed for g in grants}
-    return any(_role_allows(role, permission, wanted, known) for role in identity.roles)
+    readable, damaged = _by_damage(grants)
+    known = {(g.role, g.permission, g.tenant): g.allowed for g in readable}
+    return any(
+        _role_allows(role, permission, wanted, known)
+        and not any(_may_deny(grant, role, permission, wanted) for grant in damaged)
+        for role in identity.roles
+    )
+
+
+def _by_damage(grants: Iterable[StoredGrant]) -> tuple[list[StoredGrant], list[StoredGrant]]:
+    parts: tuple[list[StoredGrant], list[StoredGrant]] = ([], [])
+    for grant in grants:
+        parts[bool(grant.damaged)].append(grant)
+    return parts
 
 
 def _role_allows(
@@ -94,6 +108,18 @@ def _role_allows(
     names = [permission] if bundle is None else [permission, bundle]
     places = [(role, name, place) for name in names for place in (tenant, None)]
     return next((known[place] for place in places if place in known), False)
+
+
+def _may_deny(grant: StoredGrant, role: str, permission: str, tenant: str | None) -> bool:
+    """Return whether a damaged grant may have taken this permission away: what cannot be read of it
+    may have been anything."""
+    names = (permission, PERMISSIONS[permission].bundle)
+    return (
+        not grant.allowed
+        and ("role" in grant.damaged or grant.role == role)
+        and ("permission" in grant.damaged or grant.permission in names)
+        and ("tenant" in grant.damaged or grant.tenant in (None, tenant))
+    )
 
 
 def refuse_scoped(permission: str, tenant: str | None) -> None:
@@ -114,7 +140,10 @@ class Authority:
     def refuse_grant(
         self, permission: str, tenant: str | None, grants: Sequence[StoredGrant]
     ) -> None:
-        """PermissionDenied for a grant, whether set or removed, of what the identity lacks."""
+        """PermissionDenied for a grant, whether set or removed, of what the identity lacks. One of
+        which nobody can say what it is about, only an administrator may remove."""
+        if not included_in(permission) and not is_administrator(self.identity, self.admin_roles):
+            raise PermissionDenied("admin", tenant)
         for asked in included_in(permission):
             if not is_allowed(self.identity, asked.name, tenant, grants, self.admin_roles):
                 raise PermissionDenied(asked.name, tenant)

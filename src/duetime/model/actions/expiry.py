@@ -9,6 +9,7 @@ from duetime.model.actions.action import NewAction, Record
 from duetime.model.clock import from_micros, nearest_micros, seconds_of
 from duetime.model.state import State
 from duetime.model.tenant import SYSTEM
+from duetime.words.phrase import phrase
 
 
 def early_expiry(new: NewAction, now: int) -> InvalidArgument | None:
@@ -17,14 +18,16 @@ def early_expiry(new: NewAction, now: int) -> InvalidArgument | None:
         return None
     expires_at = from_micros(new.expires_at)
     if new.expires_at <= now:
-        remedy = f"it has passed, the store's clock says {shown_instant(now)}; give a later instant"
+        passed = "it has passed, the store's clock says {now}; give a later instant"
+        remedy = phrase(passed, now=shown_instant(now))
         return InvalidArgument("expires", expires_at, remedy)
     due_at = _due_at(new, now)
     if new.expires_at <= due_at:
-        remedy = (
-            f"the action is not due before {shown_instant(due_at)}, so it could never start; give "
-            "an instant after its due time"
+        early = (
+            "the action is not due before {due_at}, so it could never start; give an instant after "
+            "its due time"
         )
+        remedy = phrase(early, due_at=shown_instant(due_at))
         return InvalidArgument("expires", expires_at, remedy)
     return None
 
@@ -45,11 +48,14 @@ def refuse_move_beyond_expiry(
         return
     expires_at = shown_instant(record.expires_at)
     if record.expires_at <= now:
-        remedy = f"the action expired at {expires_at}; schedule another one"
+        remedy = phrase(
+            "the action expired at {expires_at}; schedule another one", expires_at=expires_at
+        )
     elif record.expires_at <= (now + (delay or 0) if due_at is None else due_at):
-        remedy = (
-            f"the action expires at {expires_at}; give an earlier time, or cancel it and schedule "
-            "another one"
+        remedy = phrase(
+            "the action expires at {expires_at}; give an earlier time, or cancel it and schedule "
+            "another one",
+            expires_at=expires_at,
         )
     else:
         return

@@ -17,6 +17,8 @@ from duetime.model.clock import EPOCH, MICROSECOND
 from duetime.model.recurrence.cron_calendar import EPOCH_DAY
 from duetime.model.recurrence.zone import DAY, Span, zone
 from duetime.model.validation import instant
+from duetime.words.languages import language_of
+from duetime.words.phrase import phrase
 
 SECOND = timedelta(seconds=1)
 BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -25,6 +27,8 @@ END = datetime.max.replace(tzinfo=UTC)
 # rule leaves any tick of another cannot be known: a search ends after this many wakes.
 MAX_CHECKS_PER_WAKE = 10_000
 MAX_WAKES_PER_SEARCH = 10
+# Of that bound, one step of a patient search may take this part.
+SEARCH_SHARE = 100
 
 
 class Grid(NamedTuple):
@@ -57,8 +61,8 @@ class Recurrence(ABC):
         """Return the newest tick in (after, until], searched backwards from `until`."""
 
     @abstractmethod
-    def describe(self) -> str:
-        """Return the rule in words."""
+    def describe(self, language: str = "en") -> str:
+        """Return the rule in words: English, or those of another language, as "fr"."""
 
     @property
     @abstractmethod
@@ -80,9 +84,29 @@ class Recurrence(ABC):
             tick = self.next(tick)
         return ticks
 
+    def search(
+        self, after: datetime, until: datetime, limit: int, patience: int
+    ) -> tuple[list[datetime], int]:
+        """Return the first ticks in (after, until], oldest first, at most `limit`; and how much of
+        the patience is left. Each part of a search that finds no tick costs one; with none left,
+        there may be more ticks."""
+        ticks: list[datetime] = []
+        wake = self.wake(after, SEARCH_SHARE)
+        while wake is not None and wake <= until and len(ticks) < limit and patience:
+            if self._is_tick(wake):
+                ticks.append(wake)
+            else:
+                patience -= 1
+            wake = self.wake(wake, SEARCH_SHARE)
+        return ticks, patience
+
+    def _is_tick(self, wake: datetime) -> bool:
+        """Return whether what `wake` returned is a tick, as it always is of most rules."""
+        return True
+
     def __contains__(self, tick: datetime) -> bool:
         if not isinstance(tick, datetime):
-            raise InvalidArgument("tick", tick, "give an aware datetime")
+            raise InvalidArgument("tick", tick, phrase("give an aware datetime"))
         if tick.utcoffset() is None:
             raise NaiveDatetime("tick", tick)
         try:
@@ -102,9 +126,8 @@ class Recurrence(ABC):
             return self
         left = self._without(exclusions)
         if left.next(BEGINNING) is None:
-            raise InvalidRecurrence(
-                "recurrence", excluded, f"the exclusion leaves no tick of: {self.describe()}"
-            )
+            remedy = phrase("the exclusion leaves no tick of: {rule}", rule=self.describe())
+            raise InvalidRecurrence("recurrence", excluded, remedy)
         return left
 
     def _without(self, excluded: Exclusions) -> Recurrence:
@@ -145,7 +168,7 @@ class AnyOf(Recurrence):
     def next(self, after: datetime) -> datetime | None:
         for _ in range(MAX_WAKES_PER_SEARCH):
             tick = self.wake(after)
-            if tick is None or tick in self:
+            if tick is None or self._is_tick(tick):
                 return tick
             after = tick
         return None
@@ -154,12 +177,16 @@ class AnyOf(Recurrence):
         wakes = [rule.wake(after, share * len(self.rules)) for rule in self.rules]
         return min((wake for wake in wakes if wake is not None), default=None)
 
+    def _is_tick(self, wake: datetime) -> bool:
+        return wake in self
+
     def latest(self, after: datetime, until: datetime) -> datetime | None:
         ticks = [rule.latest(after, until) for rule in self.rules]
         return max((tick for tick in ticks if tick is not None), default=None)
 
-    def describe(self) -> str:
-        return "; and ".join(rule.describe() for rule in self.rules)
+    def describe(self, language: str = "en") -> str:
+        grammar = language_of(language).rules
+        return grammar.union([rule.describe(language) for rule in self.rules])
 
     @property
     def zones(self) -> frozenset[str]:
@@ -208,7 +235,7 @@ class Without(Recurrence):
     def next(self, after: datetime) -> datetime | None:
         for _ in range(MAX_WAKES_PER_SEARCH):
             tick = self.wake(after)
-            if tick is None or self._stretch(tick) is None:
+            if tick is None or self._is_tick(tick):
                 return tick
             after = tick
         return None
@@ -221,6 +248,9 @@ class Without(Recurrence):
             tick = self.rule.next(stretch[1])
         return tick
 
+    def _is_tick(self, wake: datetime) -> bool:
+        return self._stretch(wake) is None
+
     def latest(self, after: datetime, until: datetime) -> datetime | None:
         tick = self.rule.latest(after, until)
         for _ in range(self._max_stretches() * MAX_WAKES_PER_SEARCH):
@@ -229,11 +259,13 @@ class Without(Recurrence):
             tick = self.rule.latest(after, stretch[0])
         return tick if tick is not None and self._stretch(tick) is None else None
 
-    def describe(self) -> str:
-        days = [day.isoformat() for day in sorted(self.excluded.dates)]
-        moments = [moment.isoformat() for moment in sorted(self.excluded.instants)]
-        rules = [f"({rule.describe()})" for rule in self.excluded.rules]
-        return f"{self.rule.describe()}, except {', '.join([*days, *moments, *rules])}"
+    def describe(self, language: str = "en") -> str:
+        return language_of(language).rules.without(
+            self.rule.describe(language),
+            sorted(self.excluded.dates),
+            sorted(self.excluded.instants),
+            [rule.describe(language) for rule in self.excluded.rules],
+        )
 
     @property
     def zones(self) -> frozenset[str]:
@@ -320,6 +352,5 @@ def _exclusions_of(excluded: Excluded | Iterable[Excluded]) -> Exclusions:
 
 
 def _not_excludable(value: object) -> InvalidRecurrence:
-    return InvalidRecurrence(
-        "excluded", value, "exclude dates, aware datetimes, a rule, or a list of them"
-    )
+    remedy = phrase("exclude dates, aware datetimes, a rule, or a list of them")
+    return InvalidRecurrence("excluded", value, remedy)

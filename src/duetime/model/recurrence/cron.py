@@ -18,9 +18,10 @@ from duetime.model.clock import EPOCH
 from duetime.model.recurrence.base import Grid, Recurrence
 from duetime.model.recurrence.cron_calendar import highest, lowest
 from duetime.model.recurrence.cron_parser import Fields, parse
-from duetime.model.recurrence.cron_text import in_words
+from duetime.model.recurrence.cron_parts import date_parts, time_parts
 from duetime.model.recurrence.zone import DAY, Span, Zone, zone
 from duetime.model.validation import instant
+from duetime.words.languages import language_of
 
 FIRST_SECOND = (datetime.min.replace(tzinfo=UTC) - EPOCH).days * DAY
 LAST_SECOND = (datetime.max.replace(tzinfo=UTC) - EPOCH).days * DAY + DAY - 1
@@ -60,9 +61,9 @@ class Cron(Recurrence):
         tick = None if second is None else EPOCH + timedelta(seconds=second)
         return tick if tick is not None and tick > instant("after", after) else None
 
-    def describe(self) -> str:
-        words = in_words(self._fields, name_kind=self._differs_from_interval())
-        return f"{words}, {self.tz}"
+    def describe(self, language: str = "en") -> str:
+        times = time_parts(self._fields, name_kind=self._differs_from_interval())
+        return language_of(language).rules.cron(times, date_parts(self._fields.days), self.tz)
 
     @property
     def zones(self) -> frozenset[str]:

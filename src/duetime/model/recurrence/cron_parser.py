@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from duetime.errors import InvalidRecurrence, did_you_mean
+from duetime.errors import InvalidRecurrence
 from duetime.model.recurrence.cron_calendar import Days, MonthDays, Times, WeekDays
+from duetime.words.phrase import Phrase, phrase, with_hint
 
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
@@ -22,10 +23,12 @@ MACROS = {
 }
 # Macros of other cron libraries, and how to write them here.
 FOREIGN_MACROS = {
-    "@every_minute": "write '* * * * *'",
-    "@every_second": "write '* * * * * *'",
-    "@reboot": "the start of a machine is not an instant that a rule can name; schedule an action "
-    "when your program starts",
+    "@every_minute": phrase("write '* * * * *'"),
+    "@every_second": phrase("write '* * * * * *'"),
+    "@reboot": phrase(
+        "the start of a machine is not an instant that a rule can name; schedule an action when "
+        "your program starts"
+    ),
 }
 MAX_LENGTH = 500
 NUMBER = re.compile(r"[0-9]{1,4}")
@@ -36,7 +39,7 @@ RANGE = re.compile(r"(?P<low>[^-/]+)(-(?P<high>[^-/]+))?(?P<stepped>/(?P<step>.*
 class Unit:
     """The unit that a field counts, and the values that it allows."""
 
-    name: str
+    name: Phrase
     low: int
     high: int
     names: dict[str, int] = field(default_factory=dict)
@@ -44,18 +47,21 @@ class Unit:
     size: int = 0
 
     @property
-    def allowed(self) -> str:
+    def allowed(self) -> Phrase:
         """The allowed values in words."""
-        words = f" or {next(iter(self.names))} to {list(self.names)[-1]}" if self.names else ""
-        return f"{self.low} to {self.high}{words}"
+        numbers = phrase("{low} to {high}", low=self.low, high=self.high)
+        if not self.names:
+            return numbers
+        first, *_, last = self.names
+        return phrase("{numbers} or {first} to {last}", numbers=numbers, first=first, last=last)
 
 
-SECOND = Unit("second", 0, 59, size=60)
-MINUTE = Unit("minute", 0, 59, size=60)
-HOUR = Unit("hour", 0, 23, size=24)
-MONTH_DAY = Unit("day of month", 1, 31, size=31)
-MONTH = Unit("month", 1, 12, {name: n for n, name in enumerate(MONTHS, start=1)}, size=12)
-WEEKDAY = Unit("day of week", 0, 7, {name: n for n, name in enumerate(WEEKDAYS)}, size=7)
+SECOND = Unit(phrase("second"), 0, 59, size=60)
+MINUTE = Unit(phrase("minute"), 0, 59, size=60)
+HOUR = Unit(phrase("hour"), 0, 23, size=24)
+MONTH_DAY = Unit(phrase("day of month"), 1, 31, size=31)
+MONTH = Unit(phrase("month"), 1, 12, {name: n for n, name in enumerate(MONTHS, start=1)}, size=12)
+WEEKDAY = Unit(phrase("day of week"), 0, 7, {name: n for n, name in enumerate(WEEKDAYS)}, size=7)
 UNITS = (SECOND, MINUTE, HOUR, MONTH_DAY, MONTH, WEEKDAY)
 
 
@@ -81,14 +87,19 @@ class Part:
     def star(self) -> bool:
         return self.text[0] in "*?"
 
-    def refuse(self, value: str, reason: str, allowed: str | None = None) -> InvalidRecurrence:
+    def refuse(
+        self, value: str, reason: Phrase, allowed: Phrase | None = None
+    ) -> InvalidRecurrence:
+        unit, allowed = self.unit.name, allowed or self.unit.allowed
+        remedy = phrase(
+            "{unit} {value!r} {reason}; allowed are {allowed}",
+            unit=unit,
+            value=value,
+            reason=reason,
+            allowed=allowed,
+        )
         return InvalidRecurrence(
-            "recurrence",
-            self.expression,
-            f"{self.unit.name} {value!r} {reason}; allowed are {allowed or self.unit.allowed}",
-            field=self.unit.name,
-            part=value,
-            allowed=allowed or self.unit.allowed,
+            "recurrence", self.expression, remedy, field=unit, part=value, allowed=allowed
         )
 
 
@@ -109,31 +120,32 @@ def parse(expression: str) -> Fields:
 
 
 def _wrong_count(expression: str, count: int) -> InvalidRecurrence:
-    remedy = (
+    remedy = phrase(
         "write minute, hour, day of month, month, day of week, and the second before them if you "
         "need it"
     )
     if count == 7:
-        remedy = (
+        remedy = phrase(
             "leave out the year: six fields are second, minute, hour, day of month, month, day of "
             "week; single dates are written [datetime(...)]"
         )
-    plural = "" if count == 1 else "s"
-    return InvalidRecurrence("recurrence", expression, f"it has {count} field{plural}; {remedy}")
+    found = "it has {count} field; {remedy}" if count == 1 else "it has {count} fields; {remedy}"
+    return InvalidRecurrence("recurrence", expression, phrase(found, count=count, remedy=remedy))
 
 
 def _normalize(expression: str) -> str:
     """Return the expression in capitals, with single spaces, and with its macro replaced."""
     if not isinstance(expression, str):
-        raise InvalidRecurrence("recurrence", expression, "write a cron expression as a string")
+        remedy = phrase("write a cron expression as a string")
+        raise InvalidRecurrence("recurrence", expression, remedy)
     if len(expression) > MAX_LENGTH:
-        remedy = f"it has {len(expression)} characters, {MAX_LENGTH} characters are allowed"
+        too_long = "it has {count} characters, {most} characters are allowed"
+        remedy = phrase(too_long, count=len(expression), most=MAX_LENGTH)
         raise InvalidRecurrence("recurrence", expression, remedy)
     text = " ".join(expression.split())
     if not text:
-        raise InvalidRecurrence(
-            "recurrence", expression, "it is empty; write five fields, as '0 2 * * *'"
-        )
+        remedy = phrase("it is empty; write five fields, as '0 2 * * *'")
+        raise InvalidRecurrence("recurrence", expression, remedy)
     if text.startswith("@"):
         return _macro(expression, text.lower())
     # Some letters outside ASCII have capitals in ASCII.
@@ -146,10 +158,10 @@ def _macro(expression: str, name: str) -> str:
         return MACROS[name]
     remedy = FOREIGN_MACROS.get(name)
     if remedy is None and name.split(" ")[0] == "@every":
-        remedy = "an interval is written Every(...), as Every(minutes=5)"
+        remedy = phrase("an interval is written Every(...), as Every(minutes=5)")
     if remedy is None:
-        guess = did_you_mean(name, MACROS)
-        remedy = f"{name!r} is not a macro; known are {', '.join(MACROS)}{guess}"
+        unknown = "{name!r} is not a macro; known are {macros}"
+        remedy = with_hint(phrase(unknown, name=name, macros=", ".join(MACROS)), name, MACROS)
     raise InvalidRecurrence("recurrence", expression, remedy)
 
 
@@ -168,7 +180,11 @@ def _moved_off_weekends(part: Part) -> MonthDays:
     if part.text == "LW":
         return MonthDays(0, last_weekday=True)
     if not re.fullmatch(r"[0-9]{1,2}W", part.text):
-        raise part.refuse(part.text, "has a W in the wrong place", "a single day as 15W, or LW")
+        raise part.refuse(
+            part.text,
+            phrase("has a W in the wrong place"),
+            phrase("a single day as 15W, or LW"),
+        )
     return MonthDays(0, nearest=_value(part, part.text.removesuffix("W")))
 
 
@@ -177,7 +193,9 @@ def _before_end(part: Part, item: str) -> int:
         return 0
     before = item.removeprefix("L-")
     if before == item or not NUMBER.fullmatch(before) or int(before) > 30:
-        raise part.refuse(item, "is not a day counted from the end", "L, L-1 to L-30 or LW")
+        raise part.refuse(
+            item, phrase("is not a day counted from the end"), phrase("L, L-1 to L-30 or LW")
+        )
     return int(before)
 
 
@@ -194,14 +212,17 @@ def _week_days(part: Part) -> WeekDays:
 def _nth(part: Part, item: str) -> tuple[int, int]:
     weekday, _, number = item.partition("#")
     if not weekday or not re.fullmatch(r"[1-5]", number):
-        missing = "week of the month" if weekday else "weekday"
-        raise part.refuse(item, f"names no {missing}", "MON#1 to MON#5, or MONL for the last")
+        missing = "names no week of the month" if weekday else "names no weekday"
+        allowed = phrase("MON#1 to MON#5, or MONL for the last")
+        raise part.refuse(item, phrase(missing), allowed)
     return _value(part, weekday) % 7, int(number)
 
 
 def _last(part: Part, item: str) -> int:
     if item == "L":
-        raise part.refuse(item, "does not say which weekday", "FRIL or 5L, and so on")
+        raise part.refuse(
+            item, phrase("does not say which weekday"), phrase("FRIL or 5L, and so on")
+        )
     return _value(part, item.removesuffix("L")) % 7
 
 
@@ -219,11 +240,11 @@ def _values(part: Part, item: str) -> list[int]:
     unit = part.unit
     match = RANGE.fullmatch(item)
     if match is None:
-        raise part.refuse(item, "is not a value or a range" if item else "is missing")
+        raise part.refuse(item, phrase("is not a value or a range" if item else "is missing"))
     step = _step(part, item, match["step"]) if match["stepped"] else 1
     if match["low"] == "*":
         if match["high"]:
-            raise part.refuse(item, "is not a range")
+            raise part.refuse(item, phrase("is not a range"))
         return list(range(unit.low, unit.high + 1, step))
     low = _value(part, match["low"])
     if match["high"]:
@@ -245,17 +266,17 @@ def _value(part: Part, text: str) -> int:
     if text in unit.names:
         return unit.names[text]
     if text == "?":
-        raise part.refuse(text, "is allowed only alone, and only in a day field")
+        raise part.refuse(text, phrase("is allowed only alone, and only in a day field"))
     if not NUMBER.fullmatch(text):
-        raise part.refuse(text, f"is not valid{did_you_mean(text, unit.names)}")
+        raise part.refuse(text, with_hint(phrase("is not valid"), text, unit.names))
     if not unit.low <= int(text) <= unit.high:
-        raise part.refuse(text, "is out of range")
+        raise part.refuse(text, phrase("is out of range"))
     return int(text)
 
 
 def _step(part: Part, item: str, text: str) -> int:
     if not NUMBER.fullmatch(text) or int(text) == 0:
-        raise part.refuse(item, "has no valid step", "steps of 1 and more, as */5")
+        raise part.refuse(item, phrase("has no valid step"), phrase("steps of 1 and more, as */5"))
     return int(text)
 
 
@@ -264,11 +285,17 @@ def _all(unit: Unit) -> int:
 
 
 def _never(expression: str, month_day: Part, month: Part, weekday: Part) -> InvalidRecurrence:
+    remedy = phrase(
+        "it would never fire: no month {month!r} has a day of month {month_day!r} with day of week "
+        "{weekday!r}",
+        month=month.text,
+        month_day=month_day.text,
+        weekday=weekday.text,
+    )
     return InvalidRecurrence(
         "recurrence",
         expression,
-        f"it would never fire: no month {month.text!r} has a day of month {month_day.text!r} "
-        f"with day of week {weekday.text!r}",
+        remedy,
         field=month_day.unit.name,
         part=month_day.text,
         allowed=month_day.unit.allowed,

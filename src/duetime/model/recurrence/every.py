@@ -9,6 +9,8 @@ from duetime.errors import InvalidRecurrence, shown
 from duetime.model.clock import EPOCH
 from duetime.model.recurrence.base import Grid, Recurrence
 from duetime.model.validation import instant
+from duetime.words.languages import language_of
+from duetime.words.phrase import phrase
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 UNBOUNDED_SECONDS = 10**12
@@ -57,9 +59,9 @@ class Every(Recurrence):
         tick = self._tick((instant("until", until) - self.anchor) // self.interval)
         return tick if tick is not None and tick > instant("after", after) else None
 
-    def describe(self) -> str:
-        origin = "" if self.anchor == EPOCH else f", counted from {self.anchor.isoformat()}"
-        return f"every {_in_words(self.interval)}{origin}"
+    def describe(self, language: str = "en") -> str:
+        anchor = None if self.anchor == EPOCH else self.anchor
+        return language_of(language).rules.every(self.interval, anchor)
 
     @property
     def zones(self) -> frozenset[str]:
@@ -87,10 +89,14 @@ def _total(parts: dict[str, float | timedelta]) -> timedelta:
         total = timedelta.max
     written = ", ".join(f"{name}={shown(value)}" for name, value in parts.items() if value)
     if total < MIN_INTERVAL:
-        remedy = "the shortest interval is one second: give seconds=, minutes=, hours= or days="
+        remedy = phrase(
+            "the shortest interval is one second: give seconds=, minutes=, hours= or days="
+        )
         raise InvalidRecurrence("recurrence", f"Every({written})", remedy)
     if total > MAX_INTERVAL:
-        raise InvalidRecurrence("recurrence", f"Every({written})", "give at most 1000 years")
+        raise InvalidRecurrence(
+            "recurrence", f"Every({written})", phrase("give at most 1000 years")
+        )
     return total
 
 
@@ -102,13 +108,5 @@ def _length(name: str, value: float | timedelta) -> timedelta:
             raise TypeError
         return value * UNITS.get(name.removesuffix("s"), UNITS["second"])
     except (TypeError, ValueError):
-        raise InvalidRecurrence(name, value, "give a number, or a timedelta for seconds") from None
-
-
-def _in_words(interval: timedelta) -> str:
-    """Return `90 minutes` or `2 days`: in the largest unit that divides the interval."""
-    for unit, length in UNITS.items():
-        count, rest = divmod(interval, length)
-        if not rest:
-            return unit if count == 1 else f"{count} {unit}s"
-    return f"{interval.total_seconds():.6f}".rstrip("0") + " seconds"
+        remedy = phrase("give a number, or a timedelta for seconds")
+        raise InvalidRecurrence(name, value, remedy) from None

@@ -10,6 +10,8 @@ from datetime import datetime
 from duetime.errors import InvalidRecurrence
 from duetime.model.recurrence.base import Recurrence
 from duetime.model.validation import instant
+from duetime.words.languages import language_of
+from duetime.words.phrase import phrase
 
 MAX_INSTANTS = 10_000
 MAX_DESCRIBED_INSTANTS = 5
@@ -23,12 +25,14 @@ class Instants(Recurrence):
 
     def __init__(self, ticks: Iterable[datetime]) -> None:
         if isinstance(ticks, str) or not isinstance(ticks, Iterable):
-            raise InvalidRecurrence("recurrence", ticks, "give a list of aware datetimes")
+            remedy = phrase("give a list of aware datetimes")
+            raise InvalidRecurrence("recurrence", ticks, remedy)
         ordered = sorted({instant("recurrence", tick) for tick in ticks})
         if not ordered:
-            raise InvalidRecurrence("recurrence", [], "it would never fire: the list is empty")
+            remedy = phrase("it would never fire: the list is empty")
+            raise InvalidRecurrence("recurrence", [], remedy)
         if len(ordered) > MAX_INSTANTS:
-            remedy = f"give at most {MAX_INSTANTS} instants"
+            remedy = phrase("give at most {most} instants", most=MAX_INSTANTS)
             raise InvalidRecurrence("recurrence", len(ordered), remedy)
         object.__setattr__(self, "ticks", tuple(ordered))
 
@@ -41,10 +45,9 @@ class Instants(Recurrence):
         tick = self.ticks[later - 1] if later else None
         return tick if tick is not None and tick > instant("after", after) else None
 
-    def describe(self) -> str:
-        first = ", ".join(tick.isoformat() for tick in self.ticks[:MAX_DESCRIBED_INSTANTS])
-        more = len(self.ticks) - MAX_DESCRIBED_INSTANTS
-        return f"at {first}{f' and {more} more' if more > 0 else ''}"
+    def describe(self, language: str = "en") -> str:
+        first = self.ticks[:MAX_DESCRIBED_INSTANTS]
+        return language_of(language).rules.instants(first, len(self.ticks) - len(first))
 
     @property
     def zones(self) -> frozenset[str]:

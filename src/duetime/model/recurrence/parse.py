@@ -9,6 +9,7 @@ from duetime.errors import InvalidRecurrence
 from duetime.model.recurrence.base import AnyOf, Recurrence
 from duetime.model.recurrence.cron import Cron
 from duetime.model.recurrence.instants import Instants
+from duetime.words.phrase import phrase
 
 
 def to_recurrence(value: object, tz: str | None = None) -> Recurrence:
@@ -25,11 +26,13 @@ def to_recurrence(value: object, tz: str | None = None) -> Recurrence:
         case list() | tuple():
             return _list(value, tz)
         case timedelta() | int() | float():
-            remedy = f"an interval is written Every({_interval(value)})"
+            remedy = phrase("an interval is written Every({length})", length=_interval(value))
         case date():
-            remedy = "a single instant is written [datetime(...)], with a zone"
+            remedy = phrase("a single instant is written [datetime(...)], with a zone")
         case _:
-            remedy = "give a cron string, Cron(...), Every(...), or a list of instants or rules"
+            remedy = phrase(
+                "give a cron string, Cron(...), Every(...), or a list of instants or rules"
+            )
     raise InvalidRecurrence("recurrence", value, remedy)
 
 
@@ -38,9 +41,8 @@ def _checked_zone(rule: Recurrence, tz: str | None) -> Recurrence:
     run at the wrong time of day."""
     if tz is not None and rule.zones - {tz}:
         zones = ", ".join(sorted(rule.zones))
-        raise InvalidRecurrence(
-            "tz", tz, f"the rule has its own zone, {zones}; give the zone there only"
-        )
+        remedy = phrase("the rule has its own zone, {zones}; give the zone there only", zones=zones)
+        raise InvalidRecurrence("tz", tz, remedy)
     return rule
 
 

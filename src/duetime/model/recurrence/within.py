@@ -7,6 +7,7 @@ from datetime import datetime
 
 from duetime.model.clock import MICROSECOND
 from duetime.model.recurrence.base import BEGINNING, END, Recurrence
+from duetime.words.languages import language_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,13 @@ class Within(Recurrence):
         # In an empty range a rule would search far back.
         return self.rule.latest(after, until) if after < until else None
 
-    def describe(self) -> str:
-        since = "" if self.start == BEGINNING else f", from {self.start.isoformat()}"
-        until = "" if self.end == END else f", until {self.end.isoformat()}"
-        return f"{self.rule.describe()}{since}{until}"
+    def describe(self, language: str = "en") -> str:
+        start = None if self.start == BEGINNING else self.start
+        end = None if self.end == END else self.end
+        return language_of(language).rules.within(self.rule.describe(language), start, end)
+
+    def _is_tick(self, wake: datetime) -> bool:
+        return self.rule._is_tick(wake)
 
     @property
     def zones(self) -> frozenset[str]:

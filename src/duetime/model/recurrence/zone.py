@@ -11,8 +11,9 @@ from functools import cache
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from duetime.errors import InvalidRecurrence, did_you_mean
+from duetime.errors import InvalidRecurrence
 from duetime.model.clock import EPOCH
+from duetime.words.phrase import Phrase, phrase, with_hint
 
 DAY = 86_400
 # The calendar, weekdays included, repeats after 400 years, and so do the rules of all zones after
@@ -84,7 +85,8 @@ def zone(name: str) -> Zone:
     """Return the zone of this name. Like ZoneInfo, a process keeps the rules of a zone as first
     read."""
     if not isinstance(name, str):
-        raise InvalidRecurrence("tz", name, "give the name of an IANA zone, as 'Europe/Paris'")
+        remedy = phrase("give the name of an IANA zone, as 'Europe/Paris'")
+        raise InvalidRecurrence("tz", name, remedy)
     return _zone(name)
 
 
@@ -185,19 +187,22 @@ def _load(name: str) -> ZoneInfo:
             return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass
-    raise InvalidRecurrence("tz", name, f"there is no IANA zone of that name{_hint(name)}")
+    raise InvalidRecurrence("tz", name, _no_zone(name))
 
 
-def _hint(name: str) -> str:
+def _no_zone(name: str) -> Phrase:
     """Return the zones that a known abbreviation stands for, the zone of a city, or a zone of a
     similar name. Short names are all similar to each other, which says nothing."""
+    unknown = phrase("there is no IANA zone of that name")
     zones = ZONES_OF_ABBREVIATION.get(name.upper())
     if zones is not None:
-        return f": {name} is an offset of a part of the year; name the place, as {zones}"
+        offset = "{unknown}: {name} is an offset of a part of the year; name the place, as {zones}"
+        return phrase(offset, unknown=unknown, name=name, zones=zones)
     of_city = _zones_of_city(name)
     if len(of_city) == 1:
-        return did_you_mean(of_city[0], of_city)
-    return did_you_mean(name, available_timezones()) if len(name) > MAX_ABBREVIATION else ""
+        return with_hint(unknown, of_city[0], of_city)
+    known = available_timezones() if len(name) > MAX_ABBREVIATION else ()
+    return with_hint(unknown, name, known)
 
 
 def _zones_of_city(name: str) -> list[str]:

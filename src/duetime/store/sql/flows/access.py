@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
-from duetime.errors import ApiKeyNotFound, GrantNotFound
+from duetime.errors import ApiKeyNotFound, GrantNotFound, UnreadableRow
 from duetime.model.access.api_keys import (
     USE_RECORDED_EVERY,
     ApiKeyUse,
@@ -26,7 +25,11 @@ from duetime.store.base import Store
 from duetime.store.flow import Mode, Row, Statement, Steps, flow
 from duetime.store.sql.flows.audit import audit_row, insert_audit
 from duetime.store.sql.flows.claims import clock
+from duetime.store.sql.flows.column_reader import ColumnReader, read_id
 from duetime.store.sql.statements.bulk_rows import json_param, refuse_unstorable
+
+# Of a grant whose own id cannot be read.
+NO_ID = UUID(int=0)
 
 
 class AccessFlows(Store, ABC):
@@ -45,7 +48,7 @@ class AccessFlows(Store, ABC):
             authority.refuse_grant(new.permission, new.tenant, (yield from _grants({})))
         before = yield from self._add_grant(new, act)
         after = replace(new, created_at=now, created_by=act.by)
-        if before is not None and before.allowed == new.allowed:
+        if before is not None and before.allowed == new.allowed and not before.damaged:
             return before
         if before is not None:
             after = replace(after, id=before.id)
@@ -66,8 +69,7 @@ class AccessFlows(Store, ABC):
 
     @flow(Mode.read)
     def grants(self, roles: Collection[str] | None, tenant: Scope) -> Steps[list[StoredGrant]]:
-        names = {} if roles is None else {"names": json_param(sorted(roles))}
-        return (yield from _grants(scope_params(tenant) | names))
+        return (yield from _grants(scope_params(tenant), roles))
 
     @flow()
     def remove_grant(
@@ -123,7 +125,8 @@ class AccessFlows(Store, ABC):
         rows = cast("Any", (yield Statement("api_keys_use", {"id": str(key_id)})))
         if not rows:
             return None
-        return ApiKeyUse(api_key(rows[0][1:10]), joined_grants(rows, 10), rows[0][0])
+        key = api_key(rows[0][1:10])
+        return ApiKeyUse(key, joined_grants(rows, 10, key.roles), rows[0][0])
 
     @flow(Mode.single)
     def record_api_key_use(self, key_id: UUID) -> Steps[None]:
@@ -167,9 +170,17 @@ def lock_api_key(key_id: UUID, tenant: Scope) -> Steps[StoredApiKey]:
     return api_key(found[0])
 
 
-def _grants(params: dict[str, object]) -> Steps[list[StoredGrant]]:
-    found = yield Statement("grants", params)
-    return sorted(map(grant, found), key=grant_order)
+def _grants(
+    params: dict[str, object], roles: Collection[str] | None = None
+) -> Steps[list[StoredGrant]]:
+    names = {} if roles is None else {"names": json_param(sorted(roles))}
+    found = [grant(row) for row in (yield Statement("grants", params | names))]
+    return sorted((each for each in found if _concerns(each, roles)), key=grant_order)
+
+
+def _concerns(found: StoredGrant, roles: Collection[str] | None) -> bool:
+    """Return whether a grant is one of these roles, or of a role that cannot be read."""
+    return roles is None or found.role in roles or "role" in found.damaged
 
 
 def _grant_params(new: StoredGrant) -> dict[str, object]:
@@ -187,16 +198,47 @@ def _key_params(new: StoredApiKey) -> dict[str, object]:
 
 def grant(row: Row) -> StoredGrant:
     id_, role, permission, tenant, allowed, created_at, created_by = cast("Any", row)
-    return StoredGrant(UUID(id_), role, permission, tenant, bool(allowed), created_at, created_by)
+    reader = ColumnReader()
+    read = StoredGrant(
+        id=read_id("a grant", id_),
+        role=reader.role("role", role),
+        permission=reader.permission("permission", permission),
+        tenant=reader.tenant("tenant", tenant),
+        allowed=reader.flag("allowed", allowed),
+        created_at=reader.instant("created_at", created_at),
+        created_by=reader.name("created_by", created_by),
+    )
+    return replace(read, damaged=reader.damaged) if reader.damaged else read
 
 
-def joined_grants(rows: Any, start: int) -> list[StoredGrant]:
+def joined_grants(rows: Any, start: int, roles: Collection[str]) -> list[StoredGrant]:
     """Return the grants in rows that begin with something else; the first column is empty where
     there is none."""
-    found = (grant(row[start:]) for row in rows if row[start] is not None)
-    return sorted(found, key=grant_order)
+    found = (_joined_grant(row[start:]) for row in rows if row[start] is not None)
+    return sorted((each for each in found if _concerns(each, roles)), key=grant_order)
+
+
+def _joined_grant(row: Row) -> StoredGrant:
+    """Read a grant for a decision, which needs no id."""
+    try:
+        return grant(row)
+    except UnreadableRow:
+        readable = grant((str(NO_ID), *row[1:]))
+        return replace(readable, damaged=("id", *readable.damaged))
 
 
 def api_key(row: Row) -> StoredApiKey:
-    id_, name, roles, *rest = cast("Any", row)
-    return StoredApiKey(UUID(id_), name, tuple(json.loads(roles)), *rest)
+    id_, name, roles, tenant, created_at, created_by, expires_at, used_at, hash_ = cast("Any", row)
+    reader = ColumnReader()
+    read = StoredApiKey(
+        id=read_id("an API key", id_),
+        name=reader.name("name", name),
+        roles=reader.roles("roles", roles),
+        tenant=reader.tenant("tenant", tenant),
+        created_at=reader.instant("created_at", created_at),
+        created_by=reader.name("created_by", created_by),
+        expires_at=reader.optional_instant("expires_at", expires_at),
+        last_used_at=reader.optional_instant("last_used_at", used_at),
+        secret_hash=reader.hash("secret_hash", hash_),
+    )
+    return replace(read, damaged=reader.damaged) if reader.damaged else read

@@ -33,7 +33,7 @@ from duetime.model.actions.state_changes import (
 from duetime.model.filter import Filter
 from duetime.model.ids import NewId, several
 from duetime.model.state import FINISHED, State
-from duetime.model.tenant import ANY, Scope, sees
+from duetime.model.tenant import ANY, Scope
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Statement, Steps, flow, wake
 from duetime.store.sql.flows import records
@@ -42,7 +42,7 @@ from duetime.store.sql.flows.chains import settle_statement
 from duetime.store.sql.flows.locked import LockedAction, locked_actions, require_state
 from duetime.store.sql.flows.lost_data import read_records
 from duetime.store.sql.statements.bulk_rows import BulkRows, json_param
-from duetime.store.sql.statements.filter_params import filter_params
+from duetime.store.sql.statements.filter_params import filter_params, scope_params
 
 
 class ActionFlows(Store, ABC):
@@ -228,12 +228,8 @@ class ActionFlows(Store, ABC):
 
 
 def _get(action_id: UUID, tenant: Scope) -> Steps[Record]:
-    found = yield from read_records(Statement("get", {"id": str(action_id)}))
-    return _visible(action_id, tenant, found)
-
-
-def _visible(action_id: UUID, tenant: Scope, found: Sequence[Record]) -> Record:
-    if not found or not sees(tenant, found[0].tenant):
+    found = yield from read_records(Statement("get", _id_params(action_id, tenant)))
+    if not found:
         raise ActionNotFound(action_id)
     return found[0]
 
@@ -245,11 +241,14 @@ def _lock(action_id: UUID, tenant: Scope) -> Steps[LockedAction]:
     a retry may have moved it back in between.
     """
     for name in ("lock", "lock_finished", "lock"):
-        found = locked_actions((yield Statement(name, {"id": str(action_id)})))
+        found = locked_actions((yield Statement(name, _id_params(action_id, tenant))))
         if found:
-            _visible(action_id, tenant, [found[0].record])
             return found[0]
     raise ActionNotFound(action_id)
+
+
+def _id_params(action_id: UUID, tenant: Scope) -> dict[str, object]:
+    return {"id": str(action_id)} | scope_params(tenant)
 
 
 _KEY_STATEMENTS: Mapping[KeyStates, str] = {

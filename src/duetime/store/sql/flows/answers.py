@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import cast
+from typing import Any, cast
 
 from duetime.model.answer import (
     ANSWER_LIFETIME,
@@ -44,10 +44,4 @@ class AnswerFlows(Store, ABC):
 
 
 def _answer(row: Row) -> StoredAnswer:
-    digest, status, location, document = row
-    return StoredAnswer(
-        cast("str", digest),
-        cast("int", status),
-        None if location is None else cast("str", location),
-        cast("str", document),
-    )
+    return StoredAnswer(*cast("Any", row))

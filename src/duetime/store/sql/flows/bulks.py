@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
 
+from duetime.errors import UnreadableRow
 from duetime.model.act import Act
 from duetime.model.actions.action import Record
 from duetime.model.actions.expiry import can_be_retried
@@ -25,6 +26,7 @@ from duetime.model.bulk import (
     act_of,
     advanced,
     bulk_snapshot,
+    damaged_bulk,
     earlier_answer,
     last_answer,
     moved_due,
@@ -76,7 +78,10 @@ class BulkFlows(ActionFlows, ABC):
             found = yield lock
         if not found:
             raise unknown_bulk(call)
-        return _stored_bulk(call, found[0])
+        try:
+            return _stored_bulk(call, found[0])
+        except (*records.UNREADABLE_ERRORS, UnreadableRow) as error:
+            raise damaged_bulk(call, error) from error
 
     def _add_bulk(self, bulk: StoredBulk, act: Act) -> Steps[None]:
         added = yield Statement("bulk_add", _bulk_params(bulk))
@@ -194,7 +199,10 @@ def _bulk_params(bulk: StoredBulk) -> Mapping[str, object]:
 
 
 def _stored_bulk(call: BulkCall, row: Row) -> StoredBulk:
+    """Read a bulk. One of UNREADABLE_ERRORS if a value of it is damaged."""
     verb, by, note, selection, due_at, shift, front, ended, answers = cast("Any", row)
+    records.require_storable((verb, by, note, selection, answers))
+    records.require_maybe_integers((due_at, shift))
     chosen = selection_of(json.loads(selection), call.tenant)
     return StoredBulk(
         call.id,
@@ -202,9 +210,12 @@ def _stored_bulk(call: BulkCall, row: Row) -> StoredBulk:
         by,
         note,
         None if front is None else UUID(front),
-        bool(ended),
+        _ENDED[ended],
         tuple(_answer(text) for text in answers.split()),
     )
+
+
+_ENDED = {0: False, 1: True}
 
 
 def _answer(text: str) -> tuple[int, int]:

@@ -75,7 +75,8 @@ def require_parents(new: Sequence[NewAction]) -> Steps[None]:
     if not children:
         return
     ids = {id_ for child in children for id_ in (child.id, child.after)}
-    found = cast("Any", (yield Statement("stored_tenants", {"ids": json_param(ids)})))
+    params = {"ids": json_param(ids), "names": json_param({c.tenant or "" for c in children})}
+    found = cast("Any", (yield Statement("stored_tenants", params)))
     tenants = {UUID(action_id): tenant for action_id, tenant in found}
     for child in children:
         parent = cast("UUID", child.after)

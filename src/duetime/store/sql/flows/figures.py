@@ -13,6 +13,7 @@ from duetime.model.health.figures import (
     FigureSums,
 )
 from duetime.model.tenant import ANY
+from duetime.model.validation import is_storable
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Row, Statement, Steps, flow
 from duetime.store.sql.statements.bulk_rows import json_param
@@ -33,7 +34,7 @@ class FigureFlows(Store, ABC):
         params = _filter_params(wanted)
         if wanted.by is not None:
             largest = yield Statement("figures_largest", params | {"limit": wanted.most})
-            params["names"] = json_param(row[0] for row in largest)
+            params["names"] = json_param(row[0] for row in largest if _is_name(row[0]))
         sums = [_figure_sum(row) for row in (yield Statement("figures", params))]
         if wanted.tenant is ANY:
             return FigureSums(sums, capped=False)
@@ -73,6 +74,11 @@ def _filter_params(wanted: FigureFilter) -> dict[str, object]:
         "by_lateness": wanted.buckets == "lateness" or None,
         "by_duration": wanted.buckets == "duration" or None,
     }
+
+
+def _is_name(value: object) -> bool:
+    """Return whether a row holds a name; the figures of all others are shown together."""
+    return isinstance(value, str) and is_storable(value)
 
 
 def _figure_sum(row: Row) -> FigureSum:

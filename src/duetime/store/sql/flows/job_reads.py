@@ -14,12 +14,13 @@ from duetime.model.jobs.occurrence_filter import MOST_EXAMINED, OccurrenceFilter
 from duetime.model.jobs.serialize import unreadable_job
 from duetime.model.jobs.view import JobState, JobView
 from duetime.model.state import Outcome
-from duetime.model.tenant import Scope
+from duetime.model.tenant import ANY, Scope
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Rows, Statement, Steps, flow
 from duetime.store.sql.flows import records
 from duetime.store.sql.flows.lost_data import read_jobs, read_records
 from duetime.store.sql.statements.bulk_rows import json_param
+from duetime.store.sql.statements.filter_params import scope_params
 
 MOST_JOBS = 2**31
 
@@ -152,10 +153,13 @@ def _any_of(wanted: JobFilter) -> dict[str, object]:
 # -- steps that edits share --------------------------------------------------------------------
 
 
-def unfinished_by_job(names: Iterable[str]) -> Steps[dict[str, tuple[Unfinished, ...]]]:
+def unfinished_by_job(
+    names: Iterable[str], tenant: Scope = ANY
+) -> Steps[dict[str, tuple[Unfinished, ...]]]:
     found: dict[str, tuple[Unfinished, ...]] = dict.fromkeys(names, ())
     if found:
-        for row in (yield Statement("jobs_unfinished", names_param(found))):
+        params = names_param(found) | scope_params(tenant)
+        for row in (yield Statement("jobs_unfinished", params)):
             name, occurrence = records.unfinished_occurrence(row)
             found[name] = (*found[name], occurrence)
     return found
@@ -163,10 +167,3 @@ def unfinished_by_job(names: Iterable[str]) -> Steps[dict[str, tuple[Unfinished,
 
 def names_param(names: Iterable[str]) -> dict[str, object]:
     return {"names": json_param(names)}
-
-
-def scope_params(tenant: Scope) -> dict[str, object]:
-    return {
-        "tenant": tenant if isinstance(tenant, str) else None,
-        "untenanted": tenant is None or None,
-    }

@@ -36,15 +36,17 @@ from duetime.model.jobs.selectors import (
     Reappeared,
     ToSeed,
 )
+from duetime.model.tenant import ANY
 from duetime.store.base import Store
 from duetime.store.flow import Rows, Statement, Steps, flow, wake, wake_jobs
 from duetime.store.sql.flows import records
 from duetime.store.sql.flows.audit import audit_row, insert_audit
 from duetime.store.sql.flows.claims import clock
-from duetime.store.sql.flows.job_reads import names_param, scope_params, unfinished_by_job
+from duetime.store.sql.flows.job_reads import names_param, unfinished_by_job
 from duetime.store.sql.flows.records import LockedJobs
 from duetime.store.sql.statements import bulk_rows
 from duetime.store.sql.statements.bulk_rows import json_param
+from duetime.store.sql.statements.filter_params import scope_params
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ class JobFlows(Store, ABC):
             names = {*which.names} - records.job_names(found)
             busy = (yield from _locked_elsewhere(names)) if isinstance(which, ToSeed) else busy
             jobs |= dict.fromkeys(sorted(names - busy))
-        unfinished = yield from unfinished_by_job(jobs)
+        tenant = which.tenant if isinstance(which, ByName) else ANY
+        unfinished = yield from unfinished_by_job(jobs, tenant)
         now = cast("int", found[0][1]) if found else (yield from clock())
         youngest = yield from _is_youngest(which)
         abandoned = yield from _abandoned(which, jobs)

@@ -14,7 +14,7 @@ from duetime.model.ids import NewId
 from duetime.model.lane import PAUSES_LANE
 from duetime.model.pause import QueuePause, next_pause, pause_in_force, pause_snapshot
 from duetime.model.reason import Circumstances
-from duetime.model.tenant import Scope, sees
+from duetime.model.tenant import Scope
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Statement, Steps, Wake, flow
 from duetime.store.sql.flows.audit import audit_row, insert_audit
@@ -22,6 +22,7 @@ from duetime.store.sql.flows.claims import clock
 from duetime.store.sql.flows.lost_data import read_records
 from duetime.store.sql.flows.records import queue_pause, require_texts
 from duetime.store.sql.flows.stats import living_workers, pauses
+from duetime.store.sql.statements.filter_params import scope_params
 
 
 class QueueFlows(Store, ABC):
@@ -76,20 +77,21 @@ class QueueFlows(Store, ABC):
 
     @flow(Mode.read)
     def circumstances(self, action_id: UUID, tenant: Scope, *, alive: int) -> Steps[Circumstances]:
-        record = yield from _stored(action_id)
-        if record is None or not sees(tenant, record.tenant):
+        record = yield from _stored(action_id, tenant)
+        if record is None:
             raise ActionNotFound(action_id)
         # A row that is finished in between has no place any more.
         place = cast("Any", (yield Statement("action_place", {"id": str(action_id)})))
         [(now, lane, held)] = place or [((yield from clock()), None, False)]
         paused = yield from pauses(record.queue)
+        parent = record.after if record.waits else None
         return Circumstances(
             now=now,
             record=record,
             lane=lane,
             held=bool(held),
             pause=paused[0] if paused else None,
-            parent=(yield from _stored(record.after)) if record.waits and record.after else None,
+            parent=None if parent is None else (yield from _stored(parent, tenant)),
             workers=(yield from living_workers(alive)),
         )
 
@@ -100,6 +102,7 @@ def _lock(queue: str) -> Steps[tuple[QueuePause | None, int]]:
     return (queue_pause(found[0]) if found else None), (yield from clock())
 
 
-def _stored(action_id: UUID) -> Steps[Record | None]:
-    found = yield from read_records(Statement("get", {"id": str(action_id)}))
+def _stored(action_id: UUID, tenant: Scope) -> Steps[Record | None]:
+    params = {"id": str(action_id)} | scope_params(tenant)
+    found = yield from read_records(Statement("get", params))
     return found[0] if found else None

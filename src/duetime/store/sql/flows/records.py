@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, cast
 from uuid import UUID
 
+from duetime.errors import UnreadableRow
 from duetime.logs import get_log
 from duetime.model.actions.action import Record, StoredRun, to_record
 from duetime.model.actions.action_key import KeyMatch
@@ -27,6 +28,7 @@ from duetime.model.jobs.job import JobRecord
 from duetime.model.jobs.serialize import of_text
 from duetime.model.pause import QueuePause
 from duetime.model.state import Outcome, State
+from duetime.model.validation import is_storable
 from duetime.store.flow import Row, Rows
 
 RECORD_WIDTH = 37
@@ -69,6 +71,7 @@ def numbered_claims(tokens: str, found: Iterable[Sequence[Any]]) -> list[Claim]:
     """Read rows of SQLite's `claim_candidates.sql`, with the tokens that `claim.sql` writes."""
     found = list(found)
     require_integers(chain.from_iterable(map(_INTEGERS_OF_CANDIDATE, found)))
+    require_maybe_integers(chain.from_iterable(map(_MAYBE_INTEGERS_OF_CANDIDATE, found)))
     first = int(tokens, 16) << ROWID_BITS
     return [
         Claim._make(
@@ -84,24 +87,44 @@ def numbered_claims(tokens: str, found: Iterable[Sequence[Any]]) -> list[Claim]:
 
 # version, due_at, attempt, base_attempt and losses of a row of `claim_candidates.sql`.
 _INTEGERS_OF_CANDIDATE = itemgetter(3, 8, 9, 10, 11)
+# tick and expires_at.
+_MAYBE_INTEGERS_OF_CANDIDATE = itemgetter(14, 16)
 
 
 def require_integers(values: Iterable[object]) -> None:
-    """Raise TypeError for a value of another type, which a column of SQLite may hold."""
-    if not {*map(type, values)} <= _INTEGER:
-        raise TypeError("an integer column holds a value of another type")
+    """Raise UnreadableRow for a value of another type, which a column of SQLite may hold."""
+    _require(_INTEGER, values)
 
 
-_INTEGER = frozenset({int})
+def require_maybe_integers(values: Iterable[object]) -> None:
+    _require(_INTEGER_OR_NONE, values)
 
 
 def require_texts(values: Iterable[object]) -> None:
-    """Raise TypeError for a value of another type, which a column of SQLite may hold."""
-    if not {*map(type, values)} <= _TEXT_OR_NONE:
-        raise TypeError("a text column holds a value of another type")
+    """Raise UnreadableRow for a value that is neither a text nor None."""
+    _require(_TEXT_OR_NONE, values)
 
 
-_TEXT_OR_NONE = frozenset({str, type(None)})
+def require_storable(values: Sequence[object]) -> None:
+    """Raise UnreadableRow for a value that is no text, or one that duetime stores nowhere."""
+    require_texts(values)
+    if not all(value is None or is_storable(cast("str", value)) for value in values):
+        raise UnreadableRow("a text holds NUL, or is no UTF-8")
+
+
+_INTEGER: frozenset[type] = frozenset({int})
+_INTEGER_OR_NONE: frozenset[type] = frozenset({int, type(None)})
+_TEXT_OR_NONE: frozenset[type] = frozenset({str, type(None)})
+
+
+def _require(types: frozenset[type], values: Iterable[object]) -> None:
+    others = {*map(type, values)} - types
+    if others:
+        found = ", ".join(sorted(other.__name__ for other in others))
+        raise UnreadableRow(
+            f"a row holds a value of another type than its column ({found}): it was written by "
+            "other means than duetime; calls without connection= repair it, and log what it held"
+        )
 
 
 def stored_run(row: Row) -> StoredRun:
@@ -120,9 +143,21 @@ def with_tracebacks(runs: Sequence[StoredRun], kept: Rows) -> list[StoredRun]:
 
 def audit_entry(row: Row) -> StoredAuditEntry:
     value: list[Any] = list(row)
+    require_texts((*value[2:7], *value[9:]))
+    require_integers((value[1],))
     value[0] = UUID(value[0])
-    value[7:9] = [json.loads(text) for text in value[7:9]]
+    value[7:9] = [_snapshot(text) for text in value[7:9]]
     return StoredAuditEntry(*value)
+
+
+def _snapshot(text: object) -> Mapping[str, object]:
+    """Return what an entry says of its subject, or the text itself if it is none of ours."""
+    require_texts((text,))
+    try:
+        stored = json.loads(cast("str", text))
+    except (ValueError, RecursionError):
+        stored = None
+    return stored if isinstance(stored, dict) else {"unreadable": text}
 
 
 def sweep_result(row: Row, paused: object) -> SweepResult:
@@ -144,7 +179,12 @@ def paused_queues(text: object) -> dict[str, int | None]:
 
 def queue_pause(row: Row) -> QueuePause | None:
     """Read the row of a queue; None if it is not paused."""
-    return None if row[1] is None else QueuePause(*cast("Any", row))
+    queue, paused_at, paused_by, note, until = cast("Any", row)
+    if paused_at is None:
+        return None
+    require_texts((queue, paused_by, note))
+    require_maybe_integers((paused_at, until))
+    return QueuePause(queue, paused_at, paused_by, note, until)
 
 
 def lane_heads(found: Iterable[Sequence[Any]]) -> list[LaneHead]:

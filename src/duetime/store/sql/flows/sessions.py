@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC
 from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
+from duetime.errors import InvalidArgument
 from duetime.model.access.api_keys import refuse_ended_key
 from duetime.model.access.identity import Identity
 from duetime.model.access.sessions import (
@@ -25,8 +25,9 @@ from duetime.model.tenant import ANY
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Row, Statement, Steps, flow
 from duetime.store.sql.flows.access import joined_grants, lock_api_key
-from duetime.store.sql.flows.audit import audit_row, insert_audit
+from duetime.store.sql.flows.audit import AuditRow, audit_row, insert_audit
 from duetime.store.sql.flows.claims import clock
+from duetime.store.sql.flows.column_reader import ColumnReader, readable_text
 from duetime.store.sql.statements.bulk_rows import json_param, refuse_unstorable
 
 
@@ -50,7 +51,7 @@ class SessionFlows(Store, ABC):
     def take_link(self, link_id: UUID, secret_hash: str) -> Steps[StoredLink | None]:
         params = {"id": str(link_id), "secret_hash": secret_hash}
         found = cast("Any", (yield Statement("links_take", params)))
-        return StoredLink(UUID(found[0][0]), *found[0][1:]) if found else None
+        return _link(found[0]) if found else None
 
     @flow()
     def add_session(self, new: StoredSession, act: Act) -> Steps[StoredSession]:
@@ -72,7 +73,10 @@ class SessionFlows(Store, ABC):
         rows = cast("Any", (yield Statement("sessions_use", {"id": str(session_id)})))
         if not rows:
             return None
-        return SessionUse(_session(rows[0][1:11]), joined_grants(rows, 11), rows[0][0])
+        session = _session(rows[0][1:11])
+        if session is None:
+            return None
+        return SessionUse(session, joined_grants(rows, 11, session.identity.roles), rows[0][0])
 
     @flow(Mode.single)
     def record_session_use(self, session_id: UUID) -> Steps[None]:
@@ -90,12 +94,15 @@ class SessionFlows(Store, ABC):
     def _end(self, which: dict[str, object], act: Act) -> Steps[int]:
         now = yield from clock()
         ended = cast("Any", (yield Statement("sessions_end", which)))
-        entries = [
-            audit_row(self._ids(), tenant, id_, {"user": user}, {}) for id_, user, tenant in ended
-        ]
+        entries = [self._ended(*row) for row in ended]
         if entries:
             yield insert_audit("sign-out", act, now, entries, subject="session")
         return len(entries)
+
+    def _ended(self, session_id: object, user: object, tenant: object) -> AuditRow:
+        of = None if tenant is None else readable_text(tenant)
+        before = {"user": readable_text(user)}
+        return audit_row(self._ids(), of, readable_text(session_id), before, {})
 
 
 def _session_params(session: StoredSession) -> dict[str, object]:
@@ -112,8 +119,34 @@ def _session_params(session: StoredSession) -> dict[str, object]:
     }
 
 
-def _session(row: Row) -> StoredSession:
-    id_, user, roles, tenant, api_key, local, *rest = cast("Any", row)
-    identity = Identity(user, json.loads(roles), tenant)
-    key = None if api_key is None else UUID(api_key)
-    return StoredSession(UUID(id_), identity, key, bool(local), *rest)
+def _session(row: Row) -> StoredSession | None:
+    """Return a session; None for one with a damaged value, which is over."""
+    id_, user, roles, tenant, api_key, local, created_at, expires_at, seen_at, hash_ = cast(
+        "Any", row
+    )
+    reader = ColumnReader()
+    try:
+        identity = Identity(user, reader.roles("roles", roles), tenant)
+        key = None if api_key is None else UUID(api_key)
+    except (InvalidArgument, ValueError, TypeError, AttributeError):
+        return None
+    session = StoredSession(
+        id=UUID(id_),
+        identity=identity,
+        api_key=key,
+        local=reader.flag("local", local),
+        created_at=reader.instant("created_at", created_at),
+        expires_at=reader.instant("expires_at", expires_at),
+        seen_at=reader.instant("seen_at", seen_at),
+        secret_hash=reader.hash("secret_hash", hash_),
+    )
+    return None if reader.damaged else session
+
+
+def _link(row: Row) -> StoredLink | None:
+    """Return a link; None for one with a damaged value, which opens nothing."""
+    id_, created_at, expires_at, hash_ = cast("Any", row)
+    reader = ColumnReader()
+    created = reader.instant("created_at", created_at)
+    expires = reader.instant("expires_at", expires_at)
+    return None if reader.damaged else StoredLink(UUID(id_), created, expires, hash_)

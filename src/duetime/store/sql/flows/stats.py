@@ -15,13 +15,17 @@ from duetime.model.state import State
 from duetime.model.tenant import Scope
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Statement, Steps, flow
+from duetime.store.sql.flows.column_reader import UNREADABLE
 from duetime.store.sql.flows.lost_data import read_jobs
-from duetime.store.sql.flows.records import queue_pause, require_texts, split_readable
+from duetime.store.sql.flows.records import (
+    queue_pause,
+    require_integers,
+    require_texts,
+    split_readable,
+)
 
 # Jobs are read in pages: parsing a job takes about ten microseconds, and may block an event loop.
 JOBS_PAGE_SIZE = 1000
-# Shown in place of a list of names that cannot be read.
-UNREADABLE_NAMES = "(unreadable)"
 
 
 class StatsFlows(Store, ABC):
@@ -82,6 +86,8 @@ def _jobs(params: dict[str, object], now: int) -> Steps[JobStats]:
 def _seen_worker(row: Any) -> SeenWorker:
     id_, app, host, pid, kinds, jobs, queues, concurrency, seen_at, *rest = row
     health, started_at, version, slots = rest
+    require_texts((id_, app, host, version))
+    require_integers((pid, concurrency, seen_at, started_at))
     worker = WorkerInfo(
         id=id_,
         app=app,
@@ -103,7 +109,7 @@ def _names(text: str) -> list[str]:
     try:
         names = json.loads(text)
     except (ValueError, RecursionError):
-        return [UNREADABLE_NAMES]
+        return [UNREADABLE]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        return [UNREADABLE_NAMES]
+        return [UNREADABLE]
     return names

@@ -71,7 +71,7 @@ def explain(error: Exception, path: str) -> DuetimeError:
 def _unreadable(path: str, error: Exception) -> UnreadableRow:
     return UnreadableRow(
         f"the SQLite database {path} holds a row that cannot be read ({error}): any call without "
-        "connection=, such as a worker's, fails its action and names it in the log"
+        "connection=, such as a worker's, repairs it or fails its action, and names it in the log"
     )
 
 

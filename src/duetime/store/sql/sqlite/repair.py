@@ -39,15 +39,25 @@ READERS = {
     "tracebacks": "raw_tracebacks",
     "jobs": "raw_jobs",
     "workers": "raw_workers",
+    "queues": "raw_queues",
+    "audit": "raw_audit",
+    "grants": "raw_grants",
+    "api_keys": "raw_api_keys",
 }
 RAW_STATEMENTS = frozenset(READERS.values())
-# The statements that replace all values of a row, and that delete it.
+# The statements that replace all values of a row.
 UPDATES = {
     "actions": "repair_actions",
     "history": "repair_history",
     "runs": "repair_runs",
     "jobs": "repair_jobs",
+    "queues": "repair_queues",
+    "audit": "repair_audit",
+    "grants": "repair_grants",
+    "api_keys": "repair_api_keys",
 }
+# The statements that delete a row. No queue is deleted, which would end its pause; no grant, which
+# would allow what it denies; no audit entry.
 DELETIONS = {
     "actions": "delete_damaged_actions",
     "history": "delete_damaged_history",
@@ -72,6 +82,9 @@ SIDE_COLUMNS = frozenset(
 )
 # Columns by which a running action is known, kept and run again. Its handler has read the others.
 RUNNING_COLUMNS = frozenset({"id", "token", "lane", "lease_until", "payload"})
+
+# Of a queue's name: what is longer could not be given to `queues.resume`.
+MAX_NAME_LENGTH = 100
 
 REMEDY = "was the database written by other means than duetime? schedule the action again"
 
@@ -146,7 +159,7 @@ class Repair:
 
     def _repair(self, table: str, rowid: int) -> Generator[Waiting, Any, None]:
         """Repair a row in a transaction of its own. One that the database refuses to repair is
-        deleted, so that no search meets it again; if it refuses that, too, the row stays."""
+        deleted, if that loses nothing, so that no search meets it again; else the row stays."""
         for change in (*REPAIRS[table], _give_up):
             try:
                 yield self._change(table, rowid, change)
@@ -173,6 +186,9 @@ def _title(row: RepairedRow) -> str:
 
 
 def _delete(table: str, rowid: int, row: RepairedRow) -> Steps[None]:
+    if table not in DELETIONS:
+        log.error("%s of %s stays: the database refuses to repair it", _title(row), table)
+        return
     log.error("%s of %s is deleted: the database refuses what it held", _title(row), table)
     yield Statement(DELETIONS[table], {"rowid": rowid})
 
@@ -216,12 +232,25 @@ def _repair_history(rowid: int, row: RepairedRow, _now: int, ids: NewId) -> Step
     return False
 
 
-def _repair_run(rowid: int, row: RepairedRow, _now: int, _ids: NewId) -> Steps[bool]:
-    return (yield from _update("runs", rowid, row.values))
+def _repair_queue(rowid: int, row: RepairedRow, now: int, ids: NewId) -> Steps[bool]:
+    """Repair a queue, which stays paused; under a name of its own if the one that can be read is
+    taken, or is none."""
+    name = str(row.values["name"])[:MAX_NAME_LENGTH]
+    paused_at = now if "paused_at" in row.lost else row.values["paused_at"]
+    for unique in (name, f"{name} {ids()}"):
+        repaired = {**row.values, "name": unique, "paused_at": paused_at}
+        if unique.strip() and (yield from _update("queues", rowid, repaired)):
+            return True
+    return False
 
 
-def _repair_job(rowid: int, row: RepairedRow, _now: int, _ids: NewId) -> Steps[bool]:
-    return (yield from _update("jobs", rowid, row.values))
+def _in_place(table: str) -> RepairRow:
+    """Return the repair of a row of which every value is replaced by the nearest."""
+
+    def replace(rowid: int, row: RepairedRow, _now: int, _ids: NewId) -> Steps[bool]:
+        return (yield from _update(table, rowid, row.values))
+
+    return replace
 
 
 def _update(table: str, rowid: int, values: Mapping[str, object]) -> Steps[bool]:
@@ -253,8 +282,12 @@ RepairRow = Callable[[int, RepairedRow, int, NewId], Steps[bool]]
 REPAIRS: Mapping[str, Sequence[RepairRow]] = {
     "actions": (_repair_action, _fail_action),
     "history": (_repair_history,),
-    "runs": (_repair_run,),
-    "jobs": (_repair_job,),
+    "runs": (_in_place("runs"),),
+    "jobs": (_in_place("jobs"),),
     "tracebacks": (_forget_traceback,),
     "workers": (_forget_worker,),
+    "queues": (_repair_queue,),
+    "audit": (_in_place("audit"),),
+    "grants": (_in_place("grants"),),
+    "api_keys": (_in_place("api_keys"),),
 }

@@ -29,7 +29,7 @@ from duetime.store.sql.sqlite.join_host import SqliteHost
 from duetime.store.sql.sqlite.new_file import create_private_file
 from duetime.store.sql.sqlite.open_file import WatchedConnection, identity
 from duetime.store.sql.sqlite.repair import RAW_STATEMENTS, Repair, Waiting
-from duetime.store.sql.sqlite.stored_values import read_stored
+from duetime.store.sql.sqlite.stored_values import LENIENT_STATEMENTS, read_leniently, read_stored
 from duetime.store.sql.sqlite.wal import WalWatcher
 from duetime.store.sql.sqlite.writer import Writer, WriteRequest
 from duetime.store.sql.statements.loader import Migration, StatementLoader
@@ -258,6 +258,8 @@ class SqliteStore(SqliteFlows):
             text, params = self._loader.bind(statement, now)
             if statement.name in RAW_STATEMENTS:
                 return read_stored(connection, text, params)
+            if statement.name in LENIENT_STATEMENTS:
+                return read_leniently(connection, text, params)
             return connection.execute(text, params).fetchall()
 
         return drive(statements(flow.start()), fetch)

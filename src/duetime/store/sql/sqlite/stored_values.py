@@ -30,6 +30,17 @@ class StoredText(bytes):
     """A text as it is stored, which may be no UTF-8; a blob is read as plain bytes."""
 
 
+# Statements of which no text that is no UTF-8 may fail the others: it comes with lone surrogates,
+# which no text of ours has.
+LENIENT_STATEMENTS = frozenset(
+    (
+        *("grants", "grants_lock", "grants_lock_id"),
+        *("api_keys", "api_keys_lock", "api_keys_use", "sessions_use", "sessions_end"),
+        *("answers_find", "bulk_lock", "report", "figures_largest"),
+    )
+)
+
+
 @dataclass(frozen=True, slots=True)
 class RepairedRow:
     """A row in which every damaged value is replaced by the nearest that can be read.
@@ -46,9 +57,19 @@ class RepairedRow:
         return "; ".join(f"{name} holds {held}" for name, held in self.damage.items())
 
 
-def read_stored(
-    connection: Connection, text: str, params: Mapping[str, object] | tuple[object, ...]
-) -> list[tuple[Any, ...]]:
+Params = Mapping[str, object] | tuple[object, ...]
+
+
+def read_leniently(connection: Connection, text: str, params: Params) -> list[tuple[Any, ...]]:
+    """Return the rows of one of LENIENT_STATEMENTS."""
+    connection.text_factory = lambda stored: stored.decode("utf-8", "surrogateescape")
+    try:
+        return connection.execute(text, params).fetchall()
+    finally:
+        connection.text_factory = str
+
+
+def read_stored(connection: Connection, text: str, params: Params) -> list[tuple[Any, ...]]:
     """Return the first rows of a query, with texts as they are stored: to decode them may be what
     fails. Stops once the rows have WINDOW_BYTES."""
     connection.text_factory = StoredText

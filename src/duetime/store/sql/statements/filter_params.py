@@ -1,4 +1,5 @@
-"""A filter as parameters of `_action_matches.sql` and `_history_matches.sql`."""
+"""A filter, or a scope, as parameters: of `_action_matches.sql`, `_history_matches.sql` and
+others."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Sequence
 
 from duetime.model.filter import Filter, id_span
 from duetime.model.state import FINISHED, State
+from duetime.model.tenant import Scope
 from duetime.store.sql.statements.bulk_rows import json_param
 
 
@@ -22,8 +24,7 @@ def filter_params(wanted: Filter) -> dict[str, object]:
         "created_by": wanted.by,
         "priority": wanted.priority,
         "parent": None if wanted.after is None else str(wanted.after),
-        "tenant": wanted.tenant if isinstance(wanted.tenant, str) else None,
-        "untenanted": wanted.tenant is None or None,
+        **scope_params(wanted.tenant),
         "due_from": wanted.due_from,
         "due_before": wanted.due_before,
         "created_from": wanted.created_from,
@@ -34,6 +35,15 @@ def filter_params(wanted: Filter) -> dict[str, object]:
         **_state_params(wanted),
         **_flag_params(wanted),
         **_search_params(wanted.search),
+    }
+
+
+def scope_params(tenant: Scope) -> dict[str, object]:
+    """Return the parameters of statements that reach the rows of a scope only: others are neither
+    read nor locked."""
+    return {
+        "tenant": tenant if isinstance(tenant, str) else None,
+        "untenanted": tenant is None or None,
     }
 
 

@@ -8,7 +8,7 @@ SELECT
     CAST(f.lateness AS bigint), -- if :by_lateness
     CAST(f.duration AS bigint), -- if :by_duration
     0, -- unless :buckets
-    CAST(sum(f.runs) AS bigint)
+    CAST(sum({{sane_runs}}) AS bigint)
 FROM duetime_figures AS f
 WHERE
     {{figure_matches}}

@@ -6,4 +6,4 @@ SELECT n.minute, n.queue, n.kind, n.tenant, n.outcome, n.lateness, n.duration, n
 FROM {{figure_rows}}
 WHERE n.minute IS NOT NULL
 ON CONFLICT (minute, queue, kind, tenant, outcome, lateness, duration) DO UPDATE
-    SET runs = f.runs + excluded.runs
+    SET runs = {{sane_runs}} + excluded.runs

@@ -8,5 +8,5 @@ WHERE
     {{figure_matches}}
     AND f.kind <> '' -- unless :by_outcome
 GROUP BY 1
-ORDER BY sum(f.runs) DESC, 1
+ORDER BY sum({{sane_runs}}) DESC, 1
 LIMIT :limit

@@ -1,4 +1,5 @@
--- Change whether a grant allows. Index: primary key of grants.
+-- Change whether a grant allows. An empty tenant, which is none, becomes none.
+-- Index: primary key of grants.
 UPDATE duetime_grants
-SET allowed = :allowed, created_at = :now, created_by = :by
+SET tenant = :tenant, allowed = :allowed, created_at = :now, created_by = :by
 WHERE id = :id

@@ -5,5 +5,8 @@ SELECT
     CASE WHEN a.due_at IS NULL THEN CAST(a.after AS text) END,
     CAST(a.tick AS bigint), CAST(a.triggered_by AS text), CAST(a.started_at AS bigint)
 FROM duetime_actions AS a
-WHERE a.job IN ({{names}})
+WHERE
+    a.job IN ({{names}})
+    AND a.tenant = :tenant -- if :tenant
+    AND a.tenant IS NULL -- if :untenanted
 ORDER BY a.created_at, a.id

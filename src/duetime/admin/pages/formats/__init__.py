@@ -1,0 +1,1 @@
+"""How pages write values, in each language: pure functions of values."""

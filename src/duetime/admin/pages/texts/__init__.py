@@ -1,0 +1,1 @@
+"""Every text of the pages in each language, one file for each noun."""

@@ -1,0 +1,77 @@
+"""Texts of the frame of every page: places, choices of the reader, shortcuts, the connection."""
+
+from __future__ import annotations
+
+from duetime.admin.pages.texts.text import Text, Texts
+
+FRAME_TEXTS: Texts = {
+    "places": Text("Places", "Rubriques"),
+    "place_now": Text("Now", "Maintenant"),
+    "place_timeline": Text("Timeline", "Chronologie"),
+    "place_actions": Text("Actions", "Actions"),
+    "place_jobs": Text("Jobs", "Tâches"),
+    "place_transitions": Text("Transitions", "Transitions"),
+    "place_workers": Text("Workers", "Workers"),
+    "place_queues": Text("Queues", "Files"),
+    "place_audit": Text("Audit", "Audit"),
+    "place_alerts": Text("Alerts", "Alertes"),
+    "place_settings": Text("Settings", "Réglages"),
+    "no_environment": Text("environment not named", "environnement non nommé"),
+    "search": Text("Search", "Rechercher"),
+    "search_hint": Text("id, key, correlation id or job", "id, clé, id de corrélation ou tâche"),
+    "zone": Text("Time zone", "Fuseau horaire"),
+    "zone_set": Text("Show times in it", "Afficher les heures ainsi"),
+    "zone_unknown": Text(
+        "There is no time zone “{name}”: give one such as Europe/Paris.",
+        "Le fuseau horaire « {name} » n'existe pas : donnez-en un tel que Europe/Paris.",
+    ),
+    "zone_hint": Text("Times are in {zone}.", "Les heures sont en {zone}."),
+    "theme": Text("Theme", "Thème"),
+    "theme_auto": Text("Automatic", "Automatique"),
+    "theme_light": Text("Light", "Clair"),
+    "theme_dark": Text("Dark", "Sombre"),
+    "shortcuts": Text("Shortcuts", "Raccourcis"),
+    "shortcut_search": Text("search", "rechercher"),
+    "shortcut_help": Text("show this", "afficher ceci"),
+    "shortcut_down": Text("next row", "ligne suivante"),
+    "shortcut_up": Text("previous row", "ligne précédente"),
+    "shortcut_select": Text("select the row", "sélectionner la ligne"),
+    "shortcut_open": Text("open the row", "ouvrir la ligne"),
+    "connection_lost": Text(
+        "No connection since {time}. What you see is from then.",
+        "Pas de connexion depuis {time}. Ce que vous voyez date de ce moment.",
+    ),
+    "close": Text("Close", "Fermer"),
+    "confirm": Text("Confirm", "Confirmer"),
+    "note": Text("Note", "Note"),
+    "note_hint": Text("Why; kept in the audit log.", "Pourquoi ; conservée dans le journal."),
+    "until": Text("Until", "Jusqu'à"),
+    "until_hint": Text(
+        "In {zone}. Empty: until somebody resumes it.",
+        "En {zone}. Vide : jusqu'à ce que quelqu'un reprenne.",
+    ),
+    "not_an_instant": Text(
+        "“{text}” is not a date and time.", "« {text} » n'est pas une date avec une heure."
+    ),
+    "no_such_local_time": Text(
+        "The clocks of {zone} skip {text}: give another time.",
+        "Les horloges de {zone} sautent {text} : donnez une autre heure.",
+    ),
+    "copy": Text("Copy {text}", "Copier {text}"),
+    "copied": Text("Copied", "Copié"),
+    "select_all": Text("Select all rows", "Sélectionner toutes les lignes"),
+    "select_row": Text("Select {name}", "Sélectionner {name}"),
+    "selected": Text("{n} selected", "{n} sélectionnée(s)"),
+    "sort_by": Text("Sort by {column}", "Trier par {column}"),
+    "pages": Text("Pages", "Pages"),
+    "first_page": Text("First page", "Première page"),
+    "next_page": Text("Next page", "Page suivante"),
+    "filter": Text("Filter", "Filtrer"),
+    "filter_clear": Text("Clear the filter", "Effacer le filtre"),
+    "state_scheduled": Text("scheduled", "planifiée"),
+    "state_running": Text("running", "en cours"),
+    "state_succeeded": Text("succeeded", "réussie"),
+    "state_failed": Text("failed", "échouée"),
+    "state_cancelled": Text("cancelled", "annulée"),
+    "late_by": Text("late by {duration}", "en retard de {duration}"),
+}

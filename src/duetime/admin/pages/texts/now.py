@@ -1,0 +1,65 @@
+"""Texts of the start page."""
+
+from __future__ import annotations
+
+from duetime.admin.pages.texts.text import Text, Texts
+
+NOW_TEXTS: Texts = {
+    "now_span": Text("Time of the figures", "Période des chiffres"),
+    "now_span_hour": Text("Last hour", "Dernière heure"),
+    "now_span_day": Text("Last day", "Dernier jour"),
+    "now_lateness": Text("Lateness p99", "Retard p99"),
+    "now_lateness_hint": Text("p50 {p50}, last hour", "p50 {p50}, dernière heure"),
+    "now_lateness_hint_day": Text("p50 {p50}, last day", "p50 {p50}, dernier jour"),
+    "now_lateness_chart": Text("Lateness p99: {value}", "Retard p99 : {value}"),
+    "now_due": Text("Due now", "À exécuter"),
+    "now_due_hint": Text(
+        "not started yet; {n} scheduled in all", "pas encore lancées ; {n} planifiées en tout"
+    ),
+    "now_running": Text("Running", "En cours"),
+    "now_running_hint": Text("actions", "actions"),
+    "now_overdue": Text("Overdue", "En retard"),
+    "now_overdue_hint": Text("the longest wait for a worker", "la plus longue attente d'un worker"),
+    "now_overdue_none": Text("nothing waits for a worker", "rien n'attend un worker"),
+    "now_failed": Text("Failed today", "Échouées aujourd'hui"),
+    "now_failed_hint": Text("runs, since midnight {zone}", "exécutions, depuis minuit {zone}"),
+    "now_next_none": Text("nothing is scheduled", "rien n'est planifié"),
+    "now_next_list": Text("Next due", "Prochaines échéances"),
+    "now_next_job": Text("job", "tâche"),
+    "now_outcomes": Text("Throughput and outcomes", "Débit et résultats"),
+    "now_outcomes_hint": Text(
+        "{runs} runs, {rate} per minute; run time p50 {p50}, p99 {p99}",
+        "{runs} exécutions, {rate} par minute ; durée p50 {p50}, p99 {p99}",
+    ),
+    "now_outcomes_table": Text("Show as a table", "Afficher en tableau"),
+    "now_time": Text("Time", "Heure"),
+    "now_runs": Text("Runs", "Exécutions"),
+    "now_rate": Text("Per minute", "Par minute"),
+    "now_late_p50": Text("Late p50", "Retard p50"),
+    "now_late_p99": Text("Late p99", "Retard p99"),
+    "now_ran_p50": Text("Run time p50", "Durée p50"),
+    "now_ran_p99": Text("Run time p99", "Durée p99"),
+    "now_waiting": Text("Scheduled", "Planifiées"),
+    "now_oldest": Text("Oldest overdue", "Plus ancien retard"),
+    "now_kinds": Text("By kind", "Par type"),
+    "now_kind": Text("Kind", "Type"),
+    "now_queues": Text("By queue", "Par file"),
+    "now_states": Text("By state", "Par état"),
+    "now_others": Text("all others", "toutes les autres"),
+    "now_no_runs": Text("Nothing ran in this time", "Rien ne s'est exécuté dans cette période"),
+    "now_empty": Text("Nothing is scheduled and nothing has run", "Rien de planifié, rien exécuté"),
+    "now_empty_hint": Text(
+        "Schedule an action, and start a worker with `duetime worker module:app`:",
+        "Planifiez une action, et lancez un worker par `duetime worker module:app` :",
+    ),
+    "now_state_waiting": Text("waiting for another", "en attente d'une autre"),
+    "now_state_parked": Text("without a worker for its kind", "sans worker pour leur type"),
+    "outcome_succeeded": Text("Succeeded", "Réussies"),
+    "outcome_failed": Text("Failed", "Échouées"),
+    "outcome_retried": Text("Retried", "Réessayées"),
+    "outcome_snoozed": Text("Snoozed", "Repoussées"),
+    "outcome_cancelled": Text("Cancelled", "Annulées"),
+    "outcome_skipped": Text("Skipped", "Sautées"),
+    "outcome_released": Text("Released", "Rendues"),
+    "outcome_lost": Text("Lost", "Perdues"),
+}

@@ -1,0 +1,1 @@
+"""The verbs of an app over HTTP: what `Duetime.connect` returns."""

@@ -1,0 +1,1 @@
+"""What duetime says to people in each language: rules, notes, reasons, checks, names, errors."""

