@@ -61,15 +61,10 @@ class Documents:
         return reason if self._reader.reads_payloads else reason.naming_errors(error_class)
 
     def seen_again(self, document: Document) -> Document:
-        """Return what the caller sees now of actions whose documents were written for them before:
-        they may have lost rights since."""
-        if "items" in document:
-            items = [self.seen_again(item) for item in document["items"]]
-            return document | {"items": items}
-        kind = document.get("kind")
-        if not isinstance(kind, str):
-            return document
-        return self._reader.shown(document, kind_known=self._payloads.find(kind) is not None)
+        """Return what the caller sees now of an action whose document was written before: they may
+        have lost rights since."""
+        known = self._payloads.find(document["kind"]) is not None
+        return self._reader.shown(document, kind_known=known)
 
     def stats(self, stats: Stats) -> Document:
         """Workers serve all tenants: whoever may not read them does not see them here either."""
