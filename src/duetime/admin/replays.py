@@ -20,9 +20,7 @@ def to_stored(document: Any) -> Any:
         return document
     if "items" in document:
         return document | {"items": [to_stored(item) for item in document["items"]]}
-    return {
-        name: None if name in ERASED_FIELDS else value for name, value in document.items()
-    }
+    return {name: None if name in ERASED_FIELDS else value for name, value in document.items()}
 
 
 async def to_replayed(call: AdminCall, document: Document) -> Document:
