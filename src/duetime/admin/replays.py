@@ -1,5 +1,5 @@
-"""Answers that are given again: stored without the data of actions, which is read anew, so that data
-that was erased is nowhere."""
+"""Answers that are given again: stored without the data of actions, so that an erasure has nothing
+to look for in them."""
 
 from __future__ import annotations
 
