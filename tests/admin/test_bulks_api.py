@@ -48,6 +48,29 @@ async def test_groups_and_exports(client: httpx.AsyncClient, app: Duetime) -> No
     assert [line["payload"]["order"] for line in lines] == [2, 1, 0]
 
 
+async def test_without_payload_read_errors_are_grouped_by_class(memory_app: Duetime) -> None:
+    @memory_app.handler()
+    async def deliver(parcel: Parcel) -> None:
+        raise ConnectionError(f"no road to {parcel.text}")
+
+    for order, text in enumerate(("ann", "ann", "bob")):
+        await memory_app.schedule(Parcel(order, text))
+    await memory_app.testing.drain()
+    await memory_app.grants.set("support", "actions.read")
+    counted = {}
+    for reads in (False, True):
+        await memory_app.grants.set("support", "payload.read", allowed=reads)
+        asgi = memory_app.admin(identify=lambda _: Identity("sue", {"support"}))
+        async with client_of(asgi, sender=None) as client:
+            groups = (await client.get("/api/actions/groups", params={"by": "error"})).json()
+            listed = (await client.get("/api/actions")).json()["items"]
+        counted[reads] = {group["value"]: group["count"] for group in groups["groups"]}
+        assert {item["error_group"] for item in listed} == counted[reads].keys()
+    assert counted[False] == {"ConnectionError": 3}
+    assert sorted(counted[True].values()) == [1, 2]
+    assert "ann" in str(counted[True])
+
+
 async def test_a_bulk_is_tried_dry_and_then_done(client: httpx.AsyncClient, app: Duetime) -> None:
     actions = [await app.schedule(Parcel(number), delay=60) for number in range(3)]
     body = {"verb": "cancel", "filter": {"kind": ["parcel"]}, "note": "over"}
