@@ -1,6 +1,7 @@
 """The routes of many actions: filters, groups, exports, bulks; and repeated actions."""
 
 import json
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,13 @@ import pytest
 from admin.client import OF_OTHER, OF_TENANT, Parcel, admin_of, client_of, problem, sent_by
 from duetime import Duetime, Identity
 from duetime.testing import FakeClock
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Of somebody, whom the error of its handler names."""
+
+    name: str
 
 
 async def found(client: httpx.AsyncClient, **query: Any) -> list[int]:
@@ -50,11 +58,11 @@ async def test_groups_and_exports(client: httpx.AsyncClient, app: Duetime) -> No
 
 async def test_without_payload_read_errors_are_grouped_by_class(memory_app: Duetime) -> None:
     @memory_app.handler()
-    async def deliver(parcel: Parcel) -> None:
-        raise ConnectionError(f"no road to {parcel.text}")
+    async def visit(of: Visit) -> None:
+        raise ConnectionError(f"no road to {of.name}")
 
-    for order, text in enumerate(("ann", "ann", "bob")):
-        await memory_app.schedule(Parcel(order, text))
+    for name in ("ann", "ann", "bob"):
+        await memory_app.schedule(Visit(name))
     await memory_app.testing.drain()
     await memory_app.grants.set("support", "actions.read")
     counted = {}
