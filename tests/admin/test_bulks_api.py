@@ -57,7 +57,7 @@ async def test_groups_and_exports(client: httpx.AsyncClient, app: Duetime) -> No
 
 
 async def test_without_payload_read_errors_are_grouped_by_class(memory_app: Duetime) -> None:
-    @memory_app.handler()
+    @memory_app.handler(kind="visit")
     async def visit(of: Visit) -> None:
         raise ConnectionError(f"no road to {of.name}")
 
