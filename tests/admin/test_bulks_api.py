@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from admin.client import OF_OTHER, OF_TENANT, Parcel, admin_of, client_of, problem, sent_by
-from duetime import Duetime, Identity
+from duetime import Duetime, Identity, Retry
 from duetime.testing import FakeClock
 
 
@@ -57,7 +57,7 @@ async def test_groups_and_exports(client: httpx.AsyncClient, app: Duetime) -> No
 
 
 async def test_without_payload_read_errors_are_grouped_by_class(memory_app: Duetime) -> None:
-    @memory_app.handler(kind="visit")
+    @memory_app.handler(kind="visit", retry=Retry(attempts=1))
     async def visit(of: Visit) -> None:
         raise ConnectionError(f"no road to {of.name}")
 
