@@ -23,4 +23,5 @@ Helpers:
     test_workers_page    who is alive, and who has stopped reporting
     test_alerts_page     problems for those who are notified of them
     test_queues_page     queues: read, paused, resumed
+    test_audit_page      the audit log: its filter, its pages, before and after, its export
 """

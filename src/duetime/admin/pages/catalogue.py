@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from duetime.admin.pages.languages import Language
 from duetime.admin.pages.texts.actions import ACTION_TEXTS
+from duetime.admin.pages.texts.audit import AUDIT_TEXTS
 from duetime.admin.pages.texts.frame import FRAME_TEXTS
 from duetime.admin.pages.texts.now import NOW_TEXTS
 from duetime.admin.pages.texts.problems import PROBLEM_TEXTS
@@ -90,6 +91,7 @@ ALL_TEXTS: Sequence[Texts] = (
     NOW_TEXTS,
     TIMELINE_TEXTS,
     WORKER_TEXTS,
+    AUDIT_TEXTS,
 )
 CATALOGUE: Texts = {key: text for texts in ALL_TEXTS for key, text in texts.items()}
 

@@ -35,6 +35,7 @@ from duetime.admin.pages.rendering import rendered
 from duetime.admin.pages.themes import Theme
 from duetime.admin.problems import ProblemDocument
 from duetime.errors import InvalidArgument
+from duetime.words.languages import name_of
 
 T = TypeVar("T")
 QueryModel = TypeVar("QueryModel", bound=BaseModel)
@@ -221,8 +222,16 @@ class FramedPage(PageCall):
 
     def instant(self, name: str) -> datetime | None:
         """Return the instant that a field gives in the zone in which the form was shown."""
-        text = (self.field(name) or "").strip()
-        zone = to_zone(self.field("zone")) or self.zone
+        return self._instant(name, self.field(name), self.field("zone"))
+
+    def asked_instant(self, name: str) -> datetime | None:
+        """Return the instant that a parameter of the address gives in the zone that it names."""
+        asked = self.request.query_params
+        return self._instant(name, asked.get(name), asked.get("zone"))
+
+    def _instant(self, name: str, given: str | None, zone_name: str | None) -> datetime | None:
+        text = (given or "").strip()
+        zone = to_zone(zone_name) or self.zone
         try:
             return zone.instant(text) if text else None
         except NoSuchLocalTime:
@@ -259,6 +268,10 @@ class FramedPage(PageCall):
     def relative(self, instant: datetime) -> str:
         """How long ago an instant was, or in how long it will be."""
         return relative((instant - self.now).total_seconds(), self.language)
+
+    def named(self, noun: str, code: str) -> str:
+        """What people call a code, such as the verb of an audit entry."""
+        return name_of(noun, code, self.language)
 
     def duration(self, seconds: float) -> str:
         return duration(seconds, self.language)

@@ -11,6 +11,7 @@ from duetime.admin.gated_route import route_class
 from duetime.admin.pages.action import ACTION_PAGE
 from duetime.admin.pages.actions import ACTIONS_PAGE
 from duetime.admin.pages.alerts import ALERTS_PAGE
+from duetime.admin.pages.audit import AUDIT_PAGE
 from duetime.admin.pages.live import LIVE
 from duetime.admin.pages.now import NOW_PAGE
 from duetime.admin.pages.page_desk import PageDesk
@@ -33,6 +34,7 @@ ALL_PAGES: Sequence[PageTable] = (
     ACTION_PAGE,
     WORKERS_PAGE,
     QUEUES_PAGE,
+    AUDIT_PAGE,
     ALERTS_PAGE,
 )
 START_PAGE = "/"
