@@ -24,4 +24,5 @@ Helpers:
     test_alerts_page     problems for those who are notified of them
     test_queues_page     queues: read, paused, resumed
     test_audit_page      the audit log: its filter, its pages, before and after, its export
+    test_settings_page   the reader; API keys and grants, for administrators
 """

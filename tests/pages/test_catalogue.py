@@ -47,7 +47,7 @@ SHARED = {
     *("place_actions", "place_transitions", "place_workers", "place_audit", "note", "pages"),
     *("worker", "worker_version", "workers_versions", "now_running_hint"),
     *("run_worker", "action_worker", "action_count", "filter_worker", "action_audit"),
-    *("action_id", "action_json", "audit_source"),
+    *("action_id", "action_json", "audit_source", "grant_permission"),
 }
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 # Signs between words, and the keys of shortcuts.

@@ -83,7 +83,7 @@ async def show_audit(page: ThisPage) -> Response:
         next_cursor=found.next_cursor,
         query=query,
         wanted=wanted,
-        verbs=AUDITED_VERBS,
+        verb_words={verb: page.named("verb", verb) for verb in AUDITED_VERBS},
         kept=[pair for pair in page.kept_query if pair[0] not in AuditPageQuery.model_fields],
         export_address=page.link(EXPORT_PATH, **query.filter),
     )
