@@ -70,7 +70,8 @@ class ShownPage(HTMLParser):
         if not text or not self._open:
             return
         if self._open[-1] == "textarea":
-            self._fill_last(data)
+            # Browsers leave out a newline at the start.
+            self._fill_last(data.removeprefix("\n"))
         self.texts.setdefault(self._open[-1], []).append(text)
         if self._is_alert:
             self.alerts.append(text)

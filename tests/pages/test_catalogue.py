@@ -13,6 +13,7 @@ from duetime.admin.pages.catalogue import ALL_TEXTS, CATALOGUE, text_of
 from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
+from duetime.api.arguments import IfExists
 from duetime.model.actions.chain import On
 from duetime.model.health.problems import ProblemName
 from duetime.model.lane import Priority
@@ -40,6 +41,7 @@ COMPLETED = {
     "action_": ("state", "kind", "queue", "result", "progress"),
     "actions_": ("overdue", "retrying", "waiting", "parked"),
     "filter_": [key.removeprefix("filter_") for key in CATALOGUE if key.startswith("filter_")],
+    "if_exists_": get_args(IfExists),
     "shortcut_": ("search", "help", "down", "up", "select", "open"),
 }
 # Words that both languages share.
@@ -62,9 +64,10 @@ def used_keys() -> set[str]:
     found |= {f"{start}{end}" for start, ends in COMPLETED.items() for end in ends}
     found -= {*COMPLETED, BY_STATUS}
     conditional = re.compile(r"""\.text\(["'](\w+)["'] if .+? else ["'](\w+)["']""")
+    named = re.compile(r"""["'](payload_\w+)["'],$""", re.MULTILINE)
     done = re.compile(r"""["']((?:done|not_paused)_\w+)["']""")
     for path in PAGES.glob("*.py"):
-        for pattern in (conditional, done):
+        for pattern in (conditional, named, done):
             for match in pattern.finditer(path.read_text("utf-8")):
                 found |= {key for key in match.groups() if key}
     return found

@@ -11,6 +11,7 @@ from duetime.admin.pages.texts.frame import FRAME_TEXTS
 from duetime.admin.pages.texts.now import NOW_TEXTS
 from duetime.admin.pages.texts.problems import PROBLEM_TEXTS
 from duetime.admin.pages.texts.queues import QUEUE_TEXTS
+from duetime.admin.pages.texts.schedule import SCHEDULE_TEXTS
 from duetime.admin.pages.texts.settings import SETTINGS_TEXTS
 from duetime.admin.pages.texts.text import Text, Texts
 from duetime.admin.pages.texts.timeline import TIMELINE_TEXTS
@@ -94,6 +95,7 @@ ALL_TEXTS: Sequence[Texts] = (
     WORKER_TEXTS,
     AUDIT_TEXTS,
     SETTINGS_TEXTS,
+    SCHEDULE_TEXTS,
 )
 CATALOGUE: Texts = {key: text for texts in ALL_TEXTS for key, text in texts.items()}
 

@@ -244,11 +244,19 @@ class FramedPage(PageCall):
 
     def done(self, path: str, key: str, **values: object) -> Response:
         """Answer an act: go back to the page of its form, which says a text of the catalogue."""
+        self._notify(key, values)
+        kept = self.kept_query
+        return self.send_to(self.url(quote(path)) + (f"?{urlencode(kept)}" if kept else ""))
+
+    def done_at(self, path: str, key: str, **values: object) -> Response:
+        """Answer an act: go to another page than that of its form."""
+        self._notify(key, values)
+        return self.send_to(self.link(path))
+
+    def _notify(self, key: str, values: Mapping[str, object]) -> None:
         notice = PageNotice(key, {name: str(value) for name, value in values.items()})
         written = written_notice(notice, self.anchor)
         self.cookies_to_set.append(self.cookies.set(NOTICE_COOKIE, written, NOTICE_SECONDS))
-        kept = self.kept_query
-        return self.send_to(self.url(quote(path)) + (f"?{urlencode(kept)}" if kept else ""))
 
     def part(self, template: str, **values: object) -> str:
         """Return a template as text, with what every template has."""

@@ -18,6 +18,7 @@ from duetime.admin.pages.page_desk import PageDesk
 from duetime.admin.pages.page_table import LiveView, PageTable
 from duetime.admin.pages.places import Place, places_of
 from duetime.admin.pages.queues import QUEUES_PAGE
+from duetime.admin.pages.schedule import SCHEDULE_PAGE
 from duetime.admin.pages.settings import SETTINGS_PAGE
 from duetime.admin.pages.sign_in import SIGN_IN
 from duetime.admin.pages.static_route import STATIC
@@ -33,6 +34,7 @@ ALL_PAGES: Sequence[PageTable] = (
     TIMELINE_PAGE,
     ACTIONS_PAGE,
     ACTION_PAGE,
+    SCHEDULE_PAGE,
     WORKERS_PAGE,
     QUEUES_PAGE,
     AUDIT_PAGE,
