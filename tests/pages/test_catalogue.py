@@ -18,6 +18,7 @@ from duetime.model.actions.chain import On
 from duetime.model.health.problems import ProblemName
 from duetime.model.lane import Priority
 from duetime.model.state import Outcome, State
+from duetime.model.transition import Effect
 
 PAGES = Path(__file__).parents[2] / "src" / "duetime" / "admin" / "pages"
 # In templates `t("key")`, in Python `page.text("key")` and `text_of("key")`.
@@ -41,6 +42,7 @@ COMPLETED = {
     "action_": ("state", "kind", "queue", "result", "progress"),
     "actions_": ("overdue", "retrying", "waiting", "parked"),
     "filter_": [key.removeprefix("filter_") for key in CATALOGUE if key.startswith("filter_")],
+    "effect_": [effect.value for effect in Effect],
     "if_exists_": get_args(IfExists),
     "shortcut_": ("search", "help", "down", "up", "select", "open"),
 }

@@ -15,6 +15,7 @@ from duetime.admin.pages.texts.schedule import SCHEDULE_TEXTS
 from duetime.admin.pages.texts.settings import SETTINGS_TEXTS
 from duetime.admin.pages.texts.text import Text, Texts
 from duetime.admin.pages.texts.timeline import TIMELINE_TEXTS
+from duetime.admin.pages.texts.transitions import TRANSITION_TEXTS
 from duetime.admin.pages.texts.workers import WORKER_TEXTS
 
 SIGN_IN_TEXTS: Texts = {
@@ -96,6 +97,7 @@ ALL_TEXTS: Sequence[Texts] = (
     AUDIT_TEXTS,
     SETTINGS_TEXTS,
     SCHEDULE_TEXTS,
+    TRANSITION_TEXTS,
 )
 CATALOGUE: Texts = {key: text for texts in ALL_TEXTS for key, text in texts.items()}
 

@@ -23,6 +23,7 @@ from duetime.admin.pages.settings import SETTINGS_PAGE
 from duetime.admin.pages.sign_in import SIGN_IN
 from duetime.admin.pages.static_route import STATIC
 from duetime.admin.pages.timeline import TIMELINE_PAGE
+from duetime.admin.pages.transitions import TRANSITIONS_PAGE
 from duetime.admin.pages.workers import WORKERS_PAGE
 from duetime.admin.router import check_routes
 
@@ -35,6 +36,7 @@ ALL_PAGES: Sequence[PageTable] = (
     ACTIONS_PAGE,
     ACTION_PAGE,
     SCHEDULE_PAGE,
+    TRANSITIONS_PAGE,
     WORKERS_PAGE,
     QUEUES_PAGE,
     AUDIT_PAGE,
