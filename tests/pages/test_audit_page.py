@@ -33,9 +33,9 @@ async def test_entries_say_who_changed_what_and_how_it_was(app: Duetime) -> None
     async with reader_of(app, "audit.read", "actions.read") as browser:
         page = await browser.open(f"/audit?subject={id}&tz=Europe/Paris")
     cancelled, rescheduled = rows(page)
-    assert re.search(r"max python cancel action .*Before: scheduled After: cancelled", cancelled)
-    assert re.search(r"ada python reschedule .*asked &lt;b&gt;for .*due_at Before:", rescheduled)
-    assert re.search(r"Before: \S.*Europe/Paris .* After: \S.*Europe/Paris", rescheduled)
+    assert re.search(r"max python cancel action .*Before scheduled After cancelled", cancelled)
+    assert re.search(r"ada python reschedule .*asked &lt;b&gt;for .*due_at Before ", rescheduled)
+    assert re.search(r"Before \S.*Europe/Paris .* After \S.*Europe/Paris", rescheduled)
     assert f'href="/actions/{id}"' in page.response.text
 
 

@@ -13,8 +13,8 @@ from duetime.admin.pages.catalogue import ALL_TEXTS, CATALOGUE, text_of
 from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
-from duetime.api.arguments import IfExists
 from duetime.model.actions.chain import On
+from duetime.model.actions.new_actions import IfExists
 from duetime.model.health.problems import ProblemName
 from duetime.model.lane import Priority
 from duetime.model.state import Outcome, State

@@ -172,11 +172,12 @@ def _delay(page: FramedPage) -> float | None:
 
 
 def _due(page: FramedPage) -> datetime | None:
-    """Return when what was typed would be due: for a delay, about then."""
+    """Return when what was typed would be due: for a delay, to the second."""
     if _time_errors(page):
         return None
+    now = page.now.replace(microsecond=0)
     try:
-        return page.instant("at") or page.now + timedelta(seconds=_delay(page) or 0)
+        return page.instant("at") or now + timedelta(seconds=_delay(page) or 0)
     except OverflowError:
         return None
 
