@@ -151,3 +151,9 @@ async def test_in_french(memory_app: Duetime) -> None:
     assert page.heading == "Audit"
     assert "mettre en pause" in rows(page)[0]
     assert page.form("Filtrer")
+
+
+async def test_what_is_no_filter_is_said_in_french(memory_app: Duetime) -> None:
+    async with administrator_of(memory_app) as browser:
+        page = await browser.open("/audit?since=soon&lang=fr")
+    assert "since: « soon » n'est pas une date avec une heure." in page.alerts + page.texts["p"]

@@ -67,9 +67,10 @@ def used_keys() -> set[str]:
     found -= {*COMPLETED, BY_STATUS}
     conditional = re.compile(r"""\.text\(["'](\w+)["'] if .+? else ["'](\w+)["']""")
     named = re.compile(r"""["'](payload_\w+)["'],$""", re.MULTILINE)
+    remedy = re.compile(r"""\.invalid\([^,]+, [^,]+, ["'](\w+)["']""")
     done = re.compile(r"""["']((?:done|not_paused)_\w+)["']""")
     for path in PAGES.glob("*.py"):
-        for pattern in (conditional, named, done):
+        for pattern in (conditional, named, remedy, done):
             for match in pattern.finditer(path.read_text("utf-8")):
                 found |= {key for key in match.groups() if key}
     return found

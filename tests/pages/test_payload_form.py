@@ -216,6 +216,15 @@ def test_what_is_typed(type_: type, given: dict[str, str], data: object) -> None
     assert (found.errors, found.data) == ({}, data)
 
 
+def test_parts_that_hold_secrets_are_not_filled_in() -> None:
+    """Their stars would be scheduled in place of the secrets."""
+    entry = entry_of(Login)
+    login = Login("ann", Secret("hunter22"), [Secret("hunter21")])
+    document = entry.adapter.dump_python(login, mode="json")
+    shown = shown_values(fields_of(entry), document, PARIS)
+    assert shown == {"payload/user": "ann", "payload/password": "", "payload/old": ""}
+
+
 def test_what_is_missing_is_said_at_its_field() -> None:
     assert typed(Point, {}).errors == {"payload/x": "payload_missing"}
     assert typed(Login, {}).errors == {

@@ -120,6 +120,16 @@ class TestKeys:
         assert page.form("Confirm").fields["roles"] == fields["Roles"]
         assert len(await memory_app.api_keys.list()) == before
 
+    async def test_what_is_not_valid_is_said_in_french(self, memory_app: Duetime) -> None:
+        async with administrator_of(memory_app) as browser:
+            dialog = await browser.open(f"{KEY_FORM}&lang=fr")
+            page = await browser.send(
+                dialog.form("Confirmer"), Nom="x", Rôles="a", Expire="2001-01-01T00:00"
+            )
+        assert page.response.status_code == 422
+        assert any("n'est pas une valeur valable" in alert for alert in page.alerts)
+        assert not any("is not valid" in alert for alert in page.alerts)
+
     async def test_nobody_makes_one_beyond_their_own_rights(self, app: Duetime) -> None:
         await app.grants.set("powerful", "actions.cancel")
         async with reader_of(app, "admin") as browser:

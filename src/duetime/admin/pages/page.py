@@ -59,6 +59,8 @@ class FramedPage(PageCall):
     live_path: str | None = None
     # What was wrong with the form that was sent, if the page is shown again.
     problem: ProblemDocument | None = None
+    # The last remedy that was said in the reader's language.
+    remedy: str | None = None
     _notice: PageNotice | None = field(default=None)
 
     # -- the frame ---------------------------------------------------------------------
@@ -209,7 +211,7 @@ class FramedPage(PageCall):
         """Return a field of the form. InvalidArgument if it is missing or empty."""
         value = self.field(name)
         if not value:
-            raise InvalidArgument(name, value, "fill it in")
+            raise self.invalid(name, value, "fill_in")
         return value
 
     def typed(self, name: str) -> str:
@@ -235,10 +237,15 @@ class FramedPage(PageCall):
         try:
             return zone.instant(text) if text else None
         except NoSuchLocalTime:
-            remedy = self.text("no_such_local_time", zone=zone.name, text=text)
+            error = self.invalid(name, text, "no_such_local_time", zone=zone.name, text=text)
         except (ValueError, OverflowError):
-            remedy = self.text("not_an_instant", text=text)
-        raise InvalidArgument(name, text, remedy)
+            error = self.invalid(name, text, "not_an_instant", text=text)
+        raise error
+
+    def invalid(self, name: str, value: object, key: str, **values: object) -> InvalidArgument:
+        """Return an error about what was typed, whose remedy is a text of the catalogue."""
+        self.remedy = self.text(key, **values)
+        return InvalidArgument(name, value, self.remedy)
 
     # -- answers -----------------------------------------------------------------------
 

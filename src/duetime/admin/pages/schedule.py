@@ -86,7 +86,7 @@ async def schedule_action(page: ThisPage) -> Response:
     """Schedule the action, and show it; or show the form again, each error at its field."""
     asked = await _asked(page)
     if asked is None:
-        raise InvalidArgument("kind", None, page.text("schedule_kind_missing"))
+        raise page.invalid("kind", None, "schedule_kind_missing")
     entry, repeated = asked
     typed, errors = _checked(page, entry)
     if errors:
@@ -167,7 +167,7 @@ def _delay(page: FramedPage) -> float | None:
     except ValueError:
         seconds = -1.0
     if seconds is not None and not 0 <= seconds < float("inf"):
-        raise InvalidArgument("delay", typed, page.text("schedule_delay_invalid"))
+        raise page.invalid("delay", typed, "schedule_delay_invalid")
     return seconds
 
 
