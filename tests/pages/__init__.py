@@ -23,4 +23,9 @@ Helpers:
     test_workers_page    who is alive, and who has stopped reporting
     test_alerts_page     problems for those who are notified of them
     test_queues_page     queues: read, paused, resumed
+    test_transitions_page    row transitions: backlog, last report, parked rows, sweeps
+    test_audit_page      the audit log: its filter, its pages, before and after, its export
+    test_schedule_page   the form that schedules an action of a kind, or repeats one
+    test_payload_form    forms for payload types: their fields, and what is typed into them
+    test_settings_page   the reader; API keys and grants, for administrators
 """

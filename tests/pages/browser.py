@@ -13,6 +13,7 @@ HTTPS, LOOPBACK, PLAIN = "https://shop.example", "http://localhost:8000", "http:
 PEERS = {HTTPS: "203.0.113.9", LOOPBACK: "127.0.0.1", PLAIN: "203.0.113.9"}
 # What follows them is what they name.
 NAMED_BY_TEXT = {"h1", "title", "button", "a", "p"}
+FIELDS = {"input", "select", "textarea"}
 
 
 @dataclass
@@ -41,6 +42,8 @@ class ShownPage(HTMLParser):
         self._labels: dict[str, str] = {}
         self._is_alert = False
         self._label_for: str | None = None
+        # The choice whose first option has not been seen.
+        self._field: str | None = None
         self.feed(self.response.text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -49,10 +52,15 @@ class ShownPage(HTMLParser):
             self.language = given.get("lang")
         elif tag == "form":
             self.forms.append(Form(given["action"], given["method"]))
-        elif tag == "input" and self._open_form is not None:
-            self._open_form.fields[given["name"]] = given.get("value", "")
+        elif tag in FIELDS and self._open_form is not None:
+            if given.get("type") != "checkbox" or "checked" in given:
+                self._open_form.fields[given["name"]] = given.get("value", "")
             if label := self._labels.get(given.get("id", "")):
                 self._open_form.labels[label] = given["name"]
+            self._field = given["name"]
+        elif tag == "option" and (self._field is not None or "selected" in given):
+            self._fill_last(given["value"])
+            self._field = None
         self._is_alert = given.get("role") == "alert"
         self._label_for = given.get("for") if tag == "label" else None
         self._open.append(tag)
@@ -61,6 +69,9 @@ class ShownPage(HTMLParser):
         text = data.strip()
         if not text or not self._open:
             return
+        if self._open[-1] == "textarea":
+            # Browsers leave out a newline at the start.
+            self._fill_last(data.removeprefix("\n"))
         self.texts.setdefault(self._open[-1], []).append(text)
         if self._is_alert:
             self.alerts.append(text)
@@ -73,6 +84,11 @@ class ShownPage(HTMLParser):
         while self._open and self._open.pop() != tag:
             pass
         self._is_alert, self._label_for = False, None
+
+    def _fill_last(self, value: str) -> None:
+        """Fill in the field that began last."""
+        if self._open_form is not None:
+            self._open_form.fields[next(reversed(self._open_form.fields))] = value
 
     @property
     def _open_form(self) -> Form | None:

@@ -14,9 +14,11 @@ from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
 from duetime.model.actions.chain import On
+from duetime.model.actions.new_actions import IfExists
 from duetime.model.health.problems import ProblemName
 from duetime.model.lane import Priority
 from duetime.model.state import Outcome, State
+from duetime.model.transition import Effect
 
 PAGES = Path(__file__).parents[2] / "src" / "duetime" / "admin" / "pages"
 # In templates `t("key")`, in Python `page.text("key")` and `text_of("key")`.
@@ -40,6 +42,8 @@ COMPLETED = {
     "action_": ("state", "kind", "queue", "result", "progress"),
     "actions_": ("overdue", "retrying", "waiting", "parked"),
     "filter_": [key.removeprefix("filter_") for key in CATALOGUE if key.startswith("filter_")],
+    "effect_": [effect.value for effect in Effect],
+    "if_exists_": get_args(IfExists),
     "shortcut_": ("search", "help", "down", "up", "select", "open"),
 }
 # Words that both languages share.
@@ -47,7 +51,7 @@ SHARED = {
     *("place_actions", "place_transitions", "place_workers", "place_audit", "note", "pages"),
     *("worker", "worker_version", "workers_versions", "now_running_hint"),
     *("run_worker", "action_worker", "action_count", "filter_worker", "action_audit"),
-    *("action_id", "action_json"),
+    *("action_id", "action_json", "audit_source", "grant_permission"),
 }
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 # Signs between words, and the keys of shortcuts.
@@ -62,9 +66,11 @@ def used_keys() -> set[str]:
     found |= {f"{start}{end}" for start, ends in COMPLETED.items() for end in ends}
     found -= {*COMPLETED, BY_STATUS}
     conditional = re.compile(r"""\.text\(["'](\w+)["'] if .+? else ["'](\w+)["']""")
+    named = re.compile(r"""["'](payload_\w+)["'],$""", re.MULTILINE)
+    remedy = re.compile(r"""\.invalid\([^,]+, [^,]+, ["'](\w+)["']""")
     done = re.compile(r"""["']((?:done|not_paused)_\w+)["']""")
     for path in PAGES.glob("*.py"):
-        for pattern in (conditional, done):
+        for pattern in (conditional, named, remedy, done):
             for match in pattern.finditer(path.read_text("utf-8")):
                 found |= {key for key in match.groups() if key}
     return found

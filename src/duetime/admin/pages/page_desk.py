@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 from urllib.parse import quote
 
@@ -32,8 +33,9 @@ from duetime.admin.pages.page_table import FORM_PAGE_ATTRIBUTE
 from duetime.admin.pages.reader_zones import zone_of
 from duetime.admin.pages.themes import to_theme
 from duetime.admin.problems import ProblemDocument, RequestRefused
-from duetime.errors import DuetimeError, NotAuthenticated, PermissionDenied
+from duetime.errors import DuetimeError, InvalidArgument, NotAuthenticated, PermissionDenied
 from duetime.model.act import Source
+from duetime.words.languages import error_said
 
 if TYPE_CHECKING:
     from duetime.api.setup import CurrentSetup
@@ -113,8 +115,18 @@ class PageDesk(Desk):
             # Those who may not read a page may still sign out, if the store answers.
             with suppress(DuetimeError):
                 page.access = await page.find_reader()
-        problem = await self._problem(page, error)
+        problem = _in_language(page, error, await self._problem(page, error))
         return await _form_again(page, problem) or _error_page(page, problem)
+
+
+def _in_language(page: FramedPage, error: Exception, problem: ProblemDocument) -> ProblemDocument:
+    """Return a problem that says in the reader's language what its error says. Other details are
+    for those who must not know all that the error knows."""
+    if not isinstance(error, DuetimeError) or problem.detail != str(error):
+        return problem
+    if isinstance(error, InvalidArgument) and error.remedy == page.remedy:
+        return replace(problem, detail=f"{error.argument}: {error.remedy}")
+    return replace(problem, detail=error_said(error, page.language))
 
 
 async def _form_again(page: FramedPage, problem: ProblemDocument) -> Response | None:
