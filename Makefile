@@ -27,7 +27,7 @@ PROCESSES = -n $$($(PYTHON) -c "import os; print((os.cpu_count() or 1) + 3)") --
 help: ## show this table
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(STAMP) ## run the demo
+run: $(STAMP) ## run the demo, with its dashboard
 	.venv/bin/duetime demo
 
 # Tests of SystemExit would end a process of several, so their file runs by itself. Tests that are
