@@ -22,10 +22,10 @@ PYTEST := .venv/bin/pytest
 # Three more processes than cores, since many tests wait for a lease to expire.
 PROCESSES = -n $$($(PYTHON) -c "import os; print((os.cpu_count() or 1) + 3)") --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick browser lint check soak faults bench lock clean
+.PHONY: help run test quick browser screenshots lint check soak faults bench lock clean
 
 help: ## show this table
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(STAMP) ## run the demo, with its dashboard
 	.venv/bin/duetime demo
@@ -46,6 +46,9 @@ quick: $(STAMP) ## in under a minute: lint of what changed, units, conformance o
 # The dashboard's tests: all, or the main journeys with ONLY=main. Debian's Chromium is found on PATH.
 browser: $(STAMP) ## test the dashboard in Chromium: ONLY=main
 	$(PYTEST) tests/browser -m "browser$(if $(ONLY), and $(ONLY))"
+
+screenshots: $(STAMP) ## take the pictures of the documentation, in Chromium
+	cd tests && ../.venv/bin/python -m browser.screenshots
 
 lint: $(STAMP) ## format, lint, types, layers
 	.venv/bin/ruff format --check .

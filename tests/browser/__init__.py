@@ -5,6 +5,7 @@
 Helpers:
     chromium     the browser, and tabs that fail a test whose page breaks a rule or logs an error
     shop         an app with something on every page, and its server
+    screenshots  takes the pictures of the documentation, `make screenshots`
     page_paths   the paths of all pages, from the tables of the pages
 
     test_every_page      rules of every page: policy, accessibility, width, titles, no scripts
