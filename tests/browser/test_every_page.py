@@ -48,6 +48,30 @@ def test_a_phone_need_not_scroll_sideways(
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
+def test_an_open_dialog_keeps_nobody_out(open_tab: OpenTab, sqlite_shop: Shop) -> None:
+    tab = signed_in(open_tab(sqlite_shop.address), sqlite_shop)
+    for verb in ("cancel", "reschedule", "shift"):
+        tab.open(f"/actions?kind=parcel&dialog=bulk&bulk={verb}&of=filter")
+        assert [*serious(tab)] == []
+        tab.page.set_viewport_size(PHONE)
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_no_cell_lies_under_the_acts(open_tab: OpenTab, sqlite_shop: Shop) -> None:
+    tab = open_page(open_tab, sqlite_shop, "/actions")
+    assert tab.page.evaluate(
+        "(([box]) => box.scrollWidth <= box.clientWidth)(document.querySelectorAll('main .scroll'))"
+    )
+
+
+def test_a_phone_begins_with_folded_filters(open_tab: OpenTab, sqlite_shop: Shop) -> None:
+    tab = open_page(open_tab, sqlite_shop, "/actions", viewport=PHONE)
+    link = tab.page.get_by_role("link", name="Group by error")
+    assert not link.is_visible()
+    tab.page.get_by_text("Filter", exact=True).click()
+    assert link.is_visible()
+
+
 @every_page
 def test_without_scripts_it_says_what_it_says_with_them(
     open_tab: OpenTab, sqlite_shop: Shop, declared: str

@@ -1,5 +1,7 @@
 """What operators come for, from end to end, by keyboard or pointer, on a desk or a phone."""
 
+from datetime import timedelta
+from urllib.parse import quote
 from uuid import UUID
 
 import pytest
@@ -34,13 +36,68 @@ def test_why_did_it_fail_and_try_it_again(tab: Tab, shop: Shop) -> None:
     assert len(shop.app.sync.runs(UUID(shop.arguments["id"]))) == 2
 
 
-def test_failures_after_a_deployment_by_their_error(tab: Tab) -> None:
+@pytest.mark.main
+def test_failures_after_a_deployment_by_their_error(tab: Tab, shop: Shop) -> None:
     page = tab.open("/actions?state=failed")
     page.get_by_role("link", name="Group by error").click()
     row = page.locator("[data-rows] tbody tr", has_text="order * is gone")
     expect(row).to_contain_text("3")
-    row.get_by_role("link").first.click()
+    row.get_by_role("button", name="Retry").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Actions to change: 3")
+    confirm(page, Note="mended")
+    expect(page.get_by_role("status").filter(has_text="Changed: 3; skipped: 0.")).to_be_visible()
+    shop.drain()
     expect(page.locator("[data-rows] tbody tr")).to_have_count(3)
+
+
+@pytest.mark.main
+def test_hundreds_are_moved_by_a_day(tab: Tab, shop: Shop) -> None:
+    """By keyboard: filter, dry run, sample, confirm, audit."""
+    page = tab.open(f"/actions?state=scheduled&due_from={quote('2130-07-31T00:00:00+00:00')}")
+    page.get_by_label("Change many").select_option("Shift")
+    page.get_by_role("button", name="All that match").press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Actions to change: 40")
+    expect(dialog.get_by_role("listitem")).to_have_count(10)
+    dialog.get_by_label("Later by").fill("1")
+    dialog.get_by_label("Unit").select_option("days")
+    dialog.get_by_label("Note").fill("a holiday")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").filter(has_text="Changed: 40; skipped: 0.")).to_be_visible()
+    [bulk] = shop.app.sync.audit.find(verb="bulk")
+    assert (bulk.note, bulk.source) == ("a holiday", "dashboard")
+    dues = [action.due_at for action in shop.app.sync.find(sort="due_at", limit=200, due_from=SOON)]
+    assert dues[0] == SOON + timedelta(days=1)
+
+
+def test_rows_are_ticked_by_keyboard_and_stay_ticked(tab: Tab, shop: Shop) -> None:
+    page = tab.open("/actions?kind=parcel&state=scheduled")
+    for _ in range(2):
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    new = shop.app.sync.schedule(Parcel(99), at=SOON)
+    expect(page.locator(f"[data-row='{new.id}']")).to_be_attached()
+    expect(page.locator("[data-select]:checked")).to_have_count(2)
+    page.get_by_label("Change many").select_option("Cancel")
+    page.get_by_role("button", name="Selected actions").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Actions to change: 2")
+    confirm(page)
+    expect(page.get_by_role("status").filter(has_text="Changed: 2; skipped: 0.")).to_be_visible()
+
+
+def test_thousands_go_on_by_themselves(
+    tab: Tab, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duetime.admin.pages.action_bulks.PATIENCE_SECONDS", 0.0)
+    requests = [shop.app.request(Parcel(number), at=SOON, queue="many") for number in range(2500)]
+    shop.app.sync.schedule_many(requests)
+    page = tab.open("/actions?queue=many&dialog=bulk&bulk=cancel&of=filter")
+    page.get_by_role("dialog").get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("status").filter(has_text="Changed: 2,500")).to_be_visible(
+        timeout=20_000
+    )
+    assert [*shop.app.sync.find(queue="many", state=State.scheduled)] == []
 
 
 @pytest.mark.main
