@@ -6,13 +6,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    ViewportSize,
+    sync_playwright,
+)
 
 NAMES = ("chromium", "chromium-browser")
 # Pages may not do it, and browsers do nothing else in a container of root.
 ARGUMENTS = ["--no-sandbox"]
-DESKTOP = {"width": 1280, "height": 900}
-PHONE = {"width": 390, "height": 844}
+DESKTOP: ViewportSize = {"width": 1280, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 TIMEOUT_MILLISECONDS = 15_000
 OpenTab = Callable[..., "Tab"]
 

@@ -11,18 +11,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from browser.chromium import ARGUMENTS, NAMES
 
 IMAGES = Path(__file__).resolve().parent.parent.parent / "docs" / "images"
-SIZE = {"width": 1280, "height": 800}
-THEMES = ("light", "dark")
+SIZE: ViewportSize = {"width": 1280, "height": 640}
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 PAGES = {
     "now": "/",
     "timeline": "/timeline",
-    "actions": "/actions",
+    "actions": "/actions?state=failed",
     # Its newest action, which was retried.
     "action": "/actions?kind=send-invoice&state=failed",
 }

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from browser.chromium import PHONE, OpenTab, Tab
+from browser.chromium import DESKTOP, PHONE, OpenTab, Tab
 from browser.page_paths import PAGE_PATHS, PLACES
 from browser.shop import Shop, signed_in
 from duetime.admin.pages.catalogue import text_of
@@ -102,12 +102,14 @@ def test_all_places_in_one_go(open_tab: OpenTab, sqlite_shop: Shop) -> None:
     """Policy, accessibility and width of the places, as a reader goes through them."""
     tab = signed_in(open_tab(sqlite_shop.address), sqlite_shop)
     for place in PLACES:
-        tab.page.set_viewport_size({"width": 1280, "height": 900})
+        tab.page.set_viewport_size(DESKTOP)
         tab.page.locator(f".rail [data-key={place.key}]").click()
         tab.page.wait_for_selector(f".rail [data-key={place.key}][aria-current]")
         assert [*serious(tab)] == []
-        tab.page.set_viewport_size({"width": 390, "height": 844})
-        assert tab.page.evaluate("document.documentElement.scrollWidth") <= 390, place.path
+        tab.page.set_viewport_size(PHONE)
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], (
+            place.path
+        )
 
 
 def serious(tab: Tab) -> Iterator[str]:

@@ -34,13 +34,13 @@ def demo(
     url: Annotated[
         str | None, typer.Option(help="The demo's store; default: SQLite in a temporary file.")
     ] = None,
-    seconds: Annotated[
-        float | None, typer.Option(min=0, help="How long to run; default: until Ctrl-C.")
-    ] = None,
     port: Annotated[
         int,
         typer.Option(min=0, max=65_535, help="The dashboard's port; default: one that is free."),
     ] = 0,
+    seconds: Annotated[
+        float | None, typer.Option(min=0, help="How long to run; default: until Ctrl-C.")
+    ] = None,
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Show actions in this terminal, not in a dashboard.")
     ] = False,

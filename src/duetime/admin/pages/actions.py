@@ -122,7 +122,7 @@ async def show_actions(page: ThisPage) -> Response:
         filtered=bool(query.filter()),
         grouped=query.group is not None,
         bulk=await bulk_dialog(page, query.filter()),
-        bulk_verbs=allowed_verbs(page),
+        bulk_verbs=allowed_verbs(page, query.state),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -13,6 +13,7 @@ from duetime.admin.pages.action_row import ActionRow, rows_of
 from duetime.admin.pages.page import FramedPage
 from duetime.admin.routes.bulks import VERB_PERMISSIONS, BulkVerb
 from duetime.errors import InvalidArgument
+from duetime.model.bulk import changed_state
 
 BULK_DIALOG = "bulk"
 # More rows than a page has.
@@ -57,11 +58,16 @@ class BulkDialog:
         return (self.query.ids or ()) if self.query.of == SELECTED else ()
 
 
-def allowed_verbs(page: FramedPage) -> list[BulkVerb]:
-    """Return what the reader may do with many actions."""
+def allowed_verbs(page: FramedPage, states: Collection[str] | None = None) -> list[BulkVerb]:
+    """Return what the reader may do with many actions, as far as it applies to one of the states
+    that are listed."""
     if not page.allows("actions.bulk"):
         return []
-    return [verb for verb, permission in VERB_PERMISSIONS.items() if page.allows(permission)]
+    return [
+        verb
+        for verb, permission in VERB_PERMISSIONS.items()
+        if page.allows(permission) and (not states or changed_state(verb) in states)
+    ]
 
 
 async def bulk_dialog(page: FramedPage, filter: Mapping[str, Any]) -> BulkDialog | None:
