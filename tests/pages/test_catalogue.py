@@ -9,10 +9,12 @@ from typing import get_args
 import pytest
 
 from duetime.admin.openapi import PROBLEM_TITLES
+from duetime.admin.pages.bulk_dialog import UNITS
 from duetime.admin.pages.catalogue import ALL_TEXTS, CATALOGUE, text_of
 from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
+from duetime.admin.routes.bulks import VERB_PERMISSIONS
 from duetime.model.actions.chain import On
 from duetime.model.actions.new_actions import IfExists
 from duetime.model.health.problems import ProblemName
@@ -38,6 +40,8 @@ COMPLETED = {
     ],
     "ended_": [outcome.value for outcome in Outcome],
     "on_": get_args(On),
+    "bulk_": VERB_PERMISSIONS,
+    "bulk_unit_": UNITS,
     "priority_": [priority.name for priority in Priority],
     "action_": ("state", "kind", "queue", "result", "progress"),
     "actions_": ("overdue", "retrying", "waiting", "parked"),
@@ -51,13 +55,11 @@ SHARED = {
     *("place_actions", "place_transitions", "place_workers", "place_audit", "note", "pages"),
     *("worker", "worker_version", "workers_versions", "now_running_hint"),
     *("run_worker", "action_worker", "action_count", "filter_worker", "action_audit"),
-    *("action_id", "action_json", "audit_source", "grant_permission"),
+    *("action_id", "action_json", "audit_source", "grant_permission", "bulk_unit_minutes"),
 }
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 # Signs between words, and the keys of shortcuts.
 SIGNS = {"·", "/", "g", ":", ",", "“", "”", "“”", "\u2013", "UTC", "\u00d7", "."}
-# Texts of pieces that pages of lists use.
-PIECES = {"selected"}
 
 
 def used_keys() -> set[str]:
@@ -99,7 +101,7 @@ def test_every_key_that_is_used_is_there_and_every_text_is_used() -> None:
     statuses = {f"{BY_STATUS}{status}" for status in {*PROBLEM_TITLES, 400, 405}}
     used = used_keys() | (statuses & CATALOGUE.keys())
     assert used - CATALOGUE.keys() == set()
-    assert CATALOGUE.keys() - used == PIECES
+    assert CATALOGUE.keys() - used == set()
 
 
 def test_every_problem_has_a_heading() -> None:

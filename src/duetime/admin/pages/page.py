@@ -40,8 +40,11 @@ from duetime.words.languages import name_of
 T = TypeVar("T")
 QueryModel = TypeVar("QueryModel", bound=BaseModel)
 
-# Parameters of an address that open a dialog: which, and about what.
-DIALOG_PARAMETERS = ("dialog", "of")
+# Parameters of an address that open a dialog: which, about what, and how far it has come.
+DIALOG_PARAMETERS = (
+    *("dialog", "of"),
+    *("bulk", "ids", "step", "count", "changed", "skipped"),
+)
 # Parameters that are choices of the reader, remembered elsewhere, or name a live part.
 CHOICE_PARAMETERS = ("lang", "tz", "theme", "view")
 # An argument in the path of a page as it was declared.
@@ -169,6 +172,11 @@ class FramedPage(PageCall):
         dropped = {*CHOICE_PARAMETERS, *PATH_ARGUMENT.findall(self.live_path or "")}
         pairs = self.request.query_params.multi_items()
         return [pair for pair in pairs if pair[0] not in dropped]
+
+    @property
+    def without_dialog(self) -> str:
+        """The address of this page with no dialog open."""
+        return self.here(**dict.fromkeys(DIALOG_PARAMETERS))
 
     # -- what the address asks for -----------------------------------------------------
 

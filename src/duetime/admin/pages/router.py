@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from duetime.admin.declarations import RouteTable, declaration_of
 from duetime.admin.gated_route import route_class
 from duetime.admin.pages.action import ACTION_PAGE
+from duetime.admin.pages.action_bulks import ACTION_BULKS
 from duetime.admin.pages.actions import ACTIONS_PAGE
 from duetime.admin.pages.alerts import ALERTS_PAGE
 from duetime.admin.pages.audit import AUDIT_PAGE
@@ -34,6 +35,7 @@ ALL_PAGES: Sequence[PageTable] = (
     NOW_PAGE,
     TIMELINE_PAGE,
     ACTIONS_PAGE,
+    ACTION_BULKS,
     ACTION_PAGE,
     SCHEDULE_PAGE,
     TRANSITIONS_PAGE,
