@@ -10,6 +10,7 @@ from datetime import datetime
 from types import UnionType
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 from urllib.parse import quote, urlencode
+from zoneinfo import ZoneInfo
 
 from fastapi import Depends
 from fastapi.exceptions import RequestValidationError
@@ -35,12 +36,14 @@ from duetime.admin.pages.rendering import rendered
 from duetime.admin.pages.themes import Theme
 from duetime.admin.problems import ProblemDocument
 from duetime.errors import InvalidArgument
+from duetime.words.languages import said
 
 T = TypeVar("T")
 QueryModel = TypeVar("QueryModel", bound=BaseModel)
 
-# Parameters of an address that open a dialog: which, and about what.
-DIALOG_PARAMETERS = ("dialog", "of")
+# Parameters of an address that open a dialog: which, about what, and what was filled in to see
+# what it would do.
+DIALOG_PARAMETERS = ("dialog", "of", "rule", "rule_zone", "first", "last")
 # Parameters that are choices of the reader, remembered elsewhere, or name a live part.
 CHOICE_PARAMETERS = ("lang", "tz", "theme", "view")
 # An argument in the path of a page as it was declared.
@@ -167,6 +170,11 @@ class FramedPage(PageCall):
         pairs = self.request.query_params.multi_items()
         return [pair for pair in pairs if pair[0] not in dropped]
 
+    @property
+    def without_dialog(self) -> str:
+        """The address of this page with no dialog open."""
+        return self.here(**dict.fromkeys(DIALOG_PARAMETERS))
+
     # -- what the address asks for -----------------------------------------------------
 
     def argument(self, name: str) -> str:
@@ -222,9 +230,14 @@ class FramedPage(PageCall):
     def instant(self, name: str) -> datetime | None:
         """Return the instant that a field gives in the zone in which the form was shown."""
         text = (self.field(name) or "").strip()
-        zone = to_zone(self.field("zone")) or self.zone
+        return self.to_instant(name, text, to_zone(self.field("zone"))) if text else None
+
+    def to_instant(self, name: str, text: str, zone: ReaderZone | None = None) -> datetime:
+        """Return the instant of a text: with an offset, or else in a zone, by default that of the
+        reader. InvalidArgument if it is none."""
+        zone = zone or self.zone
         try:
-            return zone.instant(text) if text else None
+            return zone.instant(text)
         except NoSuchLocalTime:
             remedy = self.text("no_such_local_time", zone=zone.name, text=text)
         except (ValueError, OverflowError):
@@ -235,11 +248,19 @@ class FramedPage(PageCall):
 
     def done(self, path: str, key: str, **values: object) -> Response:
         """Answer an act: go back to the page of its form, which says a text of the catalogue."""
+        self._say_next(key, values)
+        kept = self.kept_query
+        return self.send_to(self.url(quote(path)) + (f"?{urlencode(kept)}" if kept else ""))
+
+    def done_elsewhere(self, path: str, key: str, **values: object) -> Response:
+        """Answer an act: go on to another page, which says a text of the catalogue."""
+        self._say_next(key, values)
+        return self.send_to(self.link(path))
+
+    def _say_next(self, key: str, values: Mapping[str, object]) -> None:
         notice = PageNotice(key, {name: str(value) for name, value in values.items()})
         written = written_notice(notice, self.anchor)
         self.cookies_to_set.append(self.cookies.set(NOTICE_COOKIE, written, NOTICE_SECONDS))
-        kept = self.kept_query
-        return self.send_to(self.url(quote(path)) + (f"?{urlencode(kept)}" if kept else ""))
 
     def part(self, template: str, **values: object) -> str:
         """Return a template as text, with what every template has."""
@@ -248,9 +269,9 @@ class FramedPage(PageCall):
 
     # -- values as the reader reads them -----------------------------------------------
 
-    def exact(self, instant: datetime) -> str:
-        """An instant with day, time and zone."""
-        return exact(instant, self.zone.zone, self.language)
+    def exact(self, instant: datetime, zone: str | None = None) -> str:
+        """An instant with day, time and zone: the reader's, or one that is named."""
+        return exact(instant, ZoneInfo(zone) if zone else self.zone.zone, self.language)
 
     def short(self, instant: datetime) -> str:
         """An instant with as little as tells it from others of this day, or year."""
@@ -271,6 +292,10 @@ class FramedPage(PageCall):
 
     def byte_size(self, size: int) -> str:
         return byte_size(size, self.language)
+
+    def said(self, text: str) -> str:
+        """A text of ours, which is in English as it stands."""
+        return said(text, self.language)
 
     @property
     def distance_words(self) -> str:

@@ -11,6 +11,8 @@ from duetime.admin.gated_route import route_class
 from duetime.admin.pages.action import ACTION_PAGE
 from duetime.admin.pages.actions import ACTIONS_PAGE
 from duetime.admin.pages.alerts import ALERTS_PAGE
+from duetime.admin.pages.job import JOB_PAGE
+from duetime.admin.pages.jobs import JOBS_PAGE
 from duetime.admin.pages.live import LIVE
 from duetime.admin.pages.now import NOW_PAGE
 from duetime.admin.pages.page_desk import PageDesk
@@ -31,6 +33,8 @@ ALL_PAGES: Sequence[PageTable] = (
     TIMELINE_PAGE,
     ACTIONS_PAGE,
     ACTION_PAGE,
+    JOBS_PAGE,
+    JOB_PAGE,
     WORKERS_PAGE,
     QUEUES_PAGE,
     ALERTS_PAGE,
