@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 import httpx
 
@@ -34,6 +34,8 @@ class ShownPage(HTMLParser):
     texts: dict[str, list[str]] = field(default_factory=dict)
     alerts: list[str] = field(default_factory=list)
     forms: list[Form] = field(default_factory=list)
+    # What can be ticked in rows, by the id of the form that sends it.
+    choices: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -49,7 +51,9 @@ class ShownPage(HTMLParser):
             self.language = given.get("lang")
         elif tag == "form":
             self.forms.append(Form(given["action"], given["method"]))
-        elif tag == "input" and self._open_form is not None:
+        elif tag == "input" and "form" in given:
+            self.choices.setdefault(given["form"], []).append(given["value"])
+        elif tag == "input" and "name" in given and self._open_form is not None:
             self._open_form.fields[given["name"]] = given.get("value", "")
             if label := self._labels.get(given.get("id", "")):
                 self._open_form.labels[label] = given["name"]
@@ -126,6 +130,11 @@ class Browser:
         """Press the button of a form whose labelled fields were filled in."""
         response = await self.post(form, **filled_in)
         return await self._shown(response)
+
+    async def press(self, form: Form, /, **filled_in: str) -> ShownPage:
+        """Press the button of a form that leads to an address."""
+        filled = {form.labels[label.replace("_", " ")]: text for label, text in filled_in.items()}
+        return await self.open(f"{form.action}?{urlencode(form.fields | filled)}")
 
     async def post(self, form: Form, /, **filled_in: str) -> httpx.Response:
         """Press the button, and do not go where the answer leads."""

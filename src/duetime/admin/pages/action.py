@@ -156,7 +156,7 @@ async def repeat_action(page: ThisPage) -> Response:
         note=page.note,
         tenant=page.scope,
     )
-    return page.done_elsewhere(f"{ACTIONS_PATH}/{new.id}", "done_repeat_action")
+    return page.done_at(f"{ACTIONS_PATH}/{new.id}", "done_repeat_action")
 
 
 # -- steps ----------------------------------------------------------------------------------------

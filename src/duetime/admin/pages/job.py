@@ -30,7 +30,7 @@ from duetime.admin.pages.job_edit import (
 from duetime.admin.pages.job_outcomes import ended
 from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
-from duetime.errors import InvalidArgument
+from duetime.errors import InvalidArgument, JobNameTaken
 from duetime.model.jobs.occurrence import Occurrence
 from duetime.model.jobs.view import Job
 
@@ -139,7 +139,7 @@ async def trigger_job(page: ThisPage) -> Response:
     name = page.argument("name")
     action = await page.app.jobs.trigger(name, by=page.by, note=page.note, tenant=page.scope)
     if page.can_open("actions"):
-        return page.done_elsewhere(f"/actions/{action.id}", "done_trigger_job", name=name)
+        return page.done_at(f"/actions/{action.id}", "done_trigger_job", name=name)
     return page.done(f"/jobs/{name}", "done_trigger_job", name=name)
 
 
@@ -147,7 +147,9 @@ async def trigger_job(page: ThisPage) -> Response:
 async def backfill_job(page: ThisPage) -> Response:
     """Make occurrences of the past ticks that the dry run found."""
     name = page.argument("name")
-    start, end = (page.to_instant(field, page.required(field)) for field in ("start", "end"))
+    start, end = page.instant("start"), page.instant("end")
+    if start is None or end is None:
+        raise InvalidArgument("start", None, page.text("backfill_missing"))
     ticks = await page.app.jobs.backfill(
         name, start, end, dry_run=False, by=page.by, note=page.note, tenant=page.scope
     )
@@ -158,6 +160,8 @@ async def backfill_job(page: ThisPage) -> Response:
 async def edit_job(page: ThisPage) -> Response:
     """Give a job another rule, if it still is as the reader saw it."""
     job = await page.app.jobs.get(page.argument("name"), tenant=page.scope)
+    if job.declared:
+        raise JobNameTaken(job.name, "declared in code")
     rule = to_rule_of(job, page.required("rule"), page.required("rule_zone"))
     await page.app.jobs.put(
         job.name,

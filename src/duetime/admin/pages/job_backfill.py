@@ -30,14 +30,21 @@ class BackfillPlan:
 
 
 async def planned_backfill(page: FramedPage, name: str) -> BackfillPlan | None:
-    """Return what the open dialog would do; None before both times are given."""
-    given = {field: page.request.query_params.get(field) for field in FIELDS.values()}
-    if page.dialog != "backfill" or None in given.values():
+    """Return what the open dialog would do; None before any time is given."""
+    asked = page.request.query_params
+    if page.dialog != "backfill" or not any(asked.get(field) for field in FIELDS.values()):
         return None
     try:
-        start, end = (page.to_instant(field, text or "") for field, text in given.items())
+        start, end = _asked(page, "first"), _asked(page, "last")
         ticks = await page.app.jobs.backfill(name, start, end, dry_run=True, tenant=page.scope)
     except InvalidArgument as error:
         field = FIELDS.get(error.argument, error.argument)
         return BackfillPlan(wrong=(field, error_said(error, page.language)))
     return BackfillPlan(start=start, end=end, ticks=ticks)
+
+
+def _asked(page: FramedPage, field: str) -> datetime:
+    instant = page.asked_instant(field)
+    if instant is None:
+        raise InvalidArgument(field, "", page.text("backfill_missing"))
+    return instant

@@ -36,7 +36,7 @@ from duetime.admin.pages.rendering import rendered
 from duetime.admin.pages.themes import Theme
 from duetime.admin.problems import ProblemDocument
 from duetime.errors import InvalidArgument
-from duetime.words.languages import said
+from duetime.words.languages import name_of, said
 
 T = TypeVar("T")
 QueryModel = TypeVar("QueryModel", bound=BaseModel)
@@ -229,15 +229,18 @@ class FramedPage(PageCall):
 
     def instant(self, name: str) -> datetime | None:
         """Return the instant that a field gives in the zone in which the form was shown."""
-        text = (self.field(name) or "").strip()
-        return self.to_instant(name, text, to_zone(self.field("zone"))) if text else None
+        return self._instant(name, self.field(name), self.field("zone"))
 
-    def to_instant(self, name: str, text: str, zone: ReaderZone | None = None) -> datetime:
-        """Return the instant of a text: with an offset, or else in a zone, by default that of the
-        reader. InvalidArgument if it is none."""
-        zone = zone or self.zone
+    def asked_instant(self, name: str) -> datetime | None:
+        """Return the instant that a parameter of the address gives in the zone that it names."""
+        asked = self.request.query_params
+        return self._instant(name, asked.get(name), asked.get("zone"))
+
+    def _instant(self, name: str, given: str | None, zone_name: str | None) -> datetime | None:
+        text = (given or "").strip()
+        zone = to_zone(zone_name) or self.zone
         try:
-            return zone.instant(text)
+            return zone.instant(text) if text else None
         except NoSuchLocalTime:
             remedy = self.text("no_such_local_time", zone=zone.name, text=text)
         except (ValueError, OverflowError):
@@ -248,16 +251,16 @@ class FramedPage(PageCall):
 
     def done(self, path: str, key: str, **values: object) -> Response:
         """Answer an act: go back to the page of its form, which says a text of the catalogue."""
-        self._say_next(key, values)
+        self._notify(key, values)
         kept = self.kept_query
         return self.send_to(self.url(quote(path)) + (f"?{urlencode(kept)}" if kept else ""))
 
-    def done_elsewhere(self, path: str, key: str, **values: object) -> Response:
-        """Answer an act: go on to another page, which says a text of the catalogue."""
-        self._say_next(key, values)
+    def done_at(self, path: str, key: str, **values: object) -> Response:
+        """Answer an act: go to another page than that of its form."""
+        self._notify(key, values)
         return self.send_to(self.link(path))
 
-    def _say_next(self, key: str, values: Mapping[str, object]) -> None:
+    def _notify(self, key: str, values: Mapping[str, object]) -> None:
         notice = PageNotice(key, {name: str(value) for name, value in values.items()})
         written = written_notice(notice, self.anchor)
         self.cookies_to_set.append(self.cookies.set(NOTICE_COOKIE, written, NOTICE_SECONDS))
@@ -280,6 +283,10 @@ class FramedPage(PageCall):
     def relative(self, instant: datetime) -> str:
         """How long ago an instant was, or in how long it will be."""
         return relative((instant - self.now).total_seconds(), self.language)
+
+    def named(self, noun: str, code: str) -> str:
+        """What people call a code, such as the verb of an audit entry."""
+        return name_of(noun, code, self.language)
 
     def duration(self, seconds: float) -> str:
         return duration(seconds, self.language)
