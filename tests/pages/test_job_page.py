@@ -338,6 +338,7 @@ class TestEditing:
             assert (refused.response.status_code, refused.heading) == (412, DAILY)
             assert "What has changed since you opened it, last by max" in refused.texts["caption"]
             assert {"30 2 * * *", "0 5 * * *", "Europe/Paris", "UTC"} <= {*refused.texts["td"]}
+            assert {"parcel", "default", "once"}.isdisjoint(refused.texts["td"])
             assert (await app.jobs.get(DAILY)).recurrence == "0 5 * * *"
             again = refused.form("Confirm")
             assert (again.fields["rule"], again.fields["note"]) == ("0 6 * * 1", "mine")

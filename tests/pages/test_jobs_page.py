@@ -1,15 +1,19 @@
 """The page about jobs: what it lists to whom, and pausing or resuming several, without scripts."""
 
 import re
-from collections.abc import Callable
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from datetime import timedelta
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from admin.client import Parcel
+from admin.client import Parcel, make_app
 from duetime import Cron, Duetime, Every
 from duetime.admin.pages.catalogue import CATALOGUE
+from duetime.testing import FakeClock
 from pages.broken import Broken
 from pages.browser import Browser, Form, ShownPage
 from pages.readers import administrator_of, reader_of
@@ -179,6 +183,7 @@ class TestChosenJobs:
             token = page.form("Sign out").fields["token"]
             sent = await browser.send(Form("/jobs/chosen/pause", "post", {"token": token}))
         assert sent.response.status_code == 422
+        assert any("Choose jobs first." in alert for alert in sent.alerts)
         assert await paused(shop) == {NIGHTLY: "bank holiday"}
 
     async def test_what_is_not_valid_is_said_in_the_dialog(self, shop: Duetime) -> None:
@@ -221,6 +226,36 @@ class TestChosenJobs:
             said = (await browser.send(form)).texts["p"]
         assert "Paused: 0. Were so already: 0. Not there or unreadable: 1." in said
         assert (await memory_app.jobs.get("shop-theirs", tenant="other")).enabled
+
+
+class TestDamagedJobs:
+    """A newer version wrote one, or a zone is gone; the others are listed all the same."""
+
+    @pytest.fixture
+    async def damaged(self, sqlite_path: Path, clock: FakeClock) -> AsyncIterator[Duetime]:
+        async with make_app(f"sqlite:///{sqlite_path}", clock=clock) as app:
+            for name in ("shop-fine", "shop-newer", "shop-zone"):
+                await app.jobs.put(name, "0 3 * * *", payload=Parcel())
+            with closing(sqlite3.connect(sqlite_path)) as other, other:
+                change = "UPDATE duetime_jobs SET record = replace(record, ?, ?) WHERE name = ?"
+                other.execute(change, ('"skip"', '"newer"', "shop-newer"))
+                other.execute(change, ('"tz":"UTC"', '"tz":"Mars/Olympus"', "shop-zone"))
+            yield app
+
+    async def test_they_are_listed(self, damaged: Duetime) -> None:
+        async with administrator_of(damaged) as browser:
+            page = await browser.open("/jobs")
+        assert rows(page) == ["shop-fine", "shop-newer", "shop-zone"]
+        assert {"0 3 * * *", "unreadable"} <= {*page.texts["span"]}
+
+    async def test_what_can_be_shown_of_one_is(self, damaged: Duetime) -> None:
+        async with administrator_of(damaged) as browser:
+            newer = await browser.open("/jobs/shop-newer")
+            zone = await browser.open("/jobs/shop-zone?dialog=edit")
+        assert (newer.response.status_code, zone.response.status_code) == (409, 200)
+        assert any("upgrade" in alert for alert in newer.alerts)
+        assert "Another version of duetime wrote this rule:" in zone.texts["p"]
+        assert "Edit" not in buttons(zone)
 
 
 async def test_without_jobs_it_says_what_makes_one(memory_app: Duetime) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from duetime.admin.pages.charts.outcome_strip import StripOutcome
 from duetime.admin.pages.snapshots import kept_for
-from duetime.errors import JobNotFound
+from duetime.errors import JobNotFound, UnreadableJob
 from duetime.model.jobs.occurrence import Occurrence
 from duetime.model.tenant import Scope
 
@@ -30,8 +30,8 @@ async def _outcomes(app: Duetime, scope: Scope, name: str) -> list[StripOutcome]
     try:
         # The newest may be unfinished.
         runs = await app.jobs.runs(name, limit=MAX_ROW_OUTCOMES + 1, tenant=scope)
-    except JobNotFound:
-        # Pruned since its name was read.
+    except (JobNotFound, UnreadableJob):
+        # Removed since its name was read, or written by a newer version.
         return []
     return ended(runs)
 
