@@ -85,6 +85,9 @@ async def test_runs_are_listed_with_outcome_and_duration(app: Duetime) -> None:
         page, without = await reader.open(PATH), await other.open(PATH)
     assert rows(page, "job-runs") == [str(run.action_id) for run in runs]
     assert f'href="/actions/{runs[0].action_id}"' in page.response.text
+    assert re.search(
+        rf'href="/actions/{runs[1].action_id}" aria-label="succeeded, ', page.response.text
+    )
     assert "/actions" not in without.response.text
     assert {"succeeded", "bob"} <= {*page.texts["span"], *page.texts["td"]}
     said = page.response.text.replace("\xa0", " ")

@@ -178,8 +178,9 @@ async def edit_job(page: ThisPage) -> Response:
 
 
 def _outcomes_chart(page: FramedPage, runs: Sequence[Occurrence]) -> Markup:
+    path = (lambda action: page.link(f"/actions/{action}")) if page.can_open("actions") else None
     label = page.text("job_last_runs")
-    return outcome_strip(ended(runs), label, page.zone.zone, page.language)
+    return outcome_strip(ended(runs, path), label, page.zone.zone, page.language)
 
 
 def _durations_chart(page: FramedPage, runs: Sequence[Occurrence]) -> Markup:

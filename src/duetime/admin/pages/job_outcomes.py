@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from duetime.admin.pages.charts.outcome_strip import StripOutcome
 from duetime.admin.pages.snapshots import kept_for
@@ -36,10 +37,18 @@ async def _outcomes(app: Duetime, scope: Scope, name: str) -> list[StripOutcome]
     return ended(runs)
 
 
-def ended(runs: Sequence[Occurrence]) -> list[StripOutcome]:
-    """Return the outcomes of occurrences that have ended, the newest last."""
+def ended(
+    runs: Sequence[Occurrence], path: Callable[[UUID], str] | None = None
+) -> list[StripOutcome]:
+    """Return the outcomes of occurrences that have ended, the newest last. `path` gives the address
+    of an action."""
     return [
-        StripOutcome(outcome=run.outcome, at=run.finished_at, took=run.duration)
+        StripOutcome(
+            outcome=run.outcome,
+            at=run.finished_at,
+            took=run.duration,
+            href=None if path is None else path(run.action_id),
+        )
         for run in reversed(runs)
         if run.outcome is not None and run.finished_at is not None
     ]

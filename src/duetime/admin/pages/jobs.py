@@ -23,7 +23,7 @@ from duetime.model.recurrence.serialize import from_text
 JOBS_PAGE = PageTable()
 
 JOBS_PATH = "/jobs"
-MAX_ROWS = 50
+MAX_ROWS = 25
 # Of the filter, those that the page has no field or choice for: they are shown as what is set.
 FURTHER = ("enabled", "due_before")
 

@@ -78,7 +78,7 @@ JOB_TEXTS: Texts = {
     "backfill_missing": Text("give both times", "donnez les deux instants"),
     "backfill_found": Text("Ticks without a run: {n}", "Échéances sans exécution : {n}"),
     "backfill_more": Text("and {n} more", "et {n} de plus"),
-    "edit_job": Text("Edit the rule of “{name}”", "Modifier la règle de « {name} »"),
+    "edit_job": Text("Edit the job “{name}”", "Modifier la tâche « {name} »"),
     "edit_rule_hint": Text(
         'A cron expression such as 30 6 * * 1-5, or JSON such as {"every": 60}.',
         'Une expression cron telle que 30 6 * * 1-5, ou du JSON tel que {"every": 60}.',
