@@ -1,6 +1,7 @@
 """The routes of many actions: filters, groups, exports, bulks; and repeated actions."""
 
 import json
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -8,8 +9,15 @@ import httpx
 import pytest
 
 from admin.client import OF_OTHER, OF_TENANT, Parcel, admin_of, client_of, problem, sent_by
-from duetime import Duetime, Identity
+from duetime import Duetime, Identity, Retry
 from duetime.testing import FakeClock
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Of somebody, whom the error of its handler names."""
+
+    name: str
 
 
 async def found(client: httpx.AsyncClient, **query: Any) -> list[int]:
@@ -46,6 +54,29 @@ async def test_groups_and_exports(client: httpx.AsyncClient, app: Duetime) -> No
     assert exported.headers["content-type"] == "application/jsonl"
     lines = [json.loads(line) for line in exported.text.splitlines()]
     assert [line["payload"]["order"] for line in lines] == [2, 1, 0]
+
+
+async def test_without_payload_read_errors_are_grouped_by_class(memory_app: Duetime) -> None:
+    @memory_app.handler(kind="visit", retry=Retry(attempts=1))
+    async def visit(of: Visit) -> None:
+        raise ConnectionError(f"no road to {of.name}")
+
+    for name in ("ann", "ann", "bob"):
+        await memory_app.schedule(Visit(name))
+    await memory_app.testing.drain()
+    await memory_app.grants.set("support", "actions.read")
+    counted = {}
+    for reads in (False, True):
+        await memory_app.grants.set("support", "payload.read", allowed=reads)
+        asgi = memory_app.admin(identify=lambda _: Identity("sue", {"support"}))
+        async with client_of(asgi, sender=None) as client:
+            groups = (await client.get("/api/actions/groups", params={"by": "error"})).json()
+            listed = (await client.get("/api/actions")).json()["items"]
+        counted[reads] = {group["value"]: group["count"] for group in groups["groups"]}
+        assert {item["error_group"] for item in listed} == counted[reads].keys()
+    assert counted[False] == {"ConnectionError": 3}
+    assert sorted(counted[True].values()) == [1, 2]
+    assert "ann" in str(counted[True])
 
 
 async def test_a_bulk_is_tried_dry_and_then_done(client: httpx.AsyncClient, app: Duetime) -> None:

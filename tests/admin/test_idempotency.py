@@ -9,6 +9,7 @@ import pytest
 
 from admin.client import OF_OTHER, OF_TENANT, Parcel, admin_of, client_of, problem, sent_by
 from duetime import ANY, Duetime, Identity
+from duetime.model.answer import AnswerKey
 from duetime.testing import FakeClock
 
 BODY = {"kind": "parcel", "payload": {"order": 1}, "delay": 60}
@@ -76,6 +77,47 @@ async def test_a_repeated_answer_shows_what_its_sender_may_still_see(
     hidden = {"payload", "result", "progress"}
     assert masked == {name: value for name, value in first.items() if name not in hidden}
     assert (last, answers[2].content) == (first, answers[0].content)
+
+
+@pytest.mark.parametrize("path", ["", "/many"])
+async def test_what_is_erased_is_in_no_stored_answer(
+    client: httpx.AsyncClient, app: Duetime, path: str
+) -> None:
+    personal = BODY | {"payload": {"text": "ann"}, "correlation_id": "ann"}
+    body = {"actions": [personal]} if path else personal
+    first = await client.post(f"/api/actions{path}", json=body, headers=KEY)
+    assert "ann" in str(first.json())
+    await app.erase(correlation_id="ann")
+    again = await client.post(f"/api/actions{path}", json=body, headers=KEY)
+    assert again.status_code == 201
+    [before], [now] = items(first.json()), items(again.json())
+    assert now["payload"] is None
+    assert now == before | {"payload": None}
+
+
+async def test_a_stored_answer_has_no_data_of_actions(
+    client: httpx.AsyncClient, app: Duetime
+) -> None:
+    personal = BODY | {"payload": {"text": "ann"}}
+    await client.post("/api/actions", json=personal, headers=KEY)
+    route = AnswerKey(None, "root", "POST /api/actions", "k1", "")
+    store = app.runtime.store
+    stored = await store.perform(store.take_key(route))
+    assert stored is not None
+    assert "ann" not in stored.document
+
+
+async def test_an_answer_is_given_again_after_its_action_is_pruned(
+    client: httpx.AsyncClient, app: Duetime, clock: FakeClock
+) -> None:
+    first = await client.post("/api/actions", json=BODY, headers=KEY)
+    await app.cancel(first.json()["id"])
+    clock.advance(timedelta(seconds=1))
+    store = app.runtime.store
+    assert await store.perform(store.prune(keep=0, keep_failed=0, limit=10)) == 1
+    again = await client.post("/api/actions", json=BODY, headers=KEY)
+    assert (again.status_code, again.headers["idempotency-replayed"]) == (201, "true")
+    assert again.json() == first.json() | {"payload": None}
 
 
 def items(document: Any) -> list[Any]:

@@ -183,7 +183,7 @@ def later_statements() -> dict[str, tuple[Statement, set[str]]]:
         "settle each": (Statement("settle", {"rows": settled}), {"actions_pkey"}),
         "traceback": (Statement("traceback", {"id": str(ONE)}), {"tracebacks_pkey"}),
         "find parents": (
-            Statement("stored_tenants", {"ids": ids}),
+            Statement("stored_tenants", {"ids": ids, "names": json_param(["acme"])}),
             {"actions_pkey", "history_pkey"},
         ),
         "find cycles": (

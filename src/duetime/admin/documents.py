@@ -13,6 +13,7 @@ from duetime.admin.identity.access import Access
 from duetime.model.access.masking import DATA_FIELDS, Reader, error_class
 from duetime.model.actions.action import Action, Run
 from duetime.model.audit import AuditEntry
+from duetime.model.groups import GroupField, Groups
 from duetime.model.health.stats import LivingWorker, Stats
 from duetime.model.jobs.occurrence import Occurrence
 from duetime.model.jobs.view import Job
@@ -60,16 +61,20 @@ class Documents:
         named by its class."""
         return reason if self._reader.reads_payloads else reason.naming_errors(error_class)
 
+    def groups(self, by: GroupField, groups: Groups) -> Document:
+        """Without `payload.read`, errors are counted by their class."""
+        masked = by == "error" and not self._reader.reads_payloads
+        seen = groups.renamed(error_class) if masked else groups
+        return {
+            "groups": [shallow(group) for group in seen],
+            "examined_since": seen.examined_since,
+        }
+
     def seen_again(self, document: Document) -> Document:
-        """Return what the caller sees now of actions whose documents were written for them before:
-        they may have lost rights since."""
-        if "items" in document:
-            items = [self.seen_again(item) for item in document["items"]]
-            return document | {"items": items}
-        kind = document.get("kind")
-        if not isinstance(kind, str):
-            return document
-        return self._reader.shown(document, kind_known=self._payloads.find(kind) is not None)
+        """Return what the caller sees now of an action whose document was written before: they may
+        have lost rights since."""
+        known = self._payloads.find(document["kind"]) is not None
+        return self._reader.shown(document, kind_known=known)
 
     def stats(self, stats: Stats) -> Document:
         """Workers serve all tenants: whoever may not read them does not see them here either."""

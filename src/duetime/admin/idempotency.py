@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from duetime.admin.call import AdminCall, json_response, to_json_bytes
-from duetime.admin.documents import Documents
 from duetime.admin.problems import RequestRefused
+from duetime.admin.replays import to_replayed, to_stored
 from duetime.api.operation import Operation, perform
 from duetime.model.answer import MAX_ANSWER_KEY_LENGTH, AnswerKey, StoredAnswer
 from duetime.store.base import Store
@@ -37,6 +37,7 @@ class Done(Generic[T]):
     """The end of an act: done now, with what the store returned for it; or answered before."""
 
     answer: StoredAnswer
+    document: Any = None
     stored: Any = None
     repeated: bool = False
 
@@ -52,11 +53,11 @@ async def act_once(
         made = answer(await perform(operation, runtime))
         return json_response(made.document, made.status, _headers(made.location))
     done = await perform(_once(operation, runtime.store, key, answer), runtime)
-    headers, text = _headers(done.answer.location), done.answer.document
+    headers, document = _headers(done.answer.location), done.document
     if done.repeated:
         headers["Idempotency-Replayed"] = "true"
-        text = _seen_again(call, text)
-    return Response(text, done.answer.status, headers, media_type="application/json")
+        document = await to_replayed(call, json.loads(done.answer.document))
+    return json_response(document, done.answer.status, headers)
 
 
 def _once(
@@ -69,10 +70,10 @@ def _once(
             return Done(found, repeated=True)
         stored = yield from operation.flow.start()
         made = answer(operation.to_result(stored))
-        text = to_json_bytes(made.document).decode()
+        text = to_json_bytes(to_stored(made.document)).decode()
         kept = StoredAnswer(key.digest, made.status, made.location, text)
         yield from store.store_answer(key, kept).start()
-        return Done(kept, stored)
+        return Done(kept, made.document, stored)
 
     events = operation.events
     return Operation(
@@ -100,14 +101,6 @@ def _refuse_another(found: StoredAnswer, key: AnswerKey) -> None:
             "idempotency-key-reused",
             "another request was sent with this Idempotency-Key: take a new key for each",
         )
-
-
-def _seen_again(call: AdminCall, text: str) -> str:
-    """Return a stored answer as far as the sender may see it now: as it was, if nothing of it is
-    masked."""
-    stored = json.loads(text)
-    seen = Documents(call.app, call.caller).seen_again(stored)
-    return text if seen == stored else to_json_bytes(seen).decode()
 
 
 def _key(call: AdminCall) -> AnswerKey | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -42,6 +42,14 @@ class Groups:
     def __len__(self) -> int:
         return len(self.groups)
 
+    def renamed(self, name: Callable[[str], str]) -> Groups:
+        """Return the groups under other names; those that get the same name become one."""
+        merged: dict[str, Group] = {}
+        for group in self.groups:
+            new = replace(group, value=name(group.value))
+            merged[new.value] = _sum(merged.get(new.value), new)
+        return Groups(_largest_first(merged.values()), self.examined_since)
+
 
 @dataclass(frozen=True, slots=True)
 class StateGroups:
@@ -70,7 +78,15 @@ def merge_groups(by: GroupField, found: Sequence[StateGroups]) -> Groups:
             counts[value] = (total + count, max(newest, newest_yet), capped or capped_yet)
     groups = [Group(value, total, capped, id_) for value, (total, id_, capped) in counts.items()]
     since = [state.examined_since for state in found if state.examined_since is not None]
-    return Groups(
-        sorted(groups, key=lambda group: (-group.count, group.value)),
-        from_micros(max(since)) if since else None,
-    )
+    return Groups(_largest_first(groups), from_micros(max(since)) if since else None)
+
+
+def _sum(one: Group | None, other: Group) -> Group:
+    if one is None:
+        return other
+    newest = max(one.newest_id, other.newest_id)
+    return Group(one.value, one.count + other.count, one.capped or other.capped, newest)
+
+
+def _largest_first(groups: Iterable[Group]) -> list[Group]:
+    return sorted(groups, key=lambda group: (-group.count, group.value))

@@ -20,7 +20,6 @@ from duetime.admin.documents import (
     Documents,
     ScheduledModel,
     model_of,
-    shallow,
 )
 from duetime.admin.exports import EXPORT_PAGE, JSON_LINES, export
 from duetime.admin.idempotency import NewAnswer, act_once
@@ -88,14 +87,10 @@ NO_REPEAT = RepeatBody()
 
 @BULKS.read("/api/actions/groups", "actions.read", Answer("The groups", GroupsDocument))
 async def group_actions(call: Call, query: Annotated[GroupActions, Query()]) -> Response:
-    """How many of the actions that match have the same error, kind, queue or state."""
+    """How many of the actions that match have the same error, kind, queue or state. Without
+    `payload.read`, errors are counted by class."""
     groups = await call.app.groups(**({"by": query.by} | query.given()), tenant=call.scope)
-    return json_response(
-        {
-            "groups": [shallow(group) for group in groups],
-            "examined_since": groups.examined_since,
-        }
-    )
+    return json_response(Documents(call.app, call.caller).groups(query.by, groups))
 
 
 @BULKS.read(

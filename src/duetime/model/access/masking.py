@@ -10,7 +10,7 @@ from typing import Any
 # Fields with the data of users.
 DATA_FIELDS = ("payload", "result", "progress")
 # Fields with texts of exceptions, which may quote data.
-ERROR_FIELDS = ("error", "last_error")
+ERROR_FIELDS = ("error", "error_group", "last_error")
 CLASS_NAME = re.compile(r"[^\W\d][\w.]*(?=:|$)")
 # Shown of an error that names no class.
 SOME_ERROR = "error"

@@ -21,7 +21,7 @@ from duetime.store.base import Store
 from duetime.store.flow import Batchable, Flow, Mode, Pipeline, Rows, Statement, Steps, then, wake
 from duetime.store.sql.flows import records
 from duetime.store.sql.flows.audit import audit_row, insert_audit
-from duetime.store.sql.flows.chains import refuse_cycle, require_parents
+from duetime.store.sql.flows.chains import refuse_cycle, require_parents, stored_tenants
 from duetime.store.sql.flows.claims import clock
 from duetime.store.sql.flows.locked import locked_actions, require_state
 from duetime.store.sql.statements import bulk_rows
@@ -205,13 +205,14 @@ def _refuse_early_expiries(new: NewActions) -> Steps[None]:
     """Raise InvalidArgument for an action that would expire before it can start. One that is stored
     already is a replay: it was checked the first time."""
     now = yield from clock()
-    errors = {action.id: error for action in new if (error := early_expiry(action, now))}
-    if not errors:
+    early = [(action, error) for action in new if (error := early_expiry(action, now))]
+    if not early:
         return
-    found = cast("Any", (yield Statement("stored_tenants", {"ids": json_param(errors)})))
-    stored = {UUID(action_id) for action_id, _ in found}
-    for action_id, error in errors.items():
-        if action_id not in stored:
+    stored = yield from stored_tenants(
+        {action.id for action, _ in early}, {action.tenant for action, _ in early}
+    )
+    for action, error in early:
+        if action.id not in stored:
             raise error
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, cast
 from uuid import UUID
 
@@ -74,15 +74,22 @@ def require_parents(new: Sequence[NewAction]) -> Steps[None]:
     children = [action for action in new if action.after is not None]
     if not children:
         return
-    ids = {id_ for child in children for id_ in (child.id, child.after)}
-    params = {"ids": json_param(ids), "names": json_param({c.tenant or "" for c in children})}
-    found = cast("Any", (yield Statement("stored_tenants", params)))
-    tenants = {UUID(action_id): tenant for action_id, tenant in found}
+    ids = {cast("UUID", id_) for child in children for id_ in (child.id, child.after)}
+    tenants = yield from stored_tenants(ids, {child.tenant for child in children})
     for child in children:
         parent = cast("UUID", child.after)
         exists = parent in tenants and tenants[parent] == child.tenant
         if child.id not in tenants and not exists:
             raise ActionNotFound(parent)
+
+
+def stored_tenants(
+    ids: Collection[UUID], tenants: Collection[str | None]
+) -> Steps[dict[UUID, str | None]]:
+    """Return the ids among these that are stored for one of the tenants, each with its tenant."""
+    names = json_param({tenant or "" for tenant in tenants})
+    found = yield Statement("stored_tenants", {"ids": json_param(ids), "names": names})
+    return {UUID(action_id): tenant for action_id, tenant in cast("Any", found)}
 
 
 def refuse_cycle(action_id: UUID, new: NewAction) -> Steps[None]:
