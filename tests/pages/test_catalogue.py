@@ -17,8 +17,6 @@ from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
 from duetime.model.actions.chain import On
 from duetime.model.health.problems import ProblemName
-from duetime.model.jobs.job import Overlap
-from duetime.model.jobs.view import JobState
 from duetime.model.lane import Priority
 from duetime.model.state import Outcome, State
 
@@ -43,9 +41,6 @@ COMPLETED = {
     "job_": COMPARED_FIELDS,
     "jobs_": ("q", "kind", "queue", *FURTHER),
     "backfill_": ("first", "last"),
-    "job_state_": [state.value for state in JobState],
-    "overlap_": [overlap.value for overlap in Overlap],
-    "misfire_": ("skip", "once"),
     "priority_": [priority.name for priority in Priority],
     "action_": ("state", "kind", "queue", "result", "progress"),
     "actions_": ("overdue", "retrying", "waiting", "parked"),

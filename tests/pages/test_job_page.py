@@ -529,3 +529,20 @@ async def test_in_french(memory_app: Duetime) -> None:
     for name in ("Mettre en pause", "Déclencher maintenant", "Rattraper", "Modifier"):
         assert page.form(name)
     assert any("n'est pas une valeur valable" in alert for alert in wrong.alerts)
+
+
+async def test_what_was_wrong_is_said_in_french(memory_app: Duetime) -> None:
+    await put_daily(memory_app)
+    async with administrator_of(memory_app) as browser:
+        page = await browser.open(f"{PATH}?lang=fr&dialog=pause")
+        past = await browser.send(page.form("Confirmer"), **{"Jusqu'à": "2001-01-01T00:00"})
+        form = (await browser.open(f"{PATH}?dialog=edit&rule=0+6+*+*+1&rule_zone=UTC")).form(
+            "Confirmer"
+        )
+        await memory_app.jobs.pause(DAILY, by="max")
+        stale = await browser.send(form)
+        absent = await browser.open("/jobs/shop-gone")
+    assert any("n'est pas une valeur valable" in alert for alert in past.alerts)
+    assert any("relisez la tâche et recommencez" in alert for alert in stale.alerts)
+    assert {"planifiée", "en pause"} <= {*stale.texts["td"], *stale.texts["span"]}
+    assert any("n'est visible pour vous" in alert for alert in absent.alerts)

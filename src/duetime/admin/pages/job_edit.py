@@ -35,6 +35,14 @@ COMPARED_FIELDS = (
     *("misfire", "misfire_after", "jitter", "retry", "timeout", "alert_after", "state"),
 )
 
+# Whose values have names.
+NOUNS = {
+    "state": "job_state",
+    "overlap": "overlap",
+    "misfire": "misfire",
+    "priority": "priority",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ShownRule:
@@ -59,7 +67,7 @@ class RuleEdit:
 
 
 class ChangedField(NamedTuple):
-    """What a reader saw, and what has become of it since."""
+    """What a reader saw, and what has become of it since, as people call it."""
 
     name: str
     seen: str
@@ -133,7 +141,7 @@ def changed_since(page: FramedPage, job: Job) -> list[ChangedField]:
         return []
     now = _compared(job)
     return [
-        ChangedField(name, str(seen[name]), now[name])
+        ChangedField(name, _named(page, name, str(seen[name])), _named(page, name, now[name]))
         for name in COMPARED_FIELDS
         if name in seen and seen[name] != now[name]
     ]
@@ -143,6 +151,11 @@ def _shown(page: FramedPage, job: Job, rule: Recurrence) -> ShownRule:
     within = within_span(rule, job)
     ticks = next_ticks(within, page.now, SHOWN_TICKS)
     return ShownRule(within.describe(page.language), [noted_tick(rule, tick) for tick in ticks])
+
+
+def _named(page: FramedPage, field: str, value: str) -> str:
+    noun = NOUNS.get(field)
+    return value if noun is None else page.named(noun, value)
 
 
 def _compared(job: Job) -> dict[str, str]:
