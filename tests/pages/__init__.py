@@ -22,6 +22,8 @@ Helpers:
     test_timeline_page   past and future on one axis, and zooming without scripts
     test_workers_page    who is alive, and who has stopped reporting
     test_alerts_page     problems for those who are notified of them
+    test_jobs_page       jobs: filtered, sorted, turned, several paused or resumed at once
+    test_job_page        one job: its rule, runs and error, and the acts on it
     test_queues_page     queues: read, paused, resumed
     test_transitions_page    row transitions: backlog, last report, parked rows, sweeps
     test_audit_page      the audit log: its filter, its pages, before and after, its export

@@ -11,6 +11,8 @@ import pytest
 from duetime.admin.openapi import PROBLEM_TITLES
 from duetime.admin.pages.bulk_dialog import UNITS
 from duetime.admin.pages.catalogue import ALL_TEXTS, CATALOGUE, text_of
+from duetime.admin.pages.job_edit import COMPARED_FIELDS
+from duetime.admin.pages.jobs import FURTHER
 from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
@@ -42,6 +44,9 @@ COMPLETED = {
     "on_": get_args(On),
     "bulk_": VERB_PERMISSIONS,
     "bulk_unit_": UNITS,
+    "job_": COMPARED_FIELDS,
+    "jobs_": ("q", "kind", "queue", *FURTHER),
+    "backfill_": ("first", "last"),
     "priority_": [priority.name for priority in Priority],
     "action_": ("state", "kind", "queue", "result", "progress"),
     "actions_": ("overdue", "retrying", "waiting", "parked"),

@@ -8,6 +8,7 @@ from duetime.admin.pages.languages import Language
 from duetime.admin.pages.texts.actions import ACTION_TEXTS
 from duetime.admin.pages.texts.audit import AUDIT_TEXTS
 from duetime.admin.pages.texts.frame import FRAME_TEXTS
+from duetime.admin.pages.texts.jobs import JOB_TEXTS
 from duetime.admin.pages.texts.now import NOW_TEXTS
 from duetime.admin.pages.texts.problems import PROBLEM_TEXTS
 from duetime.admin.pages.texts.queues import QUEUE_TEXTS
@@ -89,6 +90,7 @@ ALL_TEXTS: Sequence[Texts] = (
     SIGN_IN_TEXTS,
     FRAME_TEXTS,
     ACTION_TEXTS,
+    JOB_TEXTS,
     QUEUE_TEXTS,
     PROBLEM_TEXTS,
     NOW_TEXTS,

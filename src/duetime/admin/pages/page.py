@@ -10,6 +10,7 @@ from datetime import datetime
 from types import UnionType
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 from urllib.parse import quote, urlencode
+from zoneinfo import ZoneInfo
 
 from fastapi import Depends
 from fastapi.exceptions import RequestValidationError
@@ -35,14 +36,16 @@ from duetime.admin.pages.rendering import rendered
 from duetime.admin.pages.themes import Theme
 from duetime.admin.problems import ProblemDocument
 from duetime.errors import InvalidArgument
-from duetime.words.languages import name_of
+from duetime.words.languages import name_of, said
 
 T = TypeVar("T")
 QueryModel = TypeVar("QueryModel", bound=BaseModel)
 
-# Parameters of an address that open a dialog: which, about what, and how far it has come.
+# Parameters of an address that open a dialog: which, about what, and what was filled in to see what
+# it would do, or how far it has come.
 DIALOG_PARAMETERS = (
     *("dialog", "of"),
+    *("rule", "rule_zone", "first", "last"),
     *("bulk", "ids", "step", "count", "changed", "skipped"),
 )
 # Parameters that are choices of the reader, remembered elsewhere, or name a live part.
@@ -280,9 +283,9 @@ class FramedPage(PageCall):
 
     # -- values as the reader reads them -----------------------------------------------
 
-    def exact(self, instant: datetime) -> str:
-        """An instant with day, time and zone."""
-        return exact(instant, self.zone.zone, self.language)
+    def exact(self, instant: datetime, zone: str | None = None) -> str:
+        """An instant with day, time and zone: the reader's, or one that is named."""
+        return exact(instant, ZoneInfo(zone) if zone else self.zone.zone, self.language)
 
     def short(self, instant: datetime) -> str:
         """An instant with as little as tells it from others of this day, or year."""
@@ -307,6 +310,10 @@ class FramedPage(PageCall):
 
     def byte_size(self, size: int) -> str:
         return byte_size(size, self.language)
+
+    def said(self, text: str) -> str:
+        """A text of ours, which is in English as it stands."""
+        return said(text, self.language)
 
     @property
     def distance_words(self) -> str:

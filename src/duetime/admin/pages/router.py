@@ -13,6 +13,8 @@ from duetime.admin.pages.action_bulks import ACTION_BULKS
 from duetime.admin.pages.actions import ACTIONS_PAGE
 from duetime.admin.pages.alerts import ALERTS_PAGE
 from duetime.admin.pages.audit import AUDIT_PAGE
+from duetime.admin.pages.job import JOB_PAGE
+from duetime.admin.pages.jobs import JOBS_PAGE
 from duetime.admin.pages.live import LIVE
 from duetime.admin.pages.now import NOW_PAGE
 from duetime.admin.pages.page_desk import PageDesk
@@ -37,6 +39,8 @@ ALL_PAGES: Sequence[PageTable] = (
     ACTIONS_PAGE,
     ACTION_BULKS,
     ACTION_PAGE,
+    JOBS_PAGE,
+    JOB_PAGE,
     SCHEDULE_PAGE,
     TRANSITIONS_PAGE,
     WORKERS_PAGE,
