@@ -50,7 +50,7 @@ class TestSelected:
             ticked = page.choices["chosen"]
             assert set(ticked) == {str(action.id) for action in actions}
             bar = page.form("Selected actions")
-            assert bar.fields == {"kind": "parcel", "dialog": "bulk"}
+            assert bar.fields == {"kind": "parcel", "dialog": "bulk", "bulk": "cancel"}
             dialog = await browser.open(address("cancel", *ticked[:2], kind="parcel"))
             assert counted(dialog) == 2
             done = await browser.send(dialog.form("Confirm"), Note="closed today")

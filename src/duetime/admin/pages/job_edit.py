@@ -66,7 +66,7 @@ class RuleEdit:
     wrong: tuple[str, str] | None = None
 
 
-class ChangedField(NamedTuple):
+class StaleField(NamedTuple):
     """What a reader saw, and what has become of it since, as people call it."""
 
     name: str
@@ -131,7 +131,7 @@ def kept_arguments(job: Job) -> Mapping[str, Any]:
     }
 
 
-def changed_since(page: FramedPage, job: Job) -> list[ChangedField]:
+def changed_since(page: FramedPage, job: Job) -> list[StaleField]:
     """Return what has changed in a job since the reader opened the edit that was refused."""
     try:
         seen = json.loads(page.typed("seen"))
@@ -141,7 +141,7 @@ def changed_since(page: FramedPage, job: Job) -> list[ChangedField]:
         return []
     now = _compared(job)
     return [
-        ChangedField(name, _named(page, name, str(seen[name])), _named(page, name, now[name]))
+        StaleField(name, _named(page, name, str(seen[name])), _named(page, name, now[name]))
         for name in COMPARED_FIELDS
         if name in seen and seen[name] != now[name]
     ]

@@ -33,7 +33,14 @@ from duetime.admin.pages.page_table import FORM_PAGE_ATTRIBUTE
 from duetime.admin.pages.reader_zones import zone_of
 from duetime.admin.pages.themes import to_theme
 from duetime.admin.problems import ProblemDocument, RequestRefused
-from duetime.errors import DuetimeError, InvalidArgument, NotAuthenticated, PermissionDenied
+from duetime.errors import (
+    ActionNotFound,
+    DuetimeError,
+    InvalidArgument,
+    JobNotFound,
+    NotAuthenticated,
+    PermissionDenied,
+)
 from duetime.model.act import Source
 from duetime.words.languages import error_said
 
@@ -122,7 +129,10 @@ class PageDesk(Desk):
 def _in_language(page: FramedPage, error: Exception, problem: ProblemDocument) -> ProblemDocument:
     """Return a problem that says in the reader's language what its error says. Other details are
     for those who must not know all that the error knows."""
-    if not isinstance(error, DuetimeError) or problem.detail != str(error):
+    if not isinstance(error, DuetimeError):
+        return problem
+    is_absence = page.language != "en" and isinstance(error, ActionNotFound | JobNotFound)
+    if problem.detail != str(error) and not is_absence:
         return problem
     if isinstance(error, InvalidArgument) and error.remedy == page.remedy:
         return replace(problem, detail=f"{error.argument}: {error.remedy}")
