@@ -45,8 +45,6 @@ class BulkDialog:
     count: int
     capped: bool = False
     sample: Sequence[ActionRow] = ()
-    # Why there is nothing that could be done.
-    refusal: str | None = None
     units: Sequence[str] = tuple(UNITS)
 
     @property
@@ -83,8 +81,10 @@ async def bulk_dialog(page: FramedPage, filter: Mapping[str, Any]) -> BulkDialog
         counted = await page.app.bulk(
             query.bulk, **selection(query, filter), dry_run=True, tenant=page.scope
         )
-    except InvalidArgument as error:
-        return BulkDialog(query=query, count=0, refusal=str(error) if query.ids else None)
+    except InvalidArgument:
+        # No row is selected, no filter is set, or it is about states to which the verb does not
+        # apply: the dialog says so in the reader's language.
+        return BulkDialog(query=query, count=0)
     return BulkDialog(
         query=query, count=counted.count, capped=counted.capped, sample=rows_of(counted.sample)
     )
