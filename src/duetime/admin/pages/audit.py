@@ -53,7 +53,7 @@ class AuditPageQuery(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedField:
+class AuditedField:
     """A field of a subject as text, before and after; None where it had none."""
 
     name: str
@@ -67,7 +67,7 @@ class EntryRow:
 
     entry: Document
     lead: str | None
-    changes: Sequence[ChangedField]
+    changes: Sequence[AuditedField]
 
 
 @AUDIT_PAGE.show(AUDIT_PATH, "audit.read", place="audit")
@@ -133,11 +133,11 @@ def _lead(page: FramedPage, subject: str, subject_id: str) -> str | None:
 
 def _changes(
     page: FramedPage, before: Mapping[str, object], after: Mapping[str, object]
-) -> Iterator[ChangedField]:
+) -> Iterator[AuditedField]:
     """Yield the fields that an entry names, and that are not the same before and after."""
     for name in {**before, **after}:
         if name not in before or name not in after or before[name] != after[name]:
-            yield ChangedField(name, _text(page, name, before), _text(page, name, after))
+            yield AuditedField(name, _text(page, name, before), _text(page, name, after))
 
 
 def _text(page: FramedPage, name: str, snapshot: Mapping[str, object]) -> str | None:

@@ -32,15 +32,8 @@ from duetime.admin.pages.page_call import PageSite, language_of, mount_point
 from duetime.admin.pages.page_table import FORM_PAGE_ATTRIBUTE
 from duetime.admin.pages.reader_zones import zone_of
 from duetime.admin.pages.themes import to_theme
-from duetime.admin.problems import ProblemDocument, RequestRefused
-from duetime.errors import (
-    ActionNotFound,
-    DuetimeError,
-    InvalidArgument,
-    JobNotFound,
-    NotAuthenticated,
-    PermissionDenied,
-)
+from duetime.admin.problems import INTERNAL_PROBLEM, ProblemDocument, RequestRefused
+from duetime.errors import DuetimeError, InvalidArgument, NotAuthenticated, PermissionDenied
 from duetime.model.act import Source
 from duetime.words.languages import error_said
 
@@ -122,20 +115,18 @@ class PageDesk(Desk):
             # Those who may not read a page may still sign out, if the store answers.
             with suppress(DuetimeError):
                 page.access = await page.find_reader()
-        problem = _in_language(page, error, await self._problem(page, error))
+        problem = _said(page, error, await self._problem(page, error))
         return await _form_again(page, problem) or _error_page(page, problem)
 
 
-def _in_language(page: FramedPage, error: Exception, problem: ProblemDocument) -> ProblemDocument:
-    """Return a problem that says in the reader's language what its error says. Other details are
-    for those who must not know all that the error knows."""
-    if not isinstance(error, DuetimeError):
-        return problem
-    is_absence = page.language != "en" and isinstance(error, ActionNotFound | JobNotFound)
-    if problem.detail != str(error) and not is_absence:
+def _said(page: FramedPage, error: Exception, problem: ProblemDocument) -> ProblemDocument:
+    """Return the problem in the reader's language. What is in English is as the API says it."""
+    if not isinstance(error, DuetimeError) or problem is INTERNAL_PROBLEM:
         return problem
     if isinstance(error, InvalidArgument) and error.remedy == page.remedy:
         return replace(problem, detail=f"{error.argument}: {error.remedy}")
+    if page.language == "en":
+        return problem
     return replace(problem, detail=error_said(error, page.language))
 
 
