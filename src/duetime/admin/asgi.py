@@ -70,12 +70,13 @@ def make_admin(
     opens with the first request that needs it."""
     parts, desk = AdminParts(app, setup, arguments), None
     asgi = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    asgi.include_router(parts.api_router())
+    # Not by `include_router`, which would build each route once more.
+    asgi.router.routes.extend(parts.api_router().routes)
     if dashboard:
         from duetime.admin.pages.router import make_page_router
 
         desk = parts.page_desk()
-        asgi.include_router(make_page_router(desk, prefix=parts.prefix))
+        asgi.router.routes.extend(make_page_router(desk, prefix=parts.prefix).routes)
     asgi.add_exception_handler(HTTPException, _refuser(desk))
     if app.settings.cors_origins:
         allow_origins(asgi, app.settings.cors_origins)
