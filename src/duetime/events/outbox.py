@@ -177,6 +177,7 @@ class Outbox:
             by=event.by,
             after=None,
             on=None,
+            trace=current_trace(),
         )
 
 

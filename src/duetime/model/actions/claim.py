@@ -65,6 +65,7 @@ class Claim(NamedTuple):
     tick: int | None
     triggered_by: str | None
     expires_at: int | None = None
+    trace: str | None = None
 
     @property
     def tries(self) -> int:

@@ -244,6 +244,7 @@ def new_record(new: NewAction, due_at: int | None, created_at: int) -> Record:
         created_at,
         new.by,
         *_UNCHANGED,
+        new.trace,
     )
 
 
@@ -277,5 +278,6 @@ def _action_columns(new: NewActions) -> Sequence[Iterable[object]]:
         repeat(None),  # created_at
         columns["by"],
         *[repeat(None)] * 4,  # from `modified_at` to `finished_at`
+        columns["trace"],
         repeat(True),  # created
     )
