@@ -4,10 +4,13 @@ after a space the `tracestate`, if there is one."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from functools import wraps
+from typing import NamedTuple, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., object])
 
 # The specification asks for at least this much of a tracestate to be kept.
 MAX_TRACESTATE_LENGTH = 512
@@ -91,3 +94,17 @@ def in_trace(stored: str | None) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def keep_trace(function: F) -> F:
+    """Make a function act in the trace of its making, whatever thread of a store calls it."""
+    stored = current_trace()
+    if stored is None:
+        return function
+
+    @wraps(function)
+    def call(*args: object) -> object:
+        with in_trace(stored):
+            return function(*args)
+
+    return cast("F", call)

@@ -17,6 +17,7 @@ from duetime.registry.jobs import DeclarationSignal, DeclaredJobs
 from duetime.registry.transactions import HandlerTransactions
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
+from duetime.telemetry.spans import Tracing
 
 
 class Companion(Protocol):
@@ -46,6 +47,7 @@ class AppRuntime:
     events: Events
     meters: Meters
     clock: Clock
+    tracing: Tracing = field(default_factory=Tracing)
     jobs: DeclaredJobs = field(default_factory=DeclaredJobs)
     declarations: DeclarationSignal = field(default_factory=DeclarationSignal)
     subscriber_kinds: SubscriberKinds = field(default_factory=dict)

@@ -205,9 +205,9 @@ class InsertedBatch(Sequence[Inserted]):
         now = self.created_at
         return {(lane, _due(due_at, delay, after, now)) for lane, due_at, delay, after in timed}
 
-    def count_by_kind_and_tenant(self) -> Mapping[tuple[str, str | None], int]:
-        """Return how many actions each kind and tenant has."""
-        return self._new.counted("kind", "tenant")
+    def count_by_place(self) -> Mapping[tuple[str, str | None, str], int]:
+        """Return how many actions each kind, tenant and queue has."""
+        return self._new.counted("kind", "tenant", "queue")
 
 
 _fill_due_at, _fill_created_at = bulk_setter(Action, "due_at"), bulk_setter(Action, "created_at")

@@ -16,7 +16,7 @@ log = get_log("duetime.worker")
 def log_end(claim: Claim, result: HandlerResult, completion: Completion) -> None:
     """Log a failed attempt with the ids to find it by; the last one also with its traceback. What
     its handler asked for is not logged, unless it was done otherwise."""
-    error = _error_of(result)
+    error = error_of(result)
     if isinstance(error, Cancel) and completion.outcome is Outcome.released:
         _log_released(claim, completion)
     elif completion.outcome is Outcome.retried and isinstance(completion, Reschedule):
@@ -25,7 +25,7 @@ def log_end(claim: Claim, result: HandlerResult, completion: Completion) -> None
         _log_failure(claim, completion, error)
 
 
-def _error_of(result: HandlerResult) -> BaseException | None:
+def error_of(result: HandlerResult) -> BaseException | None:
     if isinstance(result, Returned):
         return result.value if isinstance(result.value, BaseException) else None
     return result.error if isinstance(result, Raised | Undecodable) else None
