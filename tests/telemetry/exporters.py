@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from opentelemetry import metrics, trace
@@ -37,7 +38,6 @@ class Metrics:
 
     def __init__(self) -> None:
         self.reader = InMemoryMetricReader()
-        self.provider = MeterProvider([self.reader], shutdown_on_exit=False)
 
     def metrics(self) -> dict[str, Any]:
         data = self.reader.get_metrics_data()
@@ -87,11 +87,15 @@ def traced(spans: Spans) -> Iterator[None]:
         sdk.traces._there = False
 
 
+@cache
 def measured() -> Metrics:
-    """Set up the SDK's meter, for as long as the process lives: proxies forget no provider."""
-    if not hasattr(measured, "metrics"):
-        found = Metrics()
-        metrics.set_meter_provider(found.provider)
-        sdk.measures._next_look = 0.0
-        measured.metrics = found  # type: ignore[attr-defined]
-    return measured.metrics  # type: ignore[attr-defined, no-any-return]
+    """Add a reader to the meter of this process, for as long as it lives: proxies of the API forget
+    no provider, so that it is the SDK's from now on."""
+    found = Metrics()
+    provider = metrics.get_meter_provider()
+    if not isinstance(provider, MeterProvider):
+        metrics.set_meter_provider(MeterProvider([found.reader], shutdown_on_exit=False))
+    else:
+        provider.add_metric_reader(found.reader)
+    sdk.measures._next_look = 0.0
+    return found

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 log = get_log("duetime.admin")
 
+# Stands for the id in the address of a trace.
+TRACE_ID = "{trace_id}"
 DEVELOPMENT_WARNING = (
     "development=True: whoever can use this machine may do everything over HTTP; never set it "
     "where others can"
@@ -61,6 +63,7 @@ class AdminArguments:
     required_role: str | None
     development: bool
     base_url: str | None
+    trace_url: str | None = None
 
 
 def make_admin(
@@ -96,6 +99,7 @@ class AdminParts:
         self.prefix: str = _setting(app, "route_prefix", arguments.prefix)
         self._tag = _setting(app, "tag", arguments.tag)
         self._base_url = _setting(app, "base_url", arguments.base_url)
+        self._trace_url = to_trace_url(arguments.trace_url)
         self._required_role = _setting(app, "required_role", arguments.required_role)
         self._admin_roles = to_roles(arguments.admin_roles)
         self._authenticator = self._make_authenticator(arguments)
@@ -121,6 +125,7 @@ class AdminParts:
             sign_ins=sign_ins,
             refusals=self._refusals,
             base_url=self._base_url,
+            trace_url=self._trace_url,
             development=self._development,
             landing=landing_path(),
             places=places(),
@@ -156,6 +161,22 @@ class AdminParts:
             base_url=self._base_url,
             source=source,
         )
+
+
+def to_trace_url(given: object) -> str | None:
+    """Return the address of a trace, checked: the link on a page must lead to where it says."""
+    if given is None:
+        return None
+    if (
+        not isinstance(given, str)
+        or given.count(TRACE_ID) != 1
+        or check_setting("base_url", given.partition("?")[0].replace(TRACE_ID, "0")) is None
+    ):
+        raise ConfigError(
+            f"option trace_url={given!r} is not valid: give the address of a trace where you look "
+            f"at traces, with {TRACE_ID} in it: https://jaeger.example/trace/{TRACE_ID}"
+        )
+    return given
 
 
 def _setting(app: Duetime, name: str, given: object) -> Any:

@@ -28,6 +28,7 @@ from duetime.model.health.checks import (
 from duetime.model.health.stats import Stats
 from duetime.model.store_url import mask_password
 from duetime.model.tenant import ANY
+from duetime.telemetry.diagnosis import describe_telemetry
 
 COLORS = {Level.ok: "green", Level.warning: "yellow", Level.failure: "red"}
 
@@ -63,6 +64,7 @@ def examine(
 ) -> tuple[list[CheckResult], Stats | None]:
     diagnosis = app.store.diagnose()
     findings = judge_database(diagnosis, migrate)
+    findings.append(CheckResult("telemetry", Level.ok, describe_telemetry()))
     if not is_usable(diagnosis):
         return findings, None
     try:

@@ -13,12 +13,13 @@ import typer
 from duetime.app import Duetime
 from duetime.cli.alive import touching
 from duetime.cli.loading import either_app, load_app, module_and_path, required_app
+from duetime.cli.metrics_port import SummedMetrics, metrics_port
 from duetime.cli.open_store import explain_missing_tables, migrate_command_for
 from duetime.cli.options import App, AppArgument
 from duetime.cli.output import print_lines
 from duetime.cli.worker_spec import WorkerSpec
 from duetime.errors import did_you_mean
-from duetime.logs import JsonFormatter, LineFormatter, get_log
+from duetime.logs import JsonFormatter, LineFormatter, RunFilter, get_log
 from duetime.model.store_url import mask_password
 from duetime.store.memory.store import MemoryStore
 from duetime.worker.claiming.slots import QueuesArgument
@@ -68,6 +69,15 @@ def worker(
             "`duetime alive FILE`.",
         ),
     ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65_535, help="Serve the metrics of all processes to Prometheus here."
+        ),
+    ] = None,
+    metrics_host: Annotated[
+        str, typer.Option(help="The address that --metrics-port listens on.")
+    ] = "127.0.0.1",
 ) -> None:
     """Run an app's handlers until SIGTERM or Ctrl-C; running handlers may finish."""
     spec = WorkerSpec(
@@ -78,6 +88,8 @@ def worker(
         log_format=log_format,
         alive_file=alive_file,
         processes=processes,
+        metrics_port=metrics_port,
+        metrics_host=metrics_host,
     )
     log_to_stderr(spec)
     if processes > 1:
@@ -89,7 +101,8 @@ def work(spec: WorkerSpec) -> None:
     """Run one worker in this process."""
     app = load_app(spec.app)
     announce(app, spec)
-    with explain_missing_tables(app, migrate_command_for(app, spec.app, None)):
+    hint = migrate_command_for(app, spec.app, None)
+    with explain_missing_tables(app, hint), metrics_port(spec):
         run_loop(_run(app, spec))
 
 
@@ -102,16 +115,20 @@ def supervise(spec: WorkerSpec) -> int:
     module_and_path(spec.app)
     from duetime.cli.supervisor import Supervisor
 
-    async def run() -> int:
-        return await Supervisor(spec).run()
+    summed = SummedMetrics()
 
-    return asyncio.run(run())
+    async def run() -> int:
+        return await Supervisor(spec, summed).run()
+
+    with metrics_port(spec, summed):
+        return asyncio.run(run())
 
 
 def log_to_stderr(spec: WorkerSpec) -> None:
     handler = logging.StreamHandler(sys.stderr)
     lines = LineFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     handler.setFormatter(JsonFormatter() if spec.log_format == LogFormat.json else lines)
+    handler.addFilter(RunFilter())
     logging.basicConfig(level=spec.log_level.upper(), handlers=[handler])
 
 

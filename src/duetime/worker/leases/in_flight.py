@@ -10,6 +10,7 @@ from uuid import UUID
 from duetime.errors import LeaseLost
 from duetime.logs import get_log
 from duetime.model.actions.claim import SUSPECT_LOSSES, Claim, Fence
+from duetime.model.actions.current_run import run_fields
 from duetime.registry.context import Stop
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class InFlightRun:
 
     def report_refused(self) -> None:
         """Another worker owns the action, so that the store has refused the outcome."""
-        log.warning("%s", LeaseLost(self.claim.id))
+        log.warning("%s", LeaseLost(self.claim.id), extra=run_fields(self.claim))
         if self.span is not None:
             self.span.refused()
 

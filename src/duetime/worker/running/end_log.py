@@ -5,6 +5,7 @@ from __future__ import annotations
 from duetime.logs import get_log
 from duetime.model.actions.claim import Claim
 from duetime.model.actions.completion import Completion, Reschedule
+from duetime.model.actions.current_run import run_fields
 from duetime.model.actions.outcome import HandlerResult, Raised, Returned, Undecodable
 from duetime.model.actions.signals import Cancel, Fail
 from duetime.model.clock import seconds_of
@@ -38,7 +39,7 @@ def _log_released(claim: Claim, completion: Completion) -> None:
         claim.id,
         claim.kind,
         completion.error,
-        extra=_ids(claim),
+        extra=run_fields(claim),
     )
 
 
@@ -50,7 +51,7 @@ def _log_attempt(claim: Claim, completion: Completion, pause: float) -> None:
         claim.attempt,
         pause,
         completion.error,
-        extra=_ids(claim),
+        extra=run_fields(claim),
     )
 
 
@@ -62,15 +63,5 @@ def _log_failure(claim: Claim, completion: Completion, error: BaseException | No
         claim.attempt,
         completion.error,
         exc_info=error,
-        extra=_ids(claim),
+        extra=run_fields(claim),
     )
-
-
-def _ids(claim: Claim) -> dict[str, object]:
-    return {
-        "action_id": str(claim.id),
-        "kind": claim.kind,
-        "attempt": claim.attempt,
-        "tenant": claim.tenant,
-        "correlation_id": claim.correlation_id,
-    }

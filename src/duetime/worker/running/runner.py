@@ -14,6 +14,7 @@ from duetime.errors import InvalidArgument, InvalidPayload
 from duetime.model.actions.action import Action, Record
 from duetime.model.actions.claim import Claim
 from duetime.model.actions.completion import Completion
+from duetime.model.actions.current_run import enter_run
 from duetime.model.actions.outcome import (
     HandlerResult,
     Raised,
@@ -168,6 +169,7 @@ class Runner:
         abandons."""
         claim = run.claim
         enter(claim.tenant, claim.by)
+        enter_run(claim)
         if traces():
             run.span = self._start_span(claim)
         try:
