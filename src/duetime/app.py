@@ -478,8 +478,8 @@ def _make_runtime(
         Events(),
         Meters(tenants=settings.telemetry_tenant),
         clock,
-        Tracing(settings.telemetry_tenant, settings.trace == "continue"),
         sessions=sessions,
+        tracing=Tracing(settings.telemetry_tenant, settings.trace == "continue"),
     )
 
 

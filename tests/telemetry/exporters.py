@@ -57,7 +57,7 @@ class Metrics:
         return [point for point in found if wanted <= dict(point.attributes).items()]
 
     def count(self, name: str, **attributes: str) -> float:
-        return sum(point.value for point in self.points(name, **attributes))
+        return sum((float(point.value) for point in self.points(name, **attributes)), 0.0)
 
 
 def context_of(span: ReadableSpan) -> tuple[int, int]:

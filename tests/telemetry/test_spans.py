@@ -36,7 +36,7 @@ async def test_a_run_is_a_trace_of_its_own_linked_to_its_scheduling(
     assert scheduled.parent == request.get_span_context()
     assert run.parent is None
     assert links_of(run) == [context_of(scheduled)]
-    assert run.get_span_context().trace_id != request.get_span_context().trace_id
+    assert context_of(run)[0] != request.get_span_context().trace_id
     # What the handler does is in the trace of its run.
     assert seen == [run.get_span_context()]
     assert inner.parent == run.get_span_context()

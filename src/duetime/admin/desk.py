@@ -76,7 +76,7 @@ class Desk:
         request = await self._read(call)
         request.scope[CALL_KEY] = call
         address = None if call.access is None else call.access.address
-        with acting_from(self.source, address), of_request(call.request.headers):
+        with acting_from(self.source, address), of_request(call.request.headers), call.traced():
             return await _within(declaration.limit, handle(request))
 
     async def _read(self, call: AdminCall) -> Request:

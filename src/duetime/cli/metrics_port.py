@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from duetime.cli.failures import CommandError
+from duetime.model.clock import monotonic
 from duetime.telemetry.prometheus import prometheus_registry, prometheus_text, require_exporter
 
 if TYPE_CHECKING:
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
     from duetime.cli.worker_spec import WorkerSpec
 
-# A process that takes longer is left out of this scrape with what it counted since the last one.
+# How long all processes have to answer. Of one that is later, its last answer counts.
 PATIENCE_SECONDS = 2.0
+# However late it is, what has arrived already is read.
+MIN_PATIENCE_SECONDS = 0.01
 REQUEST = b"?"
 LENGTH = struct.Struct("!I")
 # The gauges that add up; of any other one, which one process reads for all, the largest counts.
@@ -84,48 +87,76 @@ class SummedMetrics:
     was last asked still counts once it has ended: a sum that fell would look like a new start."""
 
     def __init__(self) -> None:
-        self._lines: dict[socket.socket, Families] = {}
+        self._lines: list[MetricsLine] = []
         self._ended = Families()
         self._lock = threading.Lock()
 
     def open_line(self) -> socket.socket:
         """Return the end of a line for a new process."""
         ours, theirs = socket.socketpair()
-        ours.settimeout(PATIENCE_SECONDS)
         with self._lock:
-            self._lines[ours] = Families()
+            self._lines.append(MetricsLine(ours))
         return theirs
 
     def collect(self) -> Iterable[Metric]:
         """Ask all processes. Called by the server's threads."""
         with self._lock:
+            deadline = monotonic() + PATIENCE_SECONDS
             for line in [*self._lines]:
-                self._ask(line)
+                if not line.ask(deadline):
+                    self._lines.remove(line)
+                    self._ended.add(line.counted.counters())
             total = Families()
             total.add(self._ended)
-            for counted in self._lines.values():
-                total.add(counted)
+            for line in self._lines:
+                total.add(line.counted)
         return total.metrics()
 
-    def _ask(self, line: socket.socket) -> None:
+
+class MetricsLine:
+    """The supervisor's end of the line to one process, and what that process last answered."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+        self._received = bytearray()
+        # Whether an answer is still to come: of a process that starts, or hangs.
+        self._asked = False
+        self.counted = Families()
+
+    def ask(self, deadline: float) -> bool:
+        """Ask the process, and wait for its answer until the deadline; return False if the process
+        has ended."""
         try:
-            line.sendall(REQUEST)
-            (length,) = LENGTH.unpack(_receive(line, LENGTH.size))
-            self._lines[line] = Families.of(_receive(line, length).decode())
+            if self._asked:
+                self._receive(deadline)
+            self._line.sendall(REQUEST)
+            self._asked = True
+            self._receive(deadline)
+        except TimeoutError:
+            return True
         except OSError:
-            # It has ended; or it hangs, and an answer that came later would not be of that request.
-            line.close()
-            self._ended.add(self._lines.pop(line).counters())
+            self._line.close()
+            return False
+        return True
 
+    def _receive(self, deadline: float) -> None:
+        (length,) = LENGTH.unpack(self._take(LENGTH.size, deadline, keep=True))
+        answer = self._take(LENGTH.size + length, deadline)[LENGTH.size :]
+        self._asked = False
+        self.counted = Families.of(answer.decode())
 
-def _receive(line: socket.socket, size: int) -> bytes:
-    received = bytearray()
-    while len(received) < size:
-        part = line.recv(size - len(received))
-        if not part:
-            raise ConnectionError("the process has ended")
-        received += part
-    return bytes(received)
+    def _take(self, size: int, deadline: float, *, keep: bool = False) -> bytes:
+        """Return so many bytes. What came before a deadline is there for the next time."""
+        while len(self._received) < size:
+            self._line.settimeout(max(deadline - monotonic(), MIN_PATIENCE_SECONDS))
+            part = self._line.recv(65_536)
+            if not part:
+                raise ConnectionError("the process has ended")
+            self._received += part
+        taken = bytes(self._received[:size])
+        if not keep:
+            del self._received[:size]
+        return taken
 
 
 class Families:

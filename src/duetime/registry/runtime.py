@@ -47,7 +47,6 @@ class AppRuntime:
     events: Events
     meters: Meters
     clock: Clock
-    tracing: Tracing = field(default_factory=Tracing)
     jobs: DeclaredJobs = field(default_factory=DeclaredJobs)
     declarations: DeclarationSignal = field(default_factory=DeclarationSignal)
     subscriber_kinds: SubscriberKinds = field(default_factory=dict)
@@ -56,6 +55,7 @@ class AppRuntime:
     # Workers and transition runners that run in this process, on the app's store and clock. Weak:
     # what was abandoned with its event loop does not run any more.
     running: WeakSet[object] = field(default_factory=WeakSet)
+    tracing: Tracing = field(default_factory=Tracing)
     outbox: Outbox = field(init=False)
     outbox_store: OutboxStore = field(init=False)
     transactions: HandlerTransactions = field(init=False)

@@ -48,7 +48,7 @@ LATENESS = MetricSpec(
     "duetime.action.lateness", "histogram", "s", "How long after its due time a run started."
 )
 DURATION = MetricSpec("duetime.action.duration", "histogram", "s", "How long a run took.")
-SWEEP = MetricSpec("duetime.sweep.duration", "histogram", "s", "How long a sweep took.")
+SWEEP = MetricSpec("duetime.sweep.duration", "histogram", "s", "How long a pass over rows took.")
 BACKLOG = MetricSpec("duetime.backlog", "gauge", "{action}", "Unfinished actions.")
 OLDEST_OVERDUE = MetricSpec(
     "duetime.oldest_overdue", "gauge", "s", "For how long the oldest overdue action has waited."

@@ -99,9 +99,9 @@ class Meters:
         if failed:
             self._unapplied.add(failed, tags)
 
-    def swept(self, what: str, took: float) -> None:
-        """Record a sweep of the store ("actions") or of rows ("rows")."""
-        self._sweep.record(max(took, 0.0), {"duetime.sweep": what})
+    def swept(self, took: float) -> None:
+        """Record a pass over the rows of transitions."""
+        self._sweep.record(max(took, 0.0))
 
     def ran(self, claim: Claim, outcome: Outcome, *, late: float, took: float) -> None:
         attributes = self._attributes.of_lane(

@@ -141,7 +141,7 @@ class TransitionSweeper:
             await self.prepare()
             for target in self.registration.targets:
                 await self._sweep_target(target, report, progress, parked)
-        self._ports.meters.swept("rows", monotonic() - began)
+        self._ports.meters.swept(monotonic() - began)
 
     async def drain(self, total: Report, *, parked: bool = False) -> None:
         """Make passes, each continuing after the last row of the one before, until a complete pass
