@@ -5,6 +5,7 @@ Folders, each with a map in its `__init__`:
     admin                            the HTTP API
     identity                         who sends a request over HTTP
     joining, transitions             callers' transactions; row transitions
+    telemetry                        metrics, spans and log records, read through the SDK
     simulation, job_simulation       simulated clusters in virtual time
     faults                           faults in real processes
     docs                             documentation against the code

@@ -124,7 +124,10 @@ class Duetime(IncludesRouters, Administered):
     ) -> None:
         settings = load(_only_settings(locals()))
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
-        self._setup = CurrentSetup(make_setup(runtime, settings, None if store else settings.url))
+        self._assemble(runtime, settings, None if store else settings.url)
+
+    def _assemble(self, runtime: AppRuntime, settings: Settings, store_url: str | None) -> None:
+        self._setup = CurrentSetup(make_setup(runtime, settings, store_url))
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
         self.jobs = Jobs(self._setup)

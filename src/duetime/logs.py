@@ -43,8 +43,8 @@ class Log(LoggerAdapter):
         logger, error = self.logger, _exception(exc_info)
         # One frame up is ours.
         file, line, function, _stack = logger.findCaller(stacklevel=stacklevel + 1)
-        told = {**run_fields(), **(extra or {})}
-        fields = {name: safe_field(value) for name, value in told.items()}
+        named = {**run_fields(), **(extra or {})}
+        fields = {name: safe_field(value) for name, value in named.items()}
         info = None if error is None else (type(error), error, error.__traceback__)
         arguments = tuple(safe_argument(value) for value in args)
         record = logger.makeRecord(

@@ -28,7 +28,7 @@ class Spans:
     def all(self, name: str) -> Sequence[ReadableSpan]:
         return [span for span in self.exporter.get_finished_spans() if span.name == name]
 
-    def one(self, name: str) -> ReadableSpan:
+    def only(self, name: str) -> ReadableSpan:
         [span] = self.all(name)
         return span
 

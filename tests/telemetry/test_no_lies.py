@@ -4,7 +4,7 @@ import itertools
 import signal
 import subprocess
 import sys
-import time
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -64,7 +64,7 @@ async def test_a_killed_workers_run_is_counted_as_lost_once(
     assert meters.count("duetime.action.lost", kind=kind) == 1
     assert meters.count("duetime.action.executed", kind=kind) == 1
     assert [point.count for point in meters.points("duetime.action.duration", kind=kind)] == [1]
-    run = spans.one("duetime.execute")
+    run = spans.only("duetime.execute")
     assert attributes_of(run)["duetime.outcome"] == "succeeded"
 
 
@@ -82,7 +82,7 @@ async def test_a_lost_lease_is_no_success(
         async with app.worker():
             await app.schedule(Note())
             await until(lambda: spans.all("duetime.execute"))
-    run = spans.one("duetime.execute")
+    run = spans.only("duetime.execute")
     assert attributes_of(run)["duetime.outcome"] == "lost"
     assert run.status.status_code is StatusCode.ERROR
     assert meters.count("duetime.action.executed", kind=kind) == 0
@@ -113,11 +113,10 @@ class Hanging(SpanExporter):
     """An exporter that hangs."""
 
     def __init__(self) -> None:
-        self.hanging = True
+        self.released = threading.Event()
 
     def export(self, spans: object) -> SpanExportResult:
-        while self.hanging:
-            time.sleep(0.01)
+        self.released.wait()
         return SpanExportResult.SUCCESS
 
 
@@ -150,8 +149,8 @@ async def test_no_action_waits_for_an_exporter_that_hangs(url: str, spans: Spans
             for _ in range(3):
                 action = await app.schedule(Note(), delay=timedelta(milliseconds=10))
                 assert (await app.wait(action.id, timeout=20)).result == 7
-    assert hanging.hanging
-    hanging.hanging = False
+    assert not hanging.released.is_set()
+    hanging.released.set()
     processor.shutdown()  # type: ignore[no-untyped-call]
     runs: list[ReadableSpan] = [*spans.all("duetime.execute")]
     assert len(runs) == 3

@@ -30,7 +30,7 @@ async def test_a_run_is_a_trace_of_its_own_linked_to_its_scheduling(
             action = await app.schedule(Note(), tenant="acme", correlation_id="order:7")
         await app.testing.drain()
     scheduled, inner = spans.all("duetime.schedule")
-    run = spans.one("duetime.execute")
+    run = spans.only("duetime.execute")
     assert scheduled.kind is SpanKind.PRODUCER
     assert run.kind is SpanKind.CONSUMER
     assert scheduled.parent == request.get_span_context()
@@ -74,7 +74,7 @@ async def test_an_app_may_continue_the_trace(url: str, clock: FakeClock, spans: 
 
         await app.schedule(Note(), tenant="acme")
         await app.testing.drain()
-    scheduled, run = spans.one("duetime.schedule"), spans.one("duetime.execute")
+    scheduled, run = spans.only("duetime.schedule"), spans.only("duetime.execute")
     assert run.parent is not None
     assert (run.parent.trace_id, run.parent.span_id) == context_of(scheduled)
     assert links_of(run) == []
@@ -93,7 +93,7 @@ async def test_retries_are_runs_of_their_own(url: str, clock: FakeClock, spans: 
         await app.testing.advance(60)
         await app.retry(action.id)
         await app.testing.advance(60)
-    scheduled, runs = spans.one("duetime.schedule"), spans.all("duetime.execute")
+    scheduled, runs = spans.only("duetime.schedule"), spans.all("duetime.execute")
     assert [attributes_of(run)["duetime.attempt"] for run in runs] == [1, 2, 3, 4]
     assert [attributes_of(run)["duetime.outcome"] for run in runs] == ["retried", "failed"] * 2
     assert len({context_of(run)[0] for run in runs}) == 4
@@ -107,7 +107,7 @@ async def test_retries_are_runs_of_their_own(url: str, clock: FakeClock, spans: 
             "exception.type": "builtins.LookupError",
             "exception.message": "no such order",
         }
-    retried = spans.one("duetime.retry")
+    retried = spans.only("duetime.retry")
     assert attributes_of(retried)["messaging.message.id"] == str(action.id)
 
 
@@ -153,14 +153,14 @@ async def test_ticks_and_triggers_link_to_their_runs(
         await app.testing.advance(3600)
         triggered = await app.jobs.trigger("shop-hourly", by="ann")
         await app.testing.drain()
-    ticks, trigger = spans.all("duetime.tick"), spans.one("duetime.trigger")
+    ticks, trigger = spans.all("duetime.tick"), spans.only("duetime.trigger")
     first, second = spans.all("duetime.execute")
     assert links_of(first)[0] in [context_of(tick) for tick in ticks]
     assert links_of(second) == [context_of(trigger)]
     assert trigger.kind is SpanKind.PRODUCER
-    told = attributes_of(trigger)
-    assert (told["duetime.job"], told["duetime.triggered_by"]) == ("shop-hourly", "ann")
-    assert told["messaging.message.id"] == str(triggered.id)
+    attributes = attributes_of(trigger)
+    assert (attributes["duetime.job"], attributes["duetime.triggered_by"]) == ("shop-hourly", "ann")
+    assert attributes["messaging.message.id"] == str(triggered.id)
     run = attributes_of(second)
     assert (run["duetime.job"], run["duetime.triggered_by"]) == ("shop-hourly", "ann")
 
@@ -175,9 +175,9 @@ async def test_a_worker_links_and_measures_like_the_testing_kit(url: str, spans:
         async with app.worker():
             action = await app.schedule(Note())
             done = await app.wait(action.id, timeout=20)
-    run = spans.one("duetime.execute")
+    run = spans.only("duetime.execute")
     assert done.result == context_of(run)[0]
-    assert links_of(run) == [context_of(spans.one("duetime.schedule"))]
+    assert links_of(run) == [context_of(spans.only("duetime.schedule"))]
     assert run.start_time is not None
     assert run.end_time is not None
     assert run.start_time <= run.end_time
@@ -193,5 +193,5 @@ async def test_a_trace_that_is_stored_is_shown(url: str, spans: Spans) -> None:
         assert await app.get(action.id) == action.__class__(
             **{f: getattr(action, f) for f in action.__dataclass_fields__} | {"created": False}
         )
-    trace_id, span_id = context_of(spans.one("duetime.schedule"))
+    trace_id, span_id = context_of(spans.only("duetime.schedule"))
     assert str(action.trace)[:53] == f"00-{trace_id:032x}-{span_id:016x}-"

@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-from opentelemetry import trace
 from sqlalchemy import create_engine
 from sqlalchemy.orm import Session
 
@@ -58,7 +57,7 @@ async def test_a_run_in_another_process_is_linked(durable_url: str, spans: Spans
         async def note(payload: Note) -> None: ...
 
         await app.testing.drain()
-    [(trace_id, _)] = links_of(spans.one("duetime.execute"))
+    [(trace_id, _)] = links_of(spans.only("duetime.execute"))
     assert f"{trace_id:032x}" == scheduled
 
 
@@ -105,7 +104,7 @@ async def test_a_request_is_the_parent_of_what_it_schedules(url: str, spans: Spa
     async with of_app(url) as app:
         action = await sent(app, {"traceparent": PARENT})
         await app.testing.drain()
-    scheduled, run = spans.one("duetime.schedule"), spans.one("duetime.execute")
+    scheduled, run = spans.only("duetime.schedule"), spans.only("duetime.execute")
     assert scheduled.parent is not None
     # The web framework may have made a span of the request between the two.
     assert f"{scheduled.parent.trace_id:032x}" in PARENT
@@ -128,7 +127,7 @@ def test_a_rolled_back_transaction_leaves_no_span(
         assert spans.all("duetime.schedule") == []
         session.commit()
     engine.dispose()
-    scheduled = spans.one("duetime.schedule")
+    scheduled = spans.only("duetime.schedule")
     assert attributes_of(scheduled)["messaging.message.id"] == str(kept.id)
     assert f"{context_of(scheduled)[1]:016x}" in str(kept.trace)
     app.sync.close()

@@ -40,20 +40,36 @@ class LogFormat(StrEnum):
     json = "json"
 
 
+QueueOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME[=SLOTS]",
+        help="NAME: serve only the named queues. NAME=SLOTS: give that queue slots of its "
+        "own; all others share the concurrency. Repeatable.",
+    ),
+]
+AliveFileOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Renew this file every few seconds while all event loops turn, for "
+        "`duetime alive FILE`.",
+    ),
+]
+MetricsPortOption = Annotated[
+    int | None,
+    typer.Option(min=1, max=65_535, help="Serve the metrics of all processes to Prometheus here."),
+]
+MetricsHostOption = Annotated[str, typer.Option(help="The address that --metrics-port listens on.")]
+
+
 def worker(
     app: AppArgument = None,
     app_option: App = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Slots; default: the app's setting, 100.")
     ] = None,
-    queue: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[=SLOTS]",
-            help="NAME: serve only the named queues. NAME=SLOTS: give that queue slots of its "
-            "own; all others share the concurrency. Repeatable.",
-        ),
-    ] = None,
+    queue: QueueOption = None,
     processes: Annotated[
         int, typer.Option(min=1, help="Worker processes, each with slots of its own.")
     ] = 1,
@@ -61,23 +77,9 @@ def worker(
     log_format: Annotated[
         LogFormat, typer.Option(help="Lines for people, or a JSON document on each line.")
     ] = LogFormat.text,
-    alive_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Renew this file every few seconds while all event loops turn, for "
-            "`duetime alive FILE`.",
-        ),
-    ] = None,
-    metrics_port: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=65_535, help="Serve the metrics of all processes to Prometheus here."
-        ),
-    ] = None,
-    metrics_host: Annotated[
-        str, typer.Option(help="The address that --metrics-port listens on.")
-    ] = "127.0.0.1",
+    alive_file: AliveFileOption = None,
+    metrics_port: MetricsPortOption = None,
+    metrics_host: MetricsHostOption = "127.0.0.1",
 ) -> None:
     """Run an app's handlers until SIGTERM or Ctrl-C; running handlers may finish."""
     spec = WorkerSpec(

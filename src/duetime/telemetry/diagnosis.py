@@ -22,11 +22,11 @@ def describe_telemetry() -> str:
     except PackageNotFoundError:
         return NO_SDK
     measured, traced = metrics.get_meter_provider(), trace.get_tracer_provider()
-    told = [
+    exported = [
         _exported("metrics", measured, _readers(measured)),
         _exported("spans", traced, _exporters(traced)),
     ]
-    return f"OpenTelemetry SDK {installed}; {'; '.join(told)}"
+    return f"OpenTelemetry SDK {installed}; {'; '.join(exported)}"
 
 
 def _exported(what: str, provider: object, exporters: Iterable[str]) -> str:

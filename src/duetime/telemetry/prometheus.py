@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from duetime.errors import ConfigError
 from duetime.telemetry.sdk import is_real
 
 if TYPE_CHECKING:
+    from opentelemetry.exporter.prometheus import PrometheusMetricReader
     from prometheus_client import CollectorRegistry
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -28,14 +28,15 @@ def prometheus_registry() -> CollectorRegistry:
         return _registry
 
 
-def require_exporter() -> None:
-    """Raise ConfigError if the exporter is not installed."""
+def require_exporter() -> type[PrometheusMetricReader]:
+    """Return the reader for Prometheus. ConfigError if it is not installed."""
     try:
-        import_module("opentelemetry.exporter.prometheus")
+        from opentelemetry.exporter.prometheus import PrometheusMetricReader
     except ImportError:
         raise ConfigError(
             "metrics for Prometheus need its exporter: pip install 'duetime[prometheus]'"
         ) from None
+    return PrometheusMetricReader
 
 
 def prometheus_text() -> bytes:
@@ -47,14 +48,13 @@ def prometheus_text() -> bytes:
 
 
 def _make_registry() -> CollectorRegistry:
-    require_exporter()
+    reader_class = require_exporter()
     from opentelemetry import metrics
-    from opentelemetry.exporter.prometheus import PrometheusMetricReader
     from opentelemetry.sdk.metrics import MeterProvider
     from prometheus_client import CollectorRegistry
 
     registry, provider = CollectorRegistry(), metrics.get_meter_provider()
-    reader = PrometheusMetricReader(registry=registry)
+    reader = reader_class(registry=registry)
     if not is_real(provider):
         metrics.set_meter_provider(MeterProvider([reader]))
     elif isinstance(provider, MeterProvider):

@@ -3,7 +3,6 @@ a run is not known before, and a run whose worker dies leaves no span."""
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as otel_context
@@ -11,6 +10,7 @@ from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanKind, Status, StatusCode
 
 from duetime.model.actions.claim import Claim
+from duetime.model.clock import unix_nanos
 from duetime.model.lane import parse_lane
 from duetime.model.state import Outcome
 from duetime.model.trace import set_trace
@@ -55,7 +55,7 @@ class RunSpan:
 
     def handled(self, error: BaseException | None) -> None:
         """The handler has returned, or raised this error."""
-        self._handled_at = time.time_ns()
+        self._handled_at = unix_nanos()
         if error is not None:
             record_error(self._span, error)
 

@@ -3,7 +3,6 @@ Without an SDK no span is made; callers ask `sdk.traces` first."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Link, NonRecordingSpan, SpanKind, Status, StatusCode
 
 from duetime.model.actions.action import Action
+from duetime.model.clock import unix_nanos
 from duetime.model.hidden_text import without_secrets
 from duetime.model.trace import MAX_TRACESTATE_LENGTH, in_trace, parse_trace, to_trace
 from duetime.telemetry import sdk
@@ -88,7 +88,7 @@ class ActSpan:
 
     def defer(self) -> None:
         """Leave it to `committed` to end the span."""
-        self._deferred_since = time.time_ns()
+        self._deferred_since = unix_nanos()
 
     def committed(self) -> None:
         self._span.end(self._deferred_since)

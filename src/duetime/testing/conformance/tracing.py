@@ -10,7 +10,7 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 OTHER = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00 rojo=00f067aa0ba902b7"
 
 
-class Tracing(Suite):
+class KeepingTraces(Suite):
     async def test_a_claim_returns_the_trace_of_its_action(self, probe: Probe) -> None:
         new = [probe.new(trace=trace) for trace in (TRACE, OTHER, None)]
         added = await probe.add_many(new)
