@@ -22,12 +22,12 @@ PYTEST := .venv/bin/pytest
 # Three more processes than cores, since many tests wait for a lease to expire.
 PROCESSES = -n $$($(PYTHON) -c "import os; print((os.cpu_count() or 1) + 3)") --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick lint check soak faults bench lock clean
+.PHONY: help run test quick browser screenshots lint check soak faults bench lock clean
 
 help: ## show this table
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: $(STAMP) ## run the demo
+run: $(STAMP) ## run the demo, with its dashboard
 	.venv/bin/duetime demo
 
 # Tests of SystemExit would end a process of several, so their file runs by itself. Tests that are
@@ -42,6 +42,13 @@ CHANGED = $$(git diff --name-only --diff-filter=d HEAD -- '*.py' 2>/dev/null; gi
 quick: $(STAMP) ## in under a minute: lint of what changed, units, conformance on memory and SQLite
 	@files="$(CHANGED)"; [ -z "$$files" ] || { .venv/bin/ruff format --check $$files && .venv/bin/ruff check $$files; }
 	$(PYTEST) $(PROCESSES) $(QUICK)
+
+# The dashboard's tests: all, or the main journeys with ONLY=main. Debian's Chromium is found on PATH.
+browser: $(STAMP) ## test the dashboard in Chromium: ONLY=main
+	$(PYTEST) tests/browser -m "browser$(if $(ONLY), and $(ONLY))"
+
+screenshots: $(STAMP) ## take the pictures of the documentation, in Chromium
+	cd tests && ../.venv/bin/python -m browser.screenshots
 
 lint: $(STAMP) ## format, lint, types, layers
 	.venv/bin/ruff format --check .

@@ -3,6 +3,7 @@
 Folders, each with a map in its `__init__`:
     model, store, worker, api, cli   tests of the package, from the inside out
     admin                            the HTTP API
+    pages, browser                   the pages, without scripts; in a real browser, `make browser`
     identity                         who sends a request over HTTP
     joining, transitions             callers' transactions; row transitions
     telemetry                        metrics, spans and log records, read through the SDK

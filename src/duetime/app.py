@@ -475,7 +475,7 @@ def _make_runtime(
 ) -> AppRuntime:
     payloads = Payloads()
     return AppRuntime(
-        store or open_store(settings, clock),
+        open_store(settings, clock) if store is None else store,
         payloads,
         Handlers(payloads),
         Events(),

@@ -221,6 +221,9 @@ SAMPLES: Mapping[str, Callable[[], Markup]] = {
     "outcome-bars-empty": lambda: outcome_bars([], "Outcomes", PARIS, "en"),
     "outcome-bars-single": lambda: outcome_bars(hour()[:1], "Outcomes", PARIS, "en"),
     "outcome-strip": lambda: outcome_strip(last_runs(30), "Last runs", PARIS, "en"),
+    "outcome-strip-narrow": lambda: outcome_strip(
+        last_runs(30), "Last runs", PARIS, "en", focusable=False, room=10
+    ),
     "outcome-strip-short": lambda: outcome_strip(last_runs(8), "Last runs", PARIS, "fr"),
     "outcome-strip-empty": lambda: outcome_strip([], "Last runs", PARIS, "en"),
     "timeline": lambda: timeline_chart(

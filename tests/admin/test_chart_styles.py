@@ -12,34 +12,31 @@ from admin.svg_checks import classes, read_svg
 from duetime.admin.pages.charts.glyphs import FULL, HOLLOW
 
 CSS = STYLES.read_text(encoding="utf-8")
-TOKENS = re.compile(r"--([a-z-]+):\s*(#[0-9a-f]{6});")
+PAGES = STYLES.with_name("duetime.css").read_text(encoding="utf-8")
+THEMES = ("light", "dark")
+# A colour of the pages in both themes, and the meaning that charts give to one.
+COLOURS = dict(re.findall(r"--([a-z-]+): light-dark\((.*?)\);", PAGES))
+MEANINGS = dict(re.findall(r"--([a-z-]+): var\(--([a-z-]+)\);", CSS))
 TEXTS = ("chart-text", "text-muted", "late")
 MARKS = ("succeeded", "failed", "cancelled", "running", "scheduled", "late", "axis")
 
 
-def themes() -> dict[str, dict[str, str]]:
-    """The tokens of each block that defines some."""
-    blocks = re.findall(r"([^{}]+)\{([^{}]*--[a-z-]+:[^{}]*)\}", CSS)
-    return {
-        selector.strip().split("\n")[-1].strip(): dict(TOKENS.findall(body))
-        for selector, body in blocks
-    }
-
-
-LIGHT = ':root, [data-theme="light"]'
-DARK = '[data-theme="dark"]'
-SYSTEM_DARK = ':root:not([data-theme="light"])'
+def tokens(theme: str) -> dict[str, str]:
+    """The colours of charts in a theme."""
+    number = THEMES.index(theme)
+    return {name: COLOURS[colour].split(", ")[number] for name, colour in MEANINGS.items()}
 
 
 def test_styles_are_small() -> None:
     assert len(CSS.encode()) < 6000
 
 
-def test_both_themes_define_every_token() -> None:
-    assert set(themes()) == {LIGHT, DARK, SYSTEM_DARK}
-    assert themes()[LIGHT].keys() == themes()[DARK].keys()
-    assert themes()[DARK] == themes()[SYSTEM_DARK]
-    assert set(re.findall(r"var\(--([a-z-]+)\)", CSS)) <= themes()[LIGHT].keys()
+def test_every_token_is_a_colour_of_both_themes() -> None:
+    assert set(re.findall(r"var\(--([a-z-]+)\)", CSS)) - MEANINGS.keys() <= COLOURS.keys()
+    for theme in THEMES:
+        for colour in tokens(theme).values():
+            assert re.fullmatch("#[0-9a-f]{6}", colour), (theme, colour)
+    assert tokens("light") != tokens("dark")
 
 
 def luminance(colour: str) -> float:
@@ -53,12 +50,12 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.parametrize("theme", [LIGHT, DARK])
+@pytest.mark.parametrize("theme", THEMES)
 def test_colours_are_far_enough_from_the_ground(theme: str) -> None:
-    tokens = themes()[theme]
+    colours = tokens(theme)
     for ground in ("chart-ground", "past"):
-        assert [t for t in TEXTS if contrast(tokens[t], tokens[ground]) < 4.5] == []
-    assert [m for m in MARKS if contrast(tokens[m], tokens["chart-ground"]) < 3] == []
+        assert [t for t in TEXTS if contrast(colours[t], colours[ground]) < 4.5] == []
+    assert [m for m in MARKS if contrast(colours[m], colours["chart-ground"]) < 3] == []
 
 
 def test_every_class_that_charts_use_has_a_rule() -> None:

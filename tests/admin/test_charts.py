@@ -221,7 +221,7 @@ def test_no_data_changes_the_size_of_a_chart() -> None:
     for draw in SAMPLES.values():
         root = read_svg(draw())
         sizes.setdefault(root.attrib["class"], set()).add(view_box(root))
-    assert len(sizes) == 7
+    assert len(sizes) == 8
     assert all(len(each) == 1 for each in sizes.values()), sizes
 
 

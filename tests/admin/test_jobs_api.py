@@ -9,7 +9,7 @@ import pytest
 
 from admin.client import OF_OTHER, Parcel, admin_of, client_of, problem
 from duetime import Duetime, Every
-from duetime.admin.routes import recurrences
+from duetime.admin import rule_preview
 from duetime.testing import FakeClock
 
 DAILY: dict[str, Any] = {
@@ -278,7 +278,7 @@ async def test_a_preview_ends_even_if_nothing_is_found(
         return latest(rule, after, until)
 
     monkeypatch.setattr(Every, "latest", counted)
-    monkeypatch.setattr(recurrences, "perf_counter", lambda: next(looks) / 50)
+    monkeypatch.setattr(rule_preview, "perf_counter", lambda: next(looks) / 50)
     made = await memory_client.put(PATH, json=DAILY | {"recurrence": SPARSE, "tz": "UTC"})
     assert made.status_code == 201
     for method, path in (("POST", "/api/recurrences/preview"), ("GET", f"{PATH}/preview")):

@@ -1,4 +1,4 @@
-"""`duetime demo`, as plain lines and in a terminal."""
+"""`duetime demo --terminal`, as plain lines and as a screen."""
 
 import os
 import pty
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(sys.executable).with_name("duetime")
-DEMO = [sys.executable, "-m", "duetime.cli", "demo"]
+DEMO = [sys.executable, "-m", "duetime.cli", "demo", "--terminal"]
 ENDED = re.compile(r"finished: (\d+) actions:  (\d+) scheduled  0 running  (\d+) succeeded ")
 
 
@@ -98,8 +98,8 @@ def play_briefly(demo: list[str], url: str, environ: dict[str, str], folder: Pat
 @pytest.mark.parametrize(
     ("demo", "on_path", "called"),
     [
-        ([str(SCRIPT), "demo"], True, "duetime"),
-        ([str(SCRIPT), "demo"], False, shlex.quote(str(SCRIPT))),
+        ([str(SCRIPT), "demo", "--terminal"], True, "duetime"),
+        ([str(SCRIPT), "demo", "--terminal"], False, shlex.quote(str(SCRIPT))),
         (DEMO, True, "duetime"),
         (DEMO, False, f"{shlex.quote(sys.executable)} -m duetime.cli"),
     ],

@@ -22,5 +22,12 @@ Helpers:
     test_timeline_page   past and future on one axis, and zooming without scripts
     test_workers_page    who is alive, and who has stopped reporting
     test_alerts_page     problems for those who are notified of them
+    test_jobs_page       jobs: filtered, sorted, turned, several paused or resumed at once
+    test_job_page        one job: its rule, runs and error, and the acts on it
     test_queues_page     queues: read, paused, resumed
+    test_transitions_page    row transitions: backlog, last report, parked rows, sweeps
+    test_audit_page      the audit log: its filter, its pages, before and after, its export
+    test_schedule_page   the form that schedules an action of a kind, or repeats one
+    test_payload_form    forms for payload types: their fields, and what is typed into them
+    test_settings_page   the reader; API keys and grants, for administrators
 """

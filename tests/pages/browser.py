@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 import httpx
 
@@ -13,6 +13,7 @@ HTTPS, LOOPBACK, PLAIN = "https://shop.example", "http://localhost:8000", "http:
 PEERS = {HTTPS: "203.0.113.9", LOOPBACK: "127.0.0.1", PLAIN: "203.0.113.9"}
 # What follows them is what they name.
 NAMED_BY_TEXT = {"h1", "title", "button", "a", "p"}
+FIELDS = {"input", "select", "textarea"}
 
 
 @dataclass
@@ -34,6 +35,8 @@ class ShownPage(HTMLParser):
     texts: dict[str, list[str]] = field(default_factory=dict)
     alerts: list[str] = field(default_factory=list)
     forms: list[Form] = field(default_factory=list)
+    # What can be ticked in rows, by the id of the form that sends it.
+    choices: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -41,6 +44,8 @@ class ShownPage(HTMLParser):
         self._labels: dict[str, str] = {}
         self._is_alert = False
         self._label_for: str | None = None
+        # The choice whose first option has not been seen.
+        self._field: str | None = None
         self.feed(self.response.text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -49,10 +54,17 @@ class ShownPage(HTMLParser):
             self.language = given.get("lang")
         elif tag == "form":
             self.forms.append(Form(given["action"], given["method"]))
-        elif tag == "input" and self._open_form is not None:
-            self._open_form.fields[given["name"]] = given.get("value", "")
+        elif tag == "input" and "form" in given:
+            self.choices.setdefault(given["form"], []).append(given["value"])
+        elif tag in FIELDS and "name" in given and self._open_form is not None:
+            if given.get("type") != "checkbox" or "checked" in given:
+                self._open_form.fields[given["name"]] = given.get("value", "")
             if label := self._labels.get(given.get("id", "")):
                 self._open_form.labels[label] = given["name"]
+            self._field = given["name"]
+        elif tag == "option" and (self._field is not None or "selected" in given):
+            self._fill_last(given["value"])
+            self._field = None
         self._is_alert = given.get("role") == "alert"
         self._label_for = given.get("for") if tag == "label" else None
         self._open.append(tag)
@@ -61,6 +73,9 @@ class ShownPage(HTMLParser):
         text = data.strip()
         if not text or not self._open:
             return
+        if self._open[-1] == "textarea":
+            # Browsers leave out a newline at the start.
+            self._fill_last(data.removeprefix("\n"))
         self.texts.setdefault(self._open[-1], []).append(text)
         if self._is_alert:
             self.alerts.append(text)
@@ -73,6 +88,11 @@ class ShownPage(HTMLParser):
         while self._open and self._open.pop() != tag:
             pass
         self._is_alert, self._label_for = False, None
+
+    def _fill_last(self, value: str) -> None:
+        """Fill in the field that began last."""
+        if self._open_form is not None:
+            self._open_form.fields[next(reversed(self._open_form.fields))] = value
 
     @property
     def _open_form(self) -> Form | None:
@@ -126,6 +146,11 @@ class Browser:
         """Press the button of a form whose labelled fields were filled in."""
         response = await self.post(form, **filled_in)
         return await self._shown(response)
+
+    async def press(self, form: Form, /, **filled_in: str) -> ShownPage:
+        """Press the button of a form that leads to an address."""
+        filled = {form.labels[label.replace("_", " ")]: text for label, text in filled_in.items()}
+        return await self.open(f"{form.action}?{urlencode(form.fields | filled)}")
 
     async def post(self, form: Form, /, **filled_in: str) -> httpx.Response:
         """Press the button, and do not go where the answer leads."""

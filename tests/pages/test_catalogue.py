@@ -9,14 +9,20 @@ from typing import get_args
 import pytest
 
 from duetime.admin.openapi import PROBLEM_TITLES
+from duetime.admin.pages.bulk_dialog import UNITS
 from duetime.admin.pages.catalogue import ALL_TEXTS, CATALOGUE, text_of
+from duetime.admin.pages.job_edit import COMPARED_FIELDS
+from duetime.admin.pages.jobs import FURTHER
 from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
 from duetime.admin.pages.themes import THEMES
+from duetime.admin.routes.bulks import VERB_PERMISSIONS
 from duetime.model.actions.chain import On
+from duetime.model.actions.new_actions import IfExists
 from duetime.model.health.problems import ProblemName
 from duetime.model.lane import Priority
 from duetime.model.state import Outcome, State
+from duetime.model.transition import Effect
 
 PAGES = Path(__file__).parents[2] / "src" / "duetime" / "admin" / "pages"
 # In templates `t("key")`, in Python `page.text("key")` and `text_of("key")`.
@@ -36,10 +42,17 @@ COMPLETED = {
     ],
     "ended_": [outcome.value for outcome in Outcome],
     "on_": get_args(On),
+    "bulk_": VERB_PERMISSIONS,
+    "bulk_unit_": UNITS,
+    "job_": COMPARED_FIELDS,
+    "jobs_": ("q", "kind", "queue", *FURTHER),
+    "backfill_": ("first", "last"),
     "priority_": [priority.name for priority in Priority],
     "action_": ("state", "kind", "queue", "result", "progress"),
     "actions_": ("overdue", "retrying", "waiting", "parked"),
     "filter_": [key.removeprefix("filter_") for key in CATALOGUE if key.startswith("filter_")],
+    "effect_": [effect.value for effect in Effect],
+    "if_exists_": get_args(IfExists),
     "shortcut_": ("search", "help", "down", "up", "select", "open"),
 }
 # Words that both languages share.
@@ -47,13 +60,11 @@ SHARED = {
     *("place_actions", "place_transitions", "place_workers", "place_audit", "note", "pages"),
     *("worker", "worker_version", "workers_versions", "now_running_hint"),
     *("run_worker", "action_worker", "action_count", "filter_worker", "action_audit"),
-    *("action_id", "action_json"),
+    *("action_id", "action_json", "audit_source", "grant_permission", "bulk_unit_minutes"),
 }
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)
 # Signs between words, and the keys of shortcuts.
 SIGNS = {"·", "/", "g", ":", ",", "“", "”", "“”", "\u2013", "UTC", "\u00d7", "."}
-# Texts of pieces that pages of lists use.
-PIECES = {"selected"}
 
 
 def used_keys() -> set[str]:
@@ -62,9 +73,11 @@ def used_keys() -> set[str]:
     found |= {f"{start}{end}" for start, ends in COMPLETED.items() for end in ends}
     found -= {*COMPLETED, BY_STATUS}
     conditional = re.compile(r"""\.text\(["'](\w+)["'] if .+? else ["'](\w+)["']""")
+    named = re.compile(r"""["'](payload_\w+)["'],$""", re.MULTILINE)
+    remedy = re.compile(r"""\.invalid\([^,]+, [^,]+, ["'](\w+)["']""")
     done = re.compile(r"""["']((?:done|not_paused)_\w+)["']""")
     for path in PAGES.glob("*.py"):
-        for pattern in (conditional, done):
+        for pattern in (conditional, named, remedy, done):
             for match in pattern.finditer(path.read_text("utf-8")):
                 found |= {key for key in match.groups() if key}
     return found
@@ -93,7 +106,7 @@ def test_every_key_that_is_used_is_there_and_every_text_is_used() -> None:
     statuses = {f"{BY_STATUS}{status}" for status in {*PROBLEM_TITLES, 400, 405}}
     used = used_keys() | (statuses & CATALOGUE.keys())
     assert used - CATALOGUE.keys() == set()
-    assert CATALOGUE.keys() - used == PIECES
+    assert CATALOGUE.keys() - used == set()
 
 
 def test_every_problem_has_a_heading() -> None:

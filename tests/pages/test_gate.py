@@ -199,6 +199,15 @@ GET /sign-in         public
 POST /sign-in        public
 POST /sign-out       any identity
 GET /static/{path:path} public
+GET /jobs                   jobs.read
+GET /jobs/{name}            jobs.read
+POST /jobs/chosen/pause     jobs.pause
+POST /jobs/chosen/resume    jobs.pause
+POST /jobs/{name}/pause     jobs.pause
+POST /jobs/{name}/resume    jobs.pause
+POST /jobs/{name}/trigger   jobs.trigger
+POST /jobs/{name}/backfill  jobs.backfill
+POST /jobs/{name}/edit      jobs.edit
 """
 
 

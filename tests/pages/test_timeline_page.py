@@ -52,7 +52,7 @@ async def test_past_and_future_on_one_axis(app: Duetime) -> None:
     assert 'class="chart timeline"' in page.response.text
     assert f'href="/actions/{action.id}"' in page.response.text
     assert "shop-poll" in page.response.text
-    assert 'href="/jobs/shop-poll"' not in page.response.text  # there is no such page
+    assert 'href="/jobs/shop-poll"' in page.response.text
 
 
 async def test_ticks_are_for_those_who_may_read_jobs(memory_app: Duetime) -> None:

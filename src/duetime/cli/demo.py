@@ -1,134 +1,74 @@
-"""`duetime demo`: runs a small shop in this process and shows its actions live."""
+"""`duetime demo`: runs a small shop, and shows it in a dashboard or in the terminal."""
 
 from __future__ import annotations
 
-import asyncio
 import shlex
-import signal
-from asyncio import FIRST_COMPLETED
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
-from uuid import uuid4
+from typing import Annotated
 
 import typer
 
-from duetime.app import Duetime
 from duetime.cli.argv import program_command
-from duetime.cli.demo_screen import DemoView, LineView, ScreenView, captured_logs, runs_line, totals
-from duetime.cli.demo_shop import QUEUE, JobNames, Visitors, job_names, make_shop, open_hours
-from duetime.cli.demo_tally import DemoTally
-from duetime.cli.output import make_console, print_lines
+from duetime.cli.demo_shop import QUEUE
+from duetime.cli.demo_terminal import show_in_terminal
+from duetime.cli.output import print_lines
 from duetime.model.store_url import mask_password
-from duetime.store.memory.store import MemoryStore
 
-REFRESH_SECONDS = 0.1
-SLOTS = 20
+MEMORY = "memory:"
+# What the dashboard is made with: the extra `server`.
+WEB_PACKAGES = ("fastapi", "jinja2", "uvicorn")
+MISSING = (
+    "",
+    "*** THE DASHBOARD IS MISSING: it needs {packages}, of the extra `server`:",
+    "***     pip install 'duetime[server]'",
+    "*** The demo goes on in this terminal, as with --terminal.",
+    "",
+)
 
 
 def demo(
     url: Annotated[
         str | None, typer.Option(help="The demo's store; default: SQLite in a temporary file.")
     ] = None,
+    port: Annotated[
+        int,
+        typer.Option(min=0, max=65_535, help="The dashboard's port; default: one that is free."),
+    ] = 0,
     seconds: Annotated[
         float | None, typer.Option(min=0, help="How long to run; default: until Ctrl-C.")
     ] = None,
+    terminal: Annotated[
+        bool, typer.Option("--terminal", help="Show actions in this terminal, not in a dashboard.")
+    ] = False,
 ) -> None:
-    """Watch actions that are scheduled, run, retried, snoozed, cancelled and moved, and jobs that
-    tick."""
-    console = make_console()
+    """Open the dashboard of a small shop: actions that run, fail and are retried, jobs that tick,
+    rows that change at their time."""
+    missing = [] if terminal else missing_packages()
+    if missing:
+        print_lines(*(line.format(packages=", ".join(missing)) for line in MISSING), err=True)
     with nullcontext(url) if url else temporary_store() as place:
-        app = make_shop(place)
-        view: DemoView = (
-            ScreenView(console, mask_password(place)) if console.is_terminal else LineView()
-        )
-        demo, jobs = f"demo-{uuid4()}", job_names(uuid4().hex[-6:])
-        tally = DemoTally(app, demo, jobs)
-        with view, captured_logs(view):
-            asyncio.run(play(app, jobs, tally, view, seconds))
-    print_lines(f"finished: {totals(tally)}; {runs_line(tally)}")
-    if url and not isinstance(app.store, MemoryStore):
+        if terminal or missing:
+            show_in_terminal(place, seconds)
+        else:
+            # Imports the web framework, which the demo in a terminal does without.
+            from duetime.cli.demo_dashboard import show_in_dashboard
+
+            show_in_dashboard(place, port, seconds, is_temporary=url is None)
+    if url and not url.startswith(MEMORY):
         store = shlex.quote(mask_password(url))
         listing = f"{program_command()} actions list --queue {QUEUE} --url {store}"
         print_lines(f"the demo's actions stay in the store: {listing}")
+
+
+def missing_packages() -> list[str]:
+    return [name for name in WEB_PACKAGES if find_spec(name) is None]
 
 
 @contextmanager
 def temporary_store() -> Iterator[str]:
     with TemporaryDirectory(prefix="duetime-demo-") as folder:
         yield f"sqlite:///{Path(folder) / 'demo.db'}"
-
-
-async def play(
-    app: Duetime, jobs: JobNames, tally: DemoTally, view: DemoView, seconds: float | None
-) -> None:
-    """Run visitors, jobs and a worker until a signal arrives or the time is up."""
-    stop, over = asyncio.Event(), asyncio.Event()
-    async with stopping(stop.set), app:
-        watch = asyncio.create_task(_watch(tally, view, over))
-        try:
-            async with (
-                app.worker(concurrency=SLOTS, queues=[QUEUE]),
-                open_hours(app, jobs),
-                _task(Visitors(app, tally.correlation_id).come()) as visitors,
-            ):
-                await _first({watch, visitors}, stop, seconds)
-                view.ending()
-        finally:
-            over.set()
-            await asyncio.gather(watch, return_exceptions=True)
-        view.show(tally, await tally.refresh())
-
-
-async def _watch(tally: DemoTally, view: DemoView, over: asyncio.Event) -> None:
-    """Show what changed ten times a second, also while the worker drains."""
-    while not over.is_set():
-        changed = await tally.refresh()
-        # Drawing takes milliseconds: in a thread it does not delay the worker.
-        await asyncio.to_thread(view.show, tally, changed)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(over.wait(), REFRESH_SECONDS)
-
-
-async def _first(
-    tasks: set[asyncio.Task[None]], stop: asyncio.Event, seconds: float | None
-) -> None:
-    """Wait for the stop event, the time limit or a failed task, whose error is raised."""
-    stopped = asyncio.create_task(stop.wait())
-    done, _ = await asyncio.wait({stopped, *tasks}, timeout=seconds, return_when=FIRST_COMPLETED)
-    stopped.cancel()
-    for task in done:
-        task.result()
-
-
-@asynccontextmanager
-async def _task(work: Coroutine[Any, Any, None]) -> AsyncIterator[asyncio.Task[None]]:
-    """Run a coroutine for the duration of the `async with` block."""
-    task = asyncio.create_task(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.wait({task})
-
-
-@asynccontextmanager
-async def stopping(stop: Callable[[], None]) -> AsyncIterator[None]:
-    """Call `stop` on the first SIGINT or SIGTERM; a second signal has its default effect."""
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-
-    def on_signal() -> None:
-        stop()
-        for number in numbers:
-            loop.remove_signal_handler(number)
-
-    for number in numbers:
-        loop.add_signal_handler(number, on_signal)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from duetime.app import Duetime
-from duetime.errors import IllegalState
+from duetime.errors import IllegalState, JobNotFound
 from duetime.model.actions.action import Action
 from duetime.model.actions.retry import Retry
 from duetime.model.actions.signals import Fail, Snooze
@@ -22,8 +22,17 @@ from duetime.registry.context import Context
 # A separate queue: on a real store the demo neither runs nor parks the actions of other apps.
 QUEUE = "duetime-demo"
 VISIT_INTERVAL_SECONDS = 0.4
+# Figures are added to the store, and shown, with each sweep.
+SWEEP_SECONDS = 2
 Visit = Callable[[int], Awaitable[None]]
 NAMES = ("ada", "grace", "linus", "mary", "alan", "edsger", "barbara")
+
+
+class Work:
+    """Takes the time that handlers need."""
+
+    async def take(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
 
 @dataclass(frozen=True)
@@ -74,21 +83,21 @@ class TidyShelves:
     seconds: float
 
 
-async def send_mail(payload: SendMail) -> str:
-    await asyncio.sleep(0.01)
+async def send_mail(payload: SendMail, work: Work) -> str:
+    await work.take(0.01)
     return f"mail to {payload.to} sent"
 
 
-async def resize_image(payload: ResizeImage, ctx: Context) -> str:
+async def resize_image(payload: ResizeImage, ctx: Context, work: Work) -> str:
     for percent in (25, 50, 75):
-        await asyncio.sleep(payload.seconds / 4)
+        await work.take(payload.seconds / 4)
         await ctx.progress(f"{percent} %")
-    await asyncio.sleep(payload.seconds / 4)
+    await work.take(payload.seconds / 4)
     return f"{payload.image} resized"
 
 
-async def charge_card(payload: ChargeCard, ctx: Context) -> str:
-    await asyncio.sleep(0.1)
+async def charge_card(payload: ChargeCard, ctx: Context, work: Work) -> str:
+    await work.take(0.1)
     if ctx.attempt <= payload.outages:
         raise ConnectionError("the bank does not answer")
     return f"order {payload.order} paid"
@@ -127,15 +136,27 @@ async def count_stock(payload: CountStock, ctx: Context) -> str:
     return f"{payload.shelf}: {ctx.action_id.int % 90 + 10} left"
 
 
-async def tidy_shelves(payload: TidyShelves) -> str:
-    await asyncio.sleep(payload.seconds)
+async def tidy_shelves(payload: TidyShelves, work: Work) -> str:
+    await work.take(payload.seconds)
     return "all shelves are tidy"
 
 
-def make_shop(url: str) -> Duetime:
+def make_shop(
+    url: str, *, grace: float = 5, clock: Clock | None = None, work: Work | None = None
+) -> Duetime:
     """Return an app with the handlers above. It prunes nothing: the store may be a real one."""
     keep = timedelta(days=36_500)
-    app = Duetime(url, name="demo", grace=5, retention=keep, retention_failed=keep)
+    app = Duetime(
+        url,
+        name="demo",
+        environment="demo",
+        clock=clock,
+        grace=grace,
+        sweep=SWEEP_SECONDS,
+        retention=keep,
+        retention_failed=keep,
+    )
+    app.provide(Work, lambda: work or Work())
     three_attempts = Retry(attempts=3, delay=0.7)
     app.handler(kind="send-mail", queue=QUEUE)(send_mail)
     app.handler(kind="resize-image", queue=QUEUE)(resize_image)
@@ -150,8 +171,11 @@ def make_shop(url: str) -> Duetime:
 
 
 @asynccontextmanager
-async def open_hours(app: Duetime, names: JobNames) -> AsyncIterator[None]:
-    """Create the shop's jobs and remove them in the end; tidying takes longer than its interval.
+async def open_hours(
+    app: Duetime, names: JobNames, *, lasting: bool = False
+) -> AsyncIterator[None]:
+    """Create the shop's jobs, and unless they are lasting, remove them in the end; tidying takes
+    longer than its interval.
 
     The jobs are put, not declared, so that they can be removed with the demo.
     """
@@ -160,7 +184,14 @@ async def open_hours(app: Duetime, names: JobNames) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        for name in names:
+        if not lasting:
+            await remove_jobs(app, names)
+
+
+async def remove_jobs(app: Duetime, names: Iterable[str]) -> None:
+    """Remove jobs, as far as nobody has removed them in the dashboard."""
+    for name in names:
+        with suppress(JobNotFound):
             await app.jobs.remove(name)
 
 
@@ -197,10 +228,9 @@ class Visitors:
             self._sold_out,
         )
 
-    async def _schedule(self, payload: object, delay: float = 0.0) -> Action:
-        return await self._app.schedule(
-            payload, delay=delay, correlation_id=self._correlation_id, by="visitor"
-        )
+    async def _schedule(self, payload: object, delay: float = 0.0, **options: Any) -> Action:
+        given = {"correlation_id": self._correlation_id, "by": "visitor", **options}
+        return await self._app.schedule(payload, delay=delay, **given)
 
     async def _mail(self, order: int) -> None:
         await self._schedule(SendMail(_name(order)))

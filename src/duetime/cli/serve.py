@@ -6,6 +6,7 @@ import asyncio
 import signal
 from contextlib import AsyncExitStack
 from functools import partial
+from math import ceil
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -84,17 +85,25 @@ def is_unconfigured(app: Duetime, host: str, admin_roles: list[str]) -> bool:
 
 async def print_link(app: Duetime, log_format: LogFormat, address: str) -> None:
     """Print a one-time link that opens a session with all rights, on this machine only."""
-    try:
-        text = await make_link(app.store, TimeOrderedIds(), os_user())
-    except StoreUnavailable as error:
-        log.warning("there is no one-time link to sign in with: %s", error)
+    link = await sign_in_address(app, address)
+    if link is None:
         return
-    url = f"{address}{app.settings.route_prefix}/sign-in?link={text}"
-    line = f"to sign in, open within 10 minutes, once: {url}"
+    line = f"to sign in, open within 10 minutes, once: {link}"
     if log_format == LogFormat.json:
         log.info("%s", line)
     else:
         print_lines(line)
+
+
+async def sign_in_address(app: Duetime, address: str) -> str | None:
+    """Return the address of a new one-time link, below that of the server; None, which is logged,
+    if the store is away."""
+    try:
+        text = await make_link(app.store, TimeOrderedIds(), os_user())
+    except StoreUnavailable as error:
+        log.warning("there is no one-time link to sign in with: %s", error)
+        return None
+    return f"{address}{app.settings.route_prefix}/sign-in?link={text}"
 
 
 def make_server(
@@ -122,7 +131,7 @@ def make_server(
         # Addresses come from the headers of trusted proxies only, as the setting says.
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=int(app.settings.grace),
+        timeout_graceful_shutdown=ceil(app.settings.grace),
     )
     return WebServer(config, announce_link)
 

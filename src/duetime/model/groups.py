@@ -81,11 +81,11 @@ def merge_groups(by: GroupField, found: Sequence[StateGroups]) -> Groups:
     return Groups(_largest_first(groups), from_micros(max(since)) if since else None)
 
 
-def _sum(one: Group | None, other: Group) -> Group:
-    if one is None:
-        return other
-    newest = max(one.newest_id, other.newest_id)
-    return Group(one.value, one.count + other.count, one.capped or other.capped, newest)
+def _sum(group: Group | None, added: Group) -> Group:
+    if group is None:
+        return added
+    newest = max(group.newest_id, added.newest_id)
+    return Group(group.value, group.count + added.count, group.capped or added.capped, newest)
 
 
 def _largest_first(groups: Iterable[Group]) -> list[Group]:

@@ -21,7 +21,7 @@ from duetime.admin.pages.charts.state_path import PathStep, state_path
 from duetime.admin.pages.formats.json_text import pretty_json
 from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
-from duetime.errors import ActionNotFound, InvalidArgument
+from duetime.errors import ActionNotFound
 from duetime.model.actions.action import Action, Run
 from duetime.model.reason import Reason
 from duetime.model.state import Outcome, State
@@ -150,7 +150,7 @@ async def reschedule_action(page: ThisPage) -> Response:
     """Move a scheduled action to another time."""
     at = page.instant("at")
     if at is None:
-        raise InvalidArgument("at", "", page.text("action_at_missing"))
+        raise page.invalid("at", "", "action_at_missing")
     await page.app.reschedule(_id(page), at=at, by=page.by, note=page.note, tenant=page.scope)
     return page.done(_back(page), "done_reschedule_action", at=page.exact(at))
 
@@ -169,7 +169,7 @@ async def repeat_action(page: ThisPage) -> Response:
         note=page.note,
         tenant=page.scope,
     )
-    return page.done(f"{ACTIONS_PATH}/{new.id}", "done_repeat_action")
+    return page.done_at(f"{ACTIONS_PATH}/{new.id}", "done_repeat_action")
 
 
 # -- steps ----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from duetime.admin.action_filter import ActionFilter
 from duetime.admin.pages.action_row import ActionRow, rows_of
+from duetime.admin.pages.bulk_dialog import allowed_verbs, bulk_dialog
 from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.api.find_arguments import SortArgument
@@ -109,7 +110,7 @@ async def read_facets(app: Duetime, scope: Scope, written: str) -> list[Facet]:
 
 @ACTIONS_PAGE.show(ACTIONS_PATH, "actions.read", place="actions")
 async def show_actions(page: ThisPage) -> Response:
-    """The actions, beside what they can be filtered by; in a dialog, an act on one of them."""
+    """The actions, beside what they can be filtered by; in a dialog, an act on one or many."""
     query = page.query(ActionsQuery)
     written = query.model_dump_json(exclude_unset=True)
     return page.render(
@@ -120,6 +121,8 @@ async def show_actions(page: ThisPage) -> Response:
         further=_further(query),
         filtered=bool(query.filter()),
         grouped=query.group is not None,
+        bulk=await bulk_dialog(page, query.filter()),
+        bulk_verbs=allowed_verbs(page, query.state),
     )
 
 

@@ -6,12 +6,17 @@ from collections.abc import Sequence
 
 from duetime.admin.pages.languages import Language
 from duetime.admin.pages.texts.actions import ACTION_TEXTS
+from duetime.admin.pages.texts.audit import AUDIT_TEXTS
 from duetime.admin.pages.texts.frame import FRAME_TEXTS
+from duetime.admin.pages.texts.jobs import JOB_TEXTS
 from duetime.admin.pages.texts.now import NOW_TEXTS
 from duetime.admin.pages.texts.problems import PROBLEM_TEXTS
 from duetime.admin.pages.texts.queues import QUEUE_TEXTS
+from duetime.admin.pages.texts.schedule import SCHEDULE_TEXTS
+from duetime.admin.pages.texts.settings import SETTINGS_TEXTS
 from duetime.admin.pages.texts.text import Text, Texts
 from duetime.admin.pages.texts.timeline import TIMELINE_TEXTS
+from duetime.admin.pages.texts.transitions import TRANSITION_TEXTS
 from duetime.admin.pages.texts.workers import WORKER_TEXTS
 
 SIGN_IN_TEXTS: Texts = {
@@ -85,11 +90,16 @@ ALL_TEXTS: Sequence[Texts] = (
     SIGN_IN_TEXTS,
     FRAME_TEXTS,
     ACTION_TEXTS,
+    JOB_TEXTS,
     QUEUE_TEXTS,
     PROBLEM_TEXTS,
     NOW_TEXTS,
     TIMELINE_TEXTS,
     WORKER_TEXTS,
+    AUDIT_TEXTS,
+    SETTINGS_TEXTS,
+    SCHEDULE_TEXTS,
+    TRANSITION_TEXTS,
 )
 CATALOGUE: Texts = {key: text for texts in ALL_TEXTS for key, text in texts.items()}
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from types import UnionType
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 from urllib.parse import quote, urlencode
+from zoneinfo import ZoneInfo
 
 from fastapi import Depends
 from fastapi.exceptions import RequestValidationError
@@ -35,12 +36,18 @@ from duetime.admin.pages.rendering import rendered
 from duetime.admin.pages.themes import Theme
 from duetime.admin.problems import ProblemDocument
 from duetime.errors import InvalidArgument
+from duetime.words.languages import name_of, said
 
 T = TypeVar("T")
 QueryModel = TypeVar("QueryModel", bound=BaseModel)
 
-# Parameters of an address that open a dialog: which, and about what.
-DIALOG_PARAMETERS = ("dialog", "of")
+# Parameters of an address that open a dialog: which, about what, and what was filled in to see what
+# it would do, or how far it has come.
+DIALOG_PARAMETERS = (
+    *("dialog", "of"),
+    *("rule", "rule_zone", "first", "last"),
+    *("bulk", "ids", "step", "count", "changed", "skipped"),
+)
 # Parameters that are choices of the reader, remembered elsewhere, or name a live part.
 CHOICE_PARAMETERS = ("lang", "tz", "theme", "view")
 # An argument in the path of a page as it was declared.
@@ -58,6 +65,8 @@ class FramedPage(PageCall):
     live_path: str | None = None
     # What was wrong with the form that was sent, if the page is shown again.
     problem: ProblemDocument | None = None
+    # The last remedy that was said in the reader's language.
+    remedy: str | None = None
     _notice: PageNotice | None = field(default=None)
 
     # -- the frame ---------------------------------------------------------------------
@@ -167,6 +176,11 @@ class FramedPage(PageCall):
         pairs = self.request.query_params.multi_items()
         return [pair for pair in pairs if pair[0] not in dropped]
 
+    @property
+    def without_dialog(self) -> str:
+        """The address of this page with no dialog open."""
+        return self.here(**dict.fromkeys(DIALOG_PARAMETERS))
+
     # -- what the address asks for -----------------------------------------------------
 
     def argument(self, name: str) -> str:
@@ -208,7 +222,7 @@ class FramedPage(PageCall):
         """Return a field of the form. InvalidArgument if it is missing or empty."""
         value = self.field(name)
         if not value:
-            raise InvalidArgument(name, value, "fill it in")
+            raise self.invalid(name, value, "fill_in")
         return value
 
     def typed(self, name: str) -> str:
@@ -221,25 +235,46 @@ class FramedPage(PageCall):
 
     def instant(self, name: str) -> datetime | None:
         """Return the instant that a field gives in the zone in which the form was shown."""
-        text = (self.field(name) or "").strip()
-        zone = to_zone(self.field("zone")) or self.zone
+        return self._instant(name, self.field(name), self.field("zone"))
+
+    def asked_instant(self, name: str) -> datetime | None:
+        """Return the instant that a parameter of the address gives in the zone that it names."""
+        asked = self.request.query_params
+        return self._instant(name, asked.get(name), asked.get("zone"))
+
+    def _instant(self, name: str, given: str | None, zone_name: str | None) -> datetime | None:
+        text = (given or "").strip()
+        zone = to_zone(zone_name) or self.zone
         try:
             return zone.instant(text) if text else None
         except NoSuchLocalTime:
-            remedy = self.text("no_such_local_time", zone=zone.name, text=text)
+            error = self.invalid(name, text, "no_such_local_time", zone=zone.name, text=text)
         except (ValueError, OverflowError):
-            remedy = self.text("not_an_instant", text=text)
-        raise InvalidArgument(name, text, remedy)
+            error = self.invalid(name, text, "not_an_instant", text=text)
+        raise error
+
+    def invalid(self, name: str, value: object, key: str, **values: object) -> InvalidArgument:
+        """Return an error about what was typed, whose remedy is a text of the catalogue."""
+        self.remedy = self.text(key, **values)
+        return InvalidArgument(name, value, self.remedy)
 
     # -- answers -----------------------------------------------------------------------
 
     def done(self, path: str, key: str, **values: object) -> Response:
         """Answer an act: go back to the page of its form, which says a text of the catalogue."""
+        self._notify(key, values)
+        kept = self.kept_query
+        return self.send_to(self.url(quote(path)) + (f"?{urlencode(kept)}" if kept else ""))
+
+    def done_at(self, path: str, key: str, **values: object) -> Response:
+        """Answer an act: go to another page than that of its form."""
+        self._notify(key, values)
+        return self.send_to(self.link(path))
+
+    def _notify(self, key: str, values: Mapping[str, object]) -> None:
         notice = PageNotice(key, {name: str(value) for name, value in values.items()})
         written = written_notice(notice, self.anchor)
         self.cookies_to_set.append(self.cookies.set(NOTICE_COOKIE, written, NOTICE_SECONDS))
-        kept = self.kept_query
-        return self.send_to(self.url(quote(path)) + (f"?{urlencode(kept)}" if kept else ""))
 
     def part(self, template: str, **values: object) -> str:
         """Return a template as text, with what every template has."""
@@ -248,9 +283,9 @@ class FramedPage(PageCall):
 
     # -- values as the reader reads them -----------------------------------------------
 
-    def exact(self, instant: datetime) -> str:
-        """An instant with day, time and zone."""
-        return exact(instant, self.zone.zone, self.language)
+    def exact(self, instant: datetime, zone: str | None = None) -> str:
+        """An instant with day, time and zone: the reader's, or one that is named."""
+        return exact(instant, ZoneInfo(zone) if zone else self.zone.zone, self.language)
 
     def short(self, instant: datetime) -> str:
         """An instant with as little as tells it from others of this day, or year."""
@@ -259,6 +294,10 @@ class FramedPage(PageCall):
     def relative(self, instant: datetime) -> str:
         """How long ago an instant was, or in how long it will be."""
         return relative((instant - self.now).total_seconds(), self.language)
+
+    def named(self, noun: str, code: str) -> str:
+        """What people call a code, such as the verb of an audit entry."""
+        return name_of(noun, code, self.language)
 
     def duration(self, seconds: float) -> str:
         return duration(seconds, self.language)
@@ -271,6 +310,10 @@ class FramedPage(PageCall):
 
     def byte_size(self, size: int) -> str:
         return byte_size(size, self.language)
+
+    def said(self, text: str) -> str:
+        """A text of ours, which is in English as it stands."""
+        return said(text, self.language)
 
     @property
     def distance_words(self) -> str:

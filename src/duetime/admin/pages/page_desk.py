@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 from urllib.parse import quote
 
@@ -31,9 +32,10 @@ from duetime.admin.pages.page_call import PageSite, language_of, mount_point
 from duetime.admin.pages.page_table import FORM_PAGE_ATTRIBUTE
 from duetime.admin.pages.reader_zones import zone_of
 from duetime.admin.pages.themes import to_theme
-from duetime.admin.problems import ProblemDocument, RequestRefused
-from duetime.errors import DuetimeError, NotAuthenticated, PermissionDenied
+from duetime.admin.problems import INTERNAL_PROBLEM, ProblemDocument, RequestRefused
+from duetime.errors import DuetimeError, InvalidArgument, NotAuthenticated, PermissionDenied
 from duetime.model.act import Source
+from duetime.words.languages import error_said
 
 if TYPE_CHECKING:
     from duetime.api.setup import CurrentSetup
@@ -113,8 +115,19 @@ class PageDesk(Desk):
             # Those who may not read a page may still sign out, if the store answers.
             with suppress(DuetimeError):
                 page.access = await page.find_reader()
-        problem = await self._problem(page, error)
+        problem = _said(page, error, await self._problem(page, error))
         return await _form_again(page, problem) or _error_page(page, problem)
+
+
+def _said(page: FramedPage, error: Exception, problem: ProblemDocument) -> ProblemDocument:
+    """Return the problem in the reader's language. What is in English is as the API says it."""
+    if not isinstance(error, DuetimeError) or problem is INTERNAL_PROBLEM:
+        return problem
+    if isinstance(error, InvalidArgument) and error.remedy == page.remedy:
+        return replace(problem, detail=f"{error.argument}: {error.remedy}")
+    if page.language == "en":
+        return problem
+    return replace(problem, detail=error_said(error, page.language))
 
 
 async def _form_again(page: FramedPage, problem: ProblemDocument) -> Response | None:

@@ -9,17 +9,24 @@ from fastapi import APIRouter
 from duetime.admin.declarations import RouteTable, declaration_of
 from duetime.admin.gated_route import route_class
 from duetime.admin.pages.action import ACTION_PAGE
+from duetime.admin.pages.action_bulks import ACTION_BULKS
 from duetime.admin.pages.actions import ACTIONS_PAGE
 from duetime.admin.pages.alerts import ALERTS_PAGE
+from duetime.admin.pages.audit import AUDIT_PAGE
+from duetime.admin.pages.job import JOB_PAGE
+from duetime.admin.pages.jobs import JOBS_PAGE
 from duetime.admin.pages.live import LIVE
 from duetime.admin.pages.now import NOW_PAGE
 from duetime.admin.pages.page_desk import PageDesk
 from duetime.admin.pages.page_table import LiveView, PageTable
 from duetime.admin.pages.places import Place, places_of
 from duetime.admin.pages.queues import QUEUES_PAGE
+from duetime.admin.pages.schedule import SCHEDULE_PAGE
+from duetime.admin.pages.settings import SETTINGS_PAGE
 from duetime.admin.pages.sign_in import SIGN_IN
 from duetime.admin.pages.static_route import STATIC
 from duetime.admin.pages.timeline import TIMELINE_PAGE
+from duetime.admin.pages.transitions import TRANSITIONS_PAGE
 from duetime.admin.pages.workers import WORKERS_PAGE
 from duetime.admin.router import check_routes
 
@@ -30,10 +37,17 @@ ALL_PAGES: Sequence[PageTable] = (
     NOW_PAGE,
     TIMELINE_PAGE,
     ACTIONS_PAGE,
+    ACTION_BULKS,
     ACTION_PAGE,
+    JOBS_PAGE,
+    JOB_PAGE,
+    SCHEDULE_PAGE,
+    TRANSITIONS_PAGE,
     WORKERS_PAGE,
     QUEUES_PAGE,
+    AUDIT_PAGE,
     ALERTS_PAGE,
+    SETTINGS_PAGE,
 )
 START_PAGE = "/"
 

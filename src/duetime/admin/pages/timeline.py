@@ -16,7 +16,6 @@ from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.admin.pages.reader_zones import NoSuchLocalTime
 from duetime.admin.pages.snapshots import kept_for
-from duetime.errors import InvalidArgument
 from duetime.model.clock import MAX_INSTANT, MIN_INSTANT, from_micros, to_micros
 from duetime.model.tenant import Scope
 from duetime.model.timeline import Timeline
@@ -154,7 +153,7 @@ def _asked(page: FramedPage) -> TimeRange:
     if end is None:
         end = _shifted(start, 2 * USUAL)
     if not MIN_LENGTH <= end - start <= MAX_LENGTH:
-        raise InvalidArgument("end", end, page.text("timeline_length", days=MAX_LENGTH.days))
+        raise page.invalid("end", end, "timeline_length", days=MAX_LENGTH.days)
     return TimeRange(start, end)
 
 
@@ -167,10 +166,10 @@ def _instant(page: FramedPage, name: str, text: str | None) -> datetime | None:
         instant = page.zone.instant(text) if given.tzinfo is None else given
         return from_micros(to_micros(instant))
     except NoSuchLocalTime:
-        remedy = page.text("no_such_local_time", zone=page.zone.name, text=text)
+        error = page.invalid(name, text, "no_such_local_time", zone=page.zone.name, text=text)
     except (ValueError, OverflowError):
-        remedy = page.text("not_an_instant", text=text)
-    raise InvalidArgument(name, text, remedy)
+        error = page.invalid(name, text, "not_an_instant", text=text)
+    raise error
 
 
 def _around(shown: TimeRange, length: timedelta) -> TimeRange:

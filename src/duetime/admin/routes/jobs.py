@@ -36,6 +36,7 @@ from duetime.admin.documents import (
     shallow,
 )
 from duetime.admin.idempotency import NewAnswer, act_once
+from duetime.admin.jobs_filter import JobsFilter
 from duetime.admin.preconditions import if_matches
 from duetime.api.operation import Operation, perform
 from duetime.model.actions.action import Action
@@ -44,30 +45,13 @@ from duetime.model.jobs.view import Job
 
 JOBS = RouteTable()
 
-JobSort = Literal[
-    "name",
-    "-name",
-    "next_due_at",
-    "-next_due_at",
-    "consecutive_failures",
-    "-consecutive_failures",
-]
 JobBulkModel = model_of(JobBulk, "JobBulk", maybe=frozenset())
 ETAG = {"ETag": "the job's version, for If-Match"}
 
 
-class FindJobs(ScopeQuery):
+class FindJobs(JobsFilter, ScopeQuery):
     """The filter of a page of jobs."""
 
-    state: Literal["scheduled", "running", "paused", "retired"] | None = None
-    enabled: bool | None = None
-    failing: bool | None = None
-    declared: bool | None = None
-    kind: str | None = None
-    queue: str | None = None
-    due_before: Instant | None = None
-    q: Annotated[str | None, Field(description="a part of the name")] = None
-    sort: JobSort = "name"
     removed: bool = False
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     cursor: str | None = None

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from datetime import datetime
-from time import perf_counter
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
@@ -30,26 +28,19 @@ from duetime.admin.documents import Document, JobModel
 from duetime.admin.preconditions import refuse_stale
 from duetime.admin.problems import RequestRefused
 from duetime.admin.routes.jobs import ETAG, job_response
-from duetime.errors import InvalidPayload, InvalidRecurrence, JobNotFound
+from duetime.admin.rule_preview import next_ticks, noted_tick, to_rule, within_span
+from duetime.errors import InvalidPayload, JobNotFound
 from duetime.model.actions.retry import Retry
 from duetime.model.jobs.misfire import Misfire
 from duetime.model.jobs.view import Job
-from duetime.model.recurrence.base import BEGINNING, END, Recurrence
-from duetime.model.recurrence.cron import Cron
-from duetime.model.recurrence.parse import to_recurrence
-from duetime.model.recurrence.preview_notes import clock_change_note
+from duetime.model.recurrence.base import Recurrence
 from duetime.model.recurrence.serialize import from_text
-from duetime.model.recurrence.within import Within
 
 RECURRENCES = RouteTable()
 
-MAX_RECURRENCE_LENGTH = 1000
 MAX_PREVIEW = 50
-MAX_PREVIEW_SECONDS = 0.1
 MAX_RETRY_DELAYS = 1000
 MAX_MISFIRE_LENGTH = 200
-# The part of a search's bound that one step may take.
-PREVIEW_SHARE = 100
 
 RecurrenceBody = Annotated[
     str | dict[str, Any],
@@ -195,8 +186,7 @@ async def preview_job(
     """The next ticks of a job's rule, as if it were neither paused nor retired."""
     job = await call.app.jobs.get(name, tenant=call.scope)
     rule = from_text(job.recurrence, job.tz)
-    between = Within(rule, job.starts_at or BEGINNING, job.ends_at or END)
-    ticks = list(next_ticks(between, call.app.clock.now(), query.count))
+    ticks = list(next_ticks(within_span(rule, job), call.app.clock.now(), query.count))
     return json_response(preview_document(rule, ticks))
 
 
@@ -216,16 +206,6 @@ async def preview_recurrence(
     return json_response(preview_document(rule, ticks))
 
 
-def to_rule(given: str | dict[str, Any], tz: str | None) -> Recurrence:
-    text = given if isinstance(given, str) else json.dumps(given)
-    if len(text) > MAX_RECURRENCE_LENGTH:
-        remedy = f"it has {len(text)} characters, {MAX_RECURRENCE_LENGTH} are allowed"
-        raise InvalidRecurrence("recurrence", given, remedy)
-    if text.startswith("{"):
-        return to_recurrence(from_text(text, tz or "UTC"), tz)
-    return to_recurrence(text, tz)
-
-
 def preview_document(rule: Recurrence, ticks: list[datetime]) -> Document:
     return {
         "words": rule.describe(),
@@ -233,22 +213,11 @@ def preview_document(rule: Recurrence, ticks: list[datetime]) -> Document:
             {
                 "tick": tick,
                 "local": tick.astimezone(ZoneInfo(rule.tz)).isoformat(),
-                "note": clock_change_note(rule, tick) if isinstance(rule, Cron) else None,
+                "note": noted_tick(rule, tick).note,
             }
             for tick in ticks
         ],
     }
-
-
-def next_ticks(rule: Recurrence, after: datetime, count: int) -> Iterator[datetime]:
-    """Yield the next ticks, as many as are found in the time that a preview may take. Nothing else
-    is done meanwhile, so a search among very many excluded ticks is taken in small steps."""
-    started, wake = perf_counter(), rule.wake(after, PREVIEW_SHARE)
-    while wake is not None and count and perf_counter() - started < MAX_PREVIEW_SECONDS:
-        if wake in rule:
-            yield wake
-            count -= 1
-        wake = rule.wake(wake, PREVIEW_SHARE)
 
 
 async def _existing(call: AdminCall, name: str) -> Job | None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Body, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from duetime.admin.arguments import NO_NOTE, Note, NoteBody, RequestModel, ScopeQuery
-from duetime.admin.call import AdminCall, Call, json_response
+from duetime.admin.call import Call, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import Document, model_of, page, page_of, shallow
 from duetime.api.arguments import to_act
 from duetime.model.transition import UNSET, ParkedRow, Pending, Report, TransitionView
+
+if TYPE_CHECKING:
+    from duetime.app import Duetime
 
 TRANSITIONS = RouteTable()
 
@@ -69,7 +72,7 @@ class PendingDocument(BaseModel):
 )
 async def get_transitions(call: Call, query: Annotated[ScopeQuery, Query()]) -> Response:
     """The transitions that this process declares."""
-    views = call.app.transitions.list() if has_transitions(call) else []
+    views = call.app.transitions.list() if has_transitions(call.app) else []
     return json_response({"items": [_transition(view) for view in views]})
 
 
@@ -78,7 +81,7 @@ async def get_transitions(call: Call, query: Annotated[ScopeQuery, Query()]) -> 
 )
 async def get_pending(call: Call, query: Annotated[ScopeQuery, Query()]) -> Response:
     """How many rows of each transition are due, and when the next one is."""
-    pending = await call.app.transitions.pending() if has_transitions(call) else []
+    pending = await call.app.transitions.pending() if has_transitions(call.app) else []
     return json_response({"items": [shallow(item) for item in pending]})
 
 
@@ -87,7 +90,7 @@ async def get_pending(call: Call, query: Annotated[ScopeQuery, Query()]) -> Resp
 )
 async def find_parked_rows(call: Call, query: Annotated[FindParked, Query()]) -> Response:
     """Rows that failed for good, and still have the time at which they did."""
-    if not has_transitions(call):
+    if not has_transitions(call.app):
         return json_response(page([], None))
     found = await call.app.transitions.parked(
         query.model, query.column, limit=query.limit, cursor=query.cursor
@@ -110,7 +113,7 @@ async def retry_parked_rows(
     """Let parked rows be tried again at once: all of them, those of a model or a column, or those
     of the given primary keys."""
     count, act = 0, to_act(call.by, body.note)
-    if has_transitions(call):
+    if has_transitions(call.app):
         count = await call.app.transitions.retry(
             body.model, body.column, ids=body.ids, by=act.by, note=act.note
         )
@@ -127,14 +130,14 @@ async def sweep_transitions(
 ) -> Response:
     """Apply one batch of due rows of each transition now."""
     report, act = Report(), to_act(call.by, body.note)
-    if has_transitions(call):
+    if has_transitions(call.app):
         report = await call.app.transitions.sweep(by=act.by, note=act.note)
     return json_response(shallow(report), 202)
 
 
-def has_transitions(call: AdminCall) -> bool:
+def has_transitions(app: Duetime) -> bool:
     """Whether the app has any: asking for them would import SQLAlchemy."""
-    return "transitions" in vars(call.app)
+    return "transitions" in vars(app)
 
 
 def _transition(view: TransitionView) -> Document:

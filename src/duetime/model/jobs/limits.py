@@ -28,13 +28,14 @@ def limits_of(definition: JobDefinition) -> RunLimits:
     """Return the limits of a stored job. Raises ValueError if their text cannot be read."""
     retry, timeout = definition.retry, definition.timeout
     return RunLimits(
-        None if retry is None else _retry_of(retry),
+        None if retry is None else retry_of(retry),
         None if timeout is None else seconds_of(timeout),
     )
 
 
-def _retry_of(text: str) -> Retry:
-    """Return the policy whose `repr` this is; nothing in the text is executed."""
+def retry_of(text: str) -> Retry:
+    """Return the policy whose `repr` this is; nothing in the text is executed. Raises ValueError if
+    it cannot be read."""
     try:
         call = ast.parse(text, mode="eval").body
         if not isinstance(call, ast.Call) or call.args:

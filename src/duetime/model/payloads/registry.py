@@ -171,6 +171,10 @@ class Payloads:
         """Return every kind that this app can decode, aliases included."""
         return sorted(self._by_kind)
 
+    def schedulable(self) -> list[PayloadType]:
+        """Return the entries whose payloads can be scheduled, by kind: not those of jobs."""
+        return sorted(self._by_type.values(), key=lambda entry: entry.kind)
+
     def find(self, kind: str) -> PayloadType | None:
         """Return the entry of a kind or alias; None if it is unknown."""
         return self._by_kind.get(kind)

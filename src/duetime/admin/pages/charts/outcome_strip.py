@@ -19,7 +19,6 @@ from duetime.model.state import Outcome
 
 MAX_CELLS = 30
 PITCH, CELL, HEIGHT = 15, 13, 22
-WIDTH = MAX_CELLS * PITCH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,18 +38,22 @@ def outcome_strip(
     language: Language,
     *,
     focusable: bool = True,
+    room: int = MAX_CELLS,
 ) -> Markup:
-    """Return a cell for each of the last 30 outcomes, given from the oldest to the newest. Cells
-    take the focus unless they would be too many on one page, as in a table of jobs."""
-    shown = outcomes[-MAX_CELLS:]
-    empty = MAX_CELLS - len(shown)
+    """Return a cell for each of the last outcomes, given from the oldest to the newest, as many as
+    there is room for. Cells take the focus unless they would be too many on one page, as in a
+    table of jobs."""
+    shown = outcomes[-room:]
+    empty = room - len(shown)
     cells = [
         _cell(outcome, (empty + index) * PITCH, zone, language, focusable=focusable)
         for index, outcome in enumerate(shown)
     ]
     words = LABELLED.to(language, label=label, text=_summary(shown, language))
     focus = focusable and bool(cells)
-    return chart("strip", WIDTH, HEIGHT, words, _placeholders(empty), *cells, interactive=focus)
+    kind = "strip" if room == MAX_CELLS else "strip short"
+    parts = (_placeholders(empty), *cells)
+    return chart(kind, room * PITCH, HEIGHT, words, *parts, interactive=focus)
 
 
 def _summary(shown: Sequence[StripOutcome], language: Language) -> str:

@@ -243,6 +243,8 @@ root.dataset.script = "on";
 tellZone();
 showTimes();
 findAll("dialog[data-modal]").forEach(makeModal);
+if (matchMedia("(max-width: 1100px)").matches) findAll("[data-folds]").forEach((part) => { part.open = false; });
+find("form[data-goes-on]")?.requestSubmit();
 document.addEventListener("keydown", pressed);
 document.addEventListener("click", clicked);
 document.addEventListener("change", changed);

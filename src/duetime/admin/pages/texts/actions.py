@@ -99,6 +99,48 @@ ACTION_TEXTS: Texts = {
         "The action is due at {at}.", "L'échéance de l'action est {at}."
     ),
     "done_repeat_action": Text("This is the new action.", "Voici la nouvelle action."),
+    # -- acts on many --
+    "shift": Text("Shift", "Décaler"),
+    "bulk_verb": Text("Change many", "Modifier en nombre"),
+    "bulk_of_ids": Text("Selected actions", "Les actions sélectionnées"),
+    "bulk_of_filter": Text("All that match", "Toutes celles du filtre"),
+    "bulk_cancel": Text("Cancel many actions", "Annuler plusieurs actions"),
+    "bulk_retry": Text("Retry many actions", "Réessayer plusieurs actions"),
+    "bulk_reschedule": Text("Reschedule many actions", "Replanifier plusieurs actions"),
+    "bulk_shift": Text("Shift many actions", "Décaler plusieurs actions"),
+    "bulk_retry_group": Text("Retry all: {group}", "Tout réessayer : {group}"),
+    "bulk_count": Text("Actions to change: {count}", "Actions à modifier : {count}"),
+    "bulk_hint": Text(
+        "Those that are in another state by then, or are being changed, are skipped.",
+        "Celles qui ont changé d'état entre-temps, ou qu'on modifie, sont sautées.",
+    ),
+    "bulk_none": Text(
+        "There is nothing to change: select rows whose state allows it, or widen the filter.",
+        "Il n'y a rien à modifier : choisissez des lignes dont l'état le permet, ou élargissez le "
+        "filtre.",
+    ),
+    "bulk_sample": Text("The newest of them", "Les plus récentes"),
+    "bulk_amount": Text("Later by", "Plus tard de"),
+    "bulk_amount_hint": Text("Negative: earlier.", "Négatif : plus tôt."),
+    "bulk_amount_missing": Text(
+        "give a number, such as 1 or -0.5", "donnez un nombre, tel que 1 ou -0.5"
+    ),
+    "bulk_unit": Text("Unit", "Unité"),
+    "bulk_unit_minutes": Text("minutes", "minutes"),
+    "bulk_unit_hours": Text("hours", "heures"),
+    "bulk_unit_days": Text("days", "jours"),
+    "bulk_so_far": Text(
+        "Changed: {changed}; skipped: {skipped}; of: {count}",
+        "Modifiées : {changed} ; sautées : {skipped} ; sur : {count}",
+    ),
+    "bulk_goes_on": Text(
+        "What was changed stays. Closed, it goes on when this address is opened again.",
+        "Ce qui est modifié le reste. Fermé, cela reprend à cette même adresse.",
+    ),
+    "bulk_continue": Text("Continue", "Continuer"),
+    "done_bulk": Text(
+        "Changed: {changed}; skipped: {skipped}.", "Modifiées : {changed} ; sautées : {skipped}."
+    ),
     # -- one action --
     "action_path": Text("Path of states", "Parcours des états"),
     "action_attempts": Text("Attempts", "Tentatives"),

@@ -50,6 +50,7 @@ FRAME_TEXTS: Texts = {
         "In {zone}. Empty: until somebody resumes it.",
         "En {zone}. Vide : jusqu'à ce que quelqu'un reprenne.",
     ),
+    "fill_in": Text("fill it in", "remplissez ce champ"),
     "not_an_instant": Text(
         "“{text}” is not a date and time.", "« {text} » n'est pas une date avec une heure."
     ),

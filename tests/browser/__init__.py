@@ -1,0 +1,18 @@
+"""Tests of the dashboard in a real browser: Debian's Chromium, driven by Playwright.
+
+`make browser` runs them; `make browser ONLY=main` runs the main journeys, in less than a minute.
+
+Helpers:
+    chromium     the browser, and tabs that fail a test whose page breaks a rule or logs an error
+    shop         an app with something on every page, and its server
+    screenshots  takes the pictures of the documentation, `make screenshots`
+    page_paths   the paths of all pages, from the tables of the pages
+
+    test_every_page      rules of every page: policy, accessibility, width, titles, no scripts
+    test_signing_in      by key and by link, and signing out
+    test_keyboard        shortcuts
+    test_live_updates    focus, selection and scroll survive what is new
+    test_stopping        open tabs do not keep a server from stopping
+    test_hostile_texts   texts that try to be scripts stay texts
+    test_journeys        what operators come for, from end to end
+"""

@@ -1,0 +1,121 @@
+"""Rules that every page keeps. The pages are those of the tables, present and future."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from browser.chromium import DESKTOP, PHONE, OpenTab, Tab
+from browser.page_paths import PAGE_PATHS, PLACES
+from browser.shop import Shop, signed_in
+from duetime.admin.pages.catalogue import text_of
+
+SEVERE = {"serious", "critical"}
+every_page = pytest.mark.parametrize("declared", PAGE_PATHS)
+
+
+def open_page(open_tab: OpenTab, shop: Shop, declared: str, **options: Any) -> Tab:
+    tab = signed_in(open_tab(shop.address, **options), shop)
+    tab.open(shop.path(declared))
+    return tab
+
+
+@every_page
+def test_its_policy_is_kept_and_nothing_is_logged(
+    open_tab: OpenTab, sqlite_shop: Shop, declared: str
+) -> None:
+    """A breach is an error in the console, which fails each of these tests."""
+    tab = open_page(open_tab, sqlite_shop, declared)
+    tab.page.wait_for_load_state("networkidle")
+    assert tab.page.locator("html[data-script]").count() == 1
+
+
+@every_page
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_keeps_anybody_out(
+    open_tab: OpenTab, sqlite_shop: Shop, declared: str, theme: str
+) -> None:
+    tab = open_page(open_tab, sqlite_shop, declared, color_scheme=theme)
+    assert [*serious(tab)] == []
+
+
+@every_page
+def test_a_phone_need_not_scroll_sideways(
+    open_tab: OpenTab, sqlite_shop: Shop, declared: str
+) -> None:
+    tab = open_page(open_tab, sqlite_shop, declared, viewport=PHONE)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_an_open_dialog_keeps_nobody_out(open_tab: OpenTab, sqlite_shop: Shop) -> None:
+    tab = signed_in(open_tab(sqlite_shop.address), sqlite_shop)
+    for verb in ("cancel", "reschedule", "shift"):
+        tab.open(f"/actions?kind=parcel&dialog=bulk&bulk={verb}&of=filter")
+        assert [*serious(tab)] == []
+        tab.page.set_viewport_size(PHONE)
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_no_cell_lies_under_the_acts(open_tab: OpenTab, sqlite_shop: Shop) -> None:
+    tab = open_page(open_tab, sqlite_shop, "/actions")
+    assert tab.page.evaluate(
+        "(([box]) => box.scrollWidth <= box.clientWidth)(document.querySelectorAll('main .scroll'))"
+    )
+
+
+def test_a_phone_begins_with_folded_filters(open_tab: OpenTab, sqlite_shop: Shop) -> None:
+    tab = open_page(open_tab, sqlite_shop, "/actions", viewport=PHONE)
+    link = tab.page.get_by_role("link", name="Group by error")
+    assert not link.is_visible()
+    tab.page.get_by_text("Filter", exact=True).click()
+    assert link.is_visible()
+
+
+@every_page
+def test_without_scripts_it_says_what_it_says_with_them(
+    open_tab: OpenTab, sqlite_shop: Shop, declared: str
+) -> None:
+    headings = [
+        open_page(open_tab, sqlite_shop, declared, java_script_enabled=scripts)
+        .page.locator("h1")
+        .all_inner_texts()
+        for scripts in (True, False)
+    ]
+    assert headings[0] == headings[1] != []
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
+def test_its_title_is_french_for_french_readers(
+    open_tab: OpenTab, sqlite_shop: Shop, place: Any
+) -> None:
+    tab = open_page(open_tab, sqlite_shop, place.path, locale="fr-FR")
+    assert tab.page.locator("html").get_attribute("lang") == "fr"
+    name = text_of(f"place_{place.name}", "fr")
+    assert tab.page.title() == f"{name} · shop"
+    assert tab.page.locator("h1").inner_text() == name
+    assert tab.page.locator("nav [aria-current=page]").inner_text() == name
+
+
+@pytest.mark.main
+def test_all_places_in_one_go(open_tab: OpenTab, sqlite_shop: Shop) -> None:
+    """Policy, accessibility and width of the places, as a reader goes through them."""
+    tab = signed_in(open_tab(sqlite_shop.address), sqlite_shop)
+    for place in PLACES:
+        tab.page.set_viewport_size(DESKTOP)
+        tab.page.locator(f".rail [data-key={place.key}]").click()
+        tab.page.wait_for_selector(f".rail [data-key={place.key}][aria-current]")
+        assert [*serious(tab)] == []
+        tab.page.set_viewport_size(PHONE)
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], (
+            place.path
+        )
+
+
+def serious(tab: Tab) -> Iterator[str]:
+    """What axe finds that keeps people out."""
+    results = Axe().run(tab.page)
+    for violation in results.response["violations"]:
+        if violation["impact"] in SEVERE:
+            places = [" ".join(node["target"]) for node in violation["nodes"]]
+            yield f"{violation['id']}: {violation['help']} at {places}"
