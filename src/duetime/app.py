@@ -56,7 +56,7 @@ from duetime.store.base import Store
 from duetime.store.flow import Flow
 from duetime.store_factory import open_store
 from duetime.telemetry.meters import Meters
-from duetime.telemetry.spans import Tracing
+from duetime.telemetry.tracing import Tracing
 from duetime.worker.claiming.slots import QueuesArgument
 from duetime.worker.gc_tuning import tune_gc
 from duetime.worker.settings import WorkerSettings

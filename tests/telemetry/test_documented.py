@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from duetime.telemetry import instruments, spans
+from duetime.telemetry import instruments, tracing
 from duetime.telemetry.prometheus import prometheus_registry, prometheus_text
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +34,7 @@ def test_every_metric_is_documented_with_its_form_and_unit() -> None:
 def test_every_span_is_documented() -> None:
     documented = {name for first, _ in rows("span") for name in re.findall(r"`(.*?)`", first)}
     source = "".join(path.read_text("utf-8") for path in (ROOT / "src" / "duetime").rglob("*.py"))
-    made = {*spans.SPAN_OF_VERB.values(), *re.findall(r'span\(\s*"(duetime\.\w+)"', source)}
+    made = {*tracing.SPAN_OF_VERB.values(), *re.findall(r'span\(\s*"(duetime\.\w+)"', source)}
     assert documented == made
 
 

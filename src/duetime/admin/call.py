@@ -21,11 +21,12 @@ from duetime.admin.identity.access import Access
 from duetime.errors import ActionNotFound, DuetimeError
 from duetime.model.tenant import ANY, Scope
 from duetime.telemetry.sdk import traces
-from duetime.telemetry.spans import SPAN_OF_VERB, ActSpan
+from duetime.telemetry.tracing import SPAN_OF_VERB
 
 if TYPE_CHECKING:
     from duetime.api.setup import Setup
     from duetime.app import Duetime
+    from duetime.telemetry.spans import ActSpan
 
 CALL_KEY = "duetime.call"
 # What a caller may prefer to an empty answer.

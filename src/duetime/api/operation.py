@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from duetime.events.outbox import Outbox
 from duetime.events.types import Event
@@ -15,7 +15,10 @@ from duetime.store.current_transaction import current_joined_store
 from duetime.store.flow import Flow
 from duetime.store.transaction import JoinedStore
 from duetime.telemetry.sdk import traces
-from duetime.telemetry.spans import SPAN_OF_VERB, ActSpan
+from duetime.telemetry.tracing import SPAN_OF_VERB
+
+if TYPE_CHECKING:
+    from duetime.telemetry.spans import ActSpan
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -64,14 +64,14 @@ def examine(
 ) -> tuple[list[CheckResult], Stats | None]:
     diagnosis = app.store.diagnose()
     findings = judge_database(diagnosis, migrate)
-    findings.append(CheckResult("telemetry", Level.ok, describe_telemetry()))
+    telemetry = CheckResult("telemetry", Level.ok, describe_telemetry())
     if not is_usable(diagnosis):
-        return findings, None
+        return [*findings, telemetry], None
     try:
         stats = app.sync.stats(tenant=ANY)
     except DuetimeError as error:
-        return [*findings, CheckResult("work", Level.failure, str(error))], None
-    return [*findings, *judge_work(stats, runs)], stats
+        return [*findings, telemetry, CheckResult("work", Level.failure, str(error))], None
+    return [*findings, *judge_work(stats, runs), telemetry], stats
 
 
 def show(app: Duetime, findings: Sequence[CheckResult]) -> None:

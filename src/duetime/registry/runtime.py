@@ -17,7 +17,7 @@ from duetime.registry.jobs import DeclarationSignal, DeclaredJobs
 from duetime.registry.transactions import HandlerTransactions
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
-from duetime.telemetry.spans import Tracing
+from duetime.telemetry.tracing import Tracing
 
 
 class Companion(Protocol):

@@ -17,13 +17,13 @@ from duetime.model.trace import set_trace
 from duetime.telemetry.spans import (
     MAX_ERROR_LENGTH,
     SYSTEM,
-    Tracing,
     links_to,
     record_error,
     remote_context,
     stored_trace,
     tracer,
 )
+from duetime.telemetry.tracing import Tracing
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context

@@ -1,11 +1,10 @@
-"""Spans through the OpenTelemetry API: of acts, of what workers do beside runs, and of requests.
-Without an SDK no span is made; callers ask `sdk.traces` first."""
+"""Spans through the OpenTelemetry API: of acts, of what workers do beside runs, and of requests. It
+is imported where there is an SDK, or a request whose trace is to be kept."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as otel_context
@@ -16,8 +15,7 @@ from duetime.model.actions.action import Action
 from duetime.model.clock import unix_nanos
 from duetime.model.hidden_text import without_secrets
 from duetime.model.trace import MAX_TRACESTATE_LENGTH, in_trace, parse_trace, to_trace
-from duetime.telemetry import sdk
-from duetime.telemetry.labels import GLOBAL
+from duetime.telemetry.tracing import SENDING, Tracing
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, SpanContext, Tracer
@@ -27,35 +25,9 @@ MAX_ERROR_LENGTH = 500
 MAX_LINKS = 100
 SYSTEM = "duetime"
 
-# The span of each verb, and the operation of a message system that it is.
-SPAN_OF_VERB: Mapping[str, str] = {
-    **dict.fromkeys(("schedule", "schedule_many", "repeat"), "duetime.schedule"),
-    **dict.fromkeys(("cancel", "cancel_many"), "duetime.cancel"),
-    "reschedule": "duetime.reschedule",
-    **dict.fromkeys(("retry", "retry_many"), "duetime.retry"),
-    **dict.fromkeys(("trigger", "backfill"), "duetime.trigger"),
-}
-SENDING = frozenset({"duetime.schedule", "duetime.trigger"})
-
 
 def tracer() -> Tracer:
     return trace.get_tracer("duetime")
-
-
-@dataclass(frozen=True, slots=True)
-class Tracing:
-    """How an app traces: whether spans name tenants, and whether a run continues the trace in which
-    it was scheduled, or is a trace of its own that links to it."""
-
-    tenants: bool = True
-    continues: bool = False
-
-    def act(self, verb: str) -> ActSpan:
-        """Start the span of a verb; it becomes the current one."""
-        return ActSpan(self, SPAN_OF_VERB[verb])
-
-    def tenant(self, tenant: str | None) -> dict[str, str]:
-        return {"duetime.tenant": GLOBAL if tenant is None else tenant} if self.tenants else {}
 
 
 class ActSpan:
@@ -126,14 +98,12 @@ def action_attributes(tracing: Tracing, action: Action) -> dict[str, Any]:
 
 
 @contextmanager
-def span(name: str, links: Iterable[str | None] = (), **attributes: str | int) -> Iterator[None]:
+def internal_span(
+    name: str, links: Iterable[str | None], attributes: Mapping[str, str | int]
+) -> Iterator[None]:
     """A span around what a worker or a sweep does by itself, linked to these stored traces."""
-    if not sdk.traces():
-        yield
-        return
-    named = {key.replace("__", "."): value for key, value in attributes.items()}
     made = tracer().start_span(
-        name, attributes=named, links=links_to(links), kind=SpanKind.INTERNAL
+        name, attributes=attributes, links=links_to(links), kind=SpanKind.INTERNAL
     )
     try:
         with _current(made):

@@ -22,7 +22,7 @@ from duetime.model.jobs.change import AppliedJobChange, JobUpdate
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.registry.runtime import AppRuntime
-from duetime.telemetry.spans import span
+from duetime.telemetry.tracing import span
 from duetime.worker.claiming.pauses import KnownPauses
 from duetime.worker.figures import FigureCounter
 from duetime.worker.leases.in_flight import InFlightRun
@@ -71,7 +71,7 @@ class Reporter:
         with span(
             "duetime.catch_up",
             [claim.trace for claim in claims],
-            messaging__batch__message_count=len(claims),
+            {"messaging.batch.message_count": len(claims)},
         ):
             for claim in claims:
                 self._meters.redispatched(claim)

@@ -17,7 +17,7 @@ from duetime.model.lane import job_lane
 from duetime.model.trace import keep_trace
 from duetime.store.base import Store
 from duetime.store.flow import Wake
-from duetime.telemetry.spans import span
+from duetime.telemetry.tracing import span
 from duetime.worker.backoff import Backoff
 from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.lost_data import JobEditor
