@@ -22,6 +22,8 @@ def describe_telemetry() -> str:
     except PackageNotFoundError:
         return NO_SDK
     measured, traced = metrics.get_meter_provider(), trace.get_tracer_provider()
+    if not is_real(measured) and not is_real(traced):
+        return f"OpenTelemetry SDK {installed}, which the app does not set up: nothing is exported"
     exported = [
         _exported("metrics", measured, _readers(measured)),
         _exported("spans", traced, _exporters(traced)),
