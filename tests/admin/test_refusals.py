@@ -201,6 +201,7 @@ async def test_another_tenants_action_is_one_that_never_was(memory_app: Duetime)
         ({"cookie": "session=1", "sec-fetch-site": "same-site"}, 403),
         ({"cookie": "session=1", "origin": "https://evil.example"}, 403),
         ({"cookie": "session=1", "origin": "null"}, 403),
+        ({"cookie": "session=1", "origin": "http://["}, 403),
         ({"cookie": "session=1", "sec-fetch-site": "same-origin"}, 422),
         ({"cookie": "session=1", "origin": "http://testserver"}, 422),
         ({}, 422),

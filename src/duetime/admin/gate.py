@@ -129,7 +129,8 @@ def is_same_origin(facts: RequestFacts, base_url: str | None) -> bool:
     if base_url is not None:
         ours = urlsplit(base_url)
         return origin == f"{ours.scheme}://{ours.netloc}"
-    return urlsplit(origin).netloc == facts.header("host")
+    _, _, netloc = origin.partition("://")
+    return netloc == facts.header("host")
 
 
 def _scope_asked_for(request: Request, access: Access) -> Scope:
