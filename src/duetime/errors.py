@@ -31,6 +31,7 @@ DuetimeError
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from difflib import get_close_matches
 from uuid import UUID
 
@@ -348,9 +349,9 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def shown(value: object, limit: int = 80) -> str:
-    """Return the repr of a value for a message, cut to one line."""
+    """Return the repr of a value for a message, cut to one line; an instant in ISO 8601."""
     try:
-        text = repr(value)
+        text = value.isoformat() if isinstance(value, datetime) else repr(value)
     except Exception:  # noqa: BLE001 - the error that names the value must be raised, not this one
         text = f"<{type(value).__name__} without a repr>"
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"

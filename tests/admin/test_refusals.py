@@ -201,6 +201,7 @@ async def test_another_tenants_action_is_one_that_never_was(memory_app: Duetime)
         ({"cookie": "session=1", "sec-fetch-site": "same-site"}, 403),
         ({"cookie": "session=1", "origin": "https://evil.example"}, 403),
         ({"cookie": "session=1", "origin": "null"}, 403),
+        ({"cookie": "session=1", "origin": "http://["}, 403),
         ({"cookie": "session=1", "sec-fetch-site": "same-origin"}, 422),
         ({"cookie": "session=1", "origin": "http://testserver"}, 422),
         ({}, 422),
@@ -215,6 +216,41 @@ async def test_another_site_cannot_use_the_hosts_cookie(
         assert problem(response) == "cross-site-request"
     read = await memory_client.get("/api/actions", headers=headers)
     assert read.status_code == 200
+
+
+EVIL = "https://evil.example"
+BASIC = "Basic YW5uOnNlY3JldA=="
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": EVIL}, 403),
+        ({"origin": EVIL, "sec-fetch-site": "cross-site"}, 403),
+        ({"origin": "null"}, 403),
+        ({"origin": EVIL, "authorization": BASIC}, 403),
+        ({"origin": EVIL, "sec-fetch-site": "cross-site", "authorization": BASIC}, 403),
+        ({"origin": EVIL, "authorization": "Token x"}, 202),
+        ({"origin": "http://testserver", "authorization": BASIC}, 202),
+        ({"origin": "null", "sec-fetch-site": "same-origin"}, 202),
+        ({"authorization": BASIC, "cookie": "session=1"}, 202),
+        ({}, 202),
+    ],
+)
+async def test_another_site_cannot_use_what_browsers_know_without_a_cookie(
+    memory_client: httpx.AsyncClient, headers: dict[str, str], status: int
+) -> None:
+    """Its forms can send no JSON, but an act may have no body."""
+    response = await memory_client.post("/api/transitions/sweep", headers=headers)
+    assert response.status_code == status
+
+
+async def test_another_site_cannot_act_on_a_developers_machine(memory_app: Duetime) -> None:
+    async with client_of(memory_app.admin(development=True), None) as client:
+        for headers, status in (({"origin": EVIL}, 403), ({}, 202)):
+            here = {"host": "localhost:8000"} | headers
+            response = await client.post("/api/transitions/sweep", headers=here)
+            assert response.status_code == status
 
 
 async def test_the_origin_is_that_of_the_base_url(memory_app: Duetime) -> None:

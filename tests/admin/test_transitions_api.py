@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, validates
 
-from admin.client import admin_of, client_of
+from admin.client import USER, admin_of, client_of
 from duetime import ANY, Duetime, Retry
 from duetime.testing import FakeClock
 from duetime.transitions import transition
@@ -149,6 +149,20 @@ async def test_parked_rows_are_listed_and_retried(
     assert (entry.by, entry.note, entry.source) == ("root", "mended", "api")
     left = (await client.get("/api/transitions/parked")).json()["items"]
     assert [row["id"] for row in left] == [0, 2]
+
+
+async def test_texts_of_errors_are_for_those_who_may_read_data(
+    client: httpx.AsyncClient, app: Duetime, engine: Engine, clock: FakeClock
+) -> None:
+    add(engine, Post(id=1, text="bad", publish_at=clock.now()))
+    await app.grants.set("visitors", "transitions.read")
+    await app.grants.set("visitors", "transitions.manage")
+    for sender, error in (("root", "ValueError: not fit to print"), ("nobody", "ValueError")):
+        swept = await client.post("/api/transitions/sweep", headers={USER: sender})
+        assert [row["error"] for row in swept.json()["errors"]] == [error]
+        parked = await client.get("/api/transitions/parked", headers={USER: sender})
+        assert [row["error"] for row in parked.json()["items"]] == [error]
+        await app.transitions.retry()
 
 
 @pytest.mark.parametrize(

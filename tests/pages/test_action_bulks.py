@@ -176,6 +176,38 @@ class TestManySteps:
         assert refused.response.status_code == 422
         assert any("another actor" in alert for alert in refused.alerts)
 
+    async def test_a_step_that_is_refused_is_not_sent_again_by_itself(
+        self, memory_app: Duetime
+    ) -> None:
+        async with reader_of(memory_app, *RIGHTS) as browser:
+            page = await browser.open(address("cancel", step="x"))
+            assert "data-goes-on" in page.response.text
+            refused = await browser.send(page.form("Continue"))
+        assert refused.response.status_code == 422
+        assert refused.form("Continue").fields.keys() == {"token"}
+        assert "data-goes-on" not in refused.response.text
+
+    @pytest.mark.parametrize("digits", ["9" * 4300, "9" * 5000, "-1"])
+    @pytest.mark.parametrize("name", ["count", "changed", "skipped"])
+    async def test_figures_that_no_bulk_has_are_refused(
+        self, memory_app: Duetime, name: str, digits: str
+    ) -> None:
+        async with reader_of(memory_app, *RIGHTS) as browser:
+            page = await browser.open(address("cancel", step="x", **{name: digits}))
+        assert page.response.status_code == 422
+
+    async def test_a_count_that_no_dialog_has_is_that_of_the_address(
+        self, memory_app: Duetime
+    ) -> None:
+        await memory_app.schedule_many([(Parcel(n), DUE) for n in range(1500)])
+        async with reader_of(memory_app, *RIGHTS) as browser:
+            dialog = await browser.open(address("cancel", kind="parcel"))
+            form = dialog.form("Confirm")
+            form.fields["count"] = "9" * 5000
+            page = await browser.send(form)
+        assert page.response.status_code == 200
+        assert page.response.url.params["count"] == "0"
+
 
 class TestRights:
     @pytest.mark.parametrize("missing", ["actions.bulk", "actions.cancel"])

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -197,6 +197,18 @@ async def test_what_is_not_there_is_not_found(memory_app: Duetime, wanted: str) 
     assert statuses == [404] * 4
     assert not {"theirs", "<b>x"} & {*re.findall("theirs|<b>x", page.response.text)}
     assert (await memory_app.get(foreign.id, tenant="other")).state is State.scheduled
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+async def test_the_last_instant_of_the_calendar_is_shown_in_the_dialog(
+    memory_app: Duetime, zone: str
+) -> None:
+    last = datetime(9999, 12, 31, 23, 59, tzinfo=UTC)
+    action = await memory_app.schedule(Parcel(), at=last)
+    async with administrator_of(memory_app) as browser:
+        page = await browser.open(f"{path_of(action.id)}?dialog=reschedule&tz={zone}")
+    assert page.response.status_code == 200
+    assert page.form("Confirm").fields["at"].startswith("9999-12-3")
 
 
 async def test_a_large_payload_is_cut(memory_app: Duetime) -> None:

@@ -9,6 +9,7 @@ import pytest
 from admin.client import Parcel
 from duetime import Duetime
 from duetime.testing import FakeClock
+from pages.broken import Broken
 from pages.browser import ShownPage
 from pages.readers import administrator_of, reader_of
 
@@ -37,6 +38,24 @@ async def test_entries_say_who_changed_what_and_how_it_was(app: Duetime) -> None
     assert re.search(r"ada python reschedule .*asked &lt;b&gt;for .*due_at Before ", rescheduled)
     assert re.search(r"Before \S.*Europe/Paris .* After \S.*Europe/Paris", rescheduled)
     assert f'href="/actions/{id}"' in page.response.text
+
+
+async def test_an_error_that_a_bulk_was_about_is_for_those_who_may_read_data(
+    failing_app: Duetime,
+) -> None:
+    await failing_app.schedule(Broken("no order of ada"))
+    await failing_app.testing.drain()
+    [group] = await failing_app.groups(by="error")
+    await failing_app.bulk("retry", filter={"error_group": group.value}, by="max")
+    async with (
+        reader_of(failing_app, "audit.read", "payload.read") as ann,
+        reader_of(failing_app, "audit.read") as bob,
+    ):
+        for path in ("/audit?verb=bulk", "/audit/export?verb=bulk"):
+            assert "no order of ada" in (await ann.open(path)).response.text
+            text = (await bob.open(path)).response.text
+            assert "order of ada" not in text
+            assert "ValueError" in text
 
 
 async def test_a_subject_leads_only_where_the_reader_may_go(memory_app: Duetime) -> None:

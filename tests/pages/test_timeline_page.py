@@ -133,7 +133,13 @@ async def test_what_is_no_time_is_refused(memory_app: Duetime, query: str) -> No
 
 
 @pytest.mark.parametrize(
-    "query", ["end=9999-12-31T23:00:00Z", "start=0001-01-01T00:00:00Z&end=0001-06-01T00:00:00Z"]
+    "query",
+    [
+        "end=9999-12-31T23:00:00Z",
+        "end=9999-12-31T23:00:00Z&tz=Asia/Tokyo",
+        "start=0001-01-01T00:00:00Z&end=0001-06-01T00:00:00Z",
+        "start=0001-01-01T00:00:00Z&end=0001-06-01T00:00:00Z&tz=America/New_York",
+    ],
 )
 async def test_at_the_ends_of_the_calendar_links_stay_inside(
     memory_app: Duetime, query: str

@@ -102,7 +102,7 @@ async def test_a_parked_row_is_shown_with_its_reason_and_retried(
     app: Duetime, engine: Engine, clock: FakeClock
 ) -> None:
     add(engine, *(Essay(text="bad", publish_at=clock.now()) for _ in range(2)))
-    async with reader_of(app, *RIGHTS) as browser:
+    async with reader_of(app, *RIGHTS, "payload.read") as browser:
         await app.transitions.sweep()
         page = await browser.open("/transitions")
         assert "1 not &lt;b&gt;fit to print Retry" in rows(page, "parked")[0].replace(
@@ -119,6 +119,19 @@ async def test_a_parked_row_is_shown_with_its_reason_and_retried(
     assert sorted(states(engine)) == ["draft", "out"]
     [entry] = await app.audit.find(verb="retry", tenant=ANY)
     assert (entry.subject_id, entry.source) == ("Essay.publish_at", "dashboard")
+
+
+async def test_texts_of_errors_are_for_those_who_may_read_data(
+    app: Duetime, engine: Engine, clock: FakeClock
+) -> None:
+    add(engine, Essay(text="bad", publish_at=clock.now()))
+    await app.transitions.sweep()
+    async with reader_of(app, *RIGHTS, "payload.read") as browser:
+        assert (await browser.open("/transitions")).response.text.count("fit to print") == 2
+    async with reader_of(app, *RIGHTS) as browser:
+        text = (await browser.open("/transitions")).response.text
+    assert "fit to print" not in text
+    assert text.count("ValueError") == 2
 
 
 async def test_all_rows_of_a_transition_are_retried_with_a_note(

@@ -189,7 +189,7 @@ def test_a_check_can_be_said_after_it_was_copied() -> None:
             "réessayez dans un instant"),
         (errors.ConfigError("no option `colour`"),
             "l'opération a été refusée : « no option `colour` »"),
-        (NaiveDatetime("at", datetime(2026, 3, 1)), "at=datetime.datetime(2026, 3, 1, 0, 0) n'est "  # noqa: DTZ001
+        (NaiveDatetime("at", datetime(2026, 3, 1)), "at=2026-03-01T00:00:00 n'est "  # noqa: DTZ001
             "pas une valeur valable : l'heure n'a pas de fuseau ; utilisez datetime.now(UTC) ou "
             ".replace(tzinfo=...)"),
         (InvalidArgument("x", 1, "a remedy that nobody translated"),

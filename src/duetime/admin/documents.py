@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
@@ -84,11 +84,23 @@ class Documents:
         return document
 
     def entry(self, entry: AuditEntry) -> Document:
-        """Addresses of administrators are none of a tenant's business."""
-        document = shallow(entry)
+        """Addresses of administrators are none of a tenant's business. The filter of a bulk may
+        name an error by its text."""
+        document = shallow(entry) | {"after": self._seen_filter(entry.after)}
         if not self._access.administrator:
             del document["address"]
         return document
+
+    def error(self, text: str) -> str:
+        """Return the text of an error; without `payload.read`, its class."""
+        return text if self._reader.reads_payloads else error_class(text)
+
+    def _seen_filter(self, after: Mapping[str, Any]) -> Mapping[str, Any]:
+        wanted = after.get("filter")
+        if not isinstance(wanted, Mapping) or not isinstance(wanted.get("error_group"), str):
+            return after
+        seen = {**wanted, "error_group": self.error(wanted["error_group"])}
+        return {**after, "filter": seen}
 
     def _seen(self, value: Any, kind: str) -> Document:
         return self._reader.shown(shallow(value), kind_known=self._payloads.find(kind) is not None)

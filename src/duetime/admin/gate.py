@@ -19,6 +19,8 @@ from duetime.model.act import Source
 from duetime.model.tenant import Scope
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+# Of Authorization, those with which browsers answer for their user.
+BROWSER_SCHEMES = frozenset({"basic", "digest", "negotiate", "ntlm"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +108,25 @@ class Gate:
         )
 
     def refuse_other_sites(self, facts: RequestFacts, method: str) -> None:
-        """Refuse what a browser may have sent on the order of another site: it adds cookies, by
-        which the host knows its user, but no Authorization."""
+        """Refuse what a browser may have sent on the order of another site: it adds cookies and
+        passwords, by which the host knows its user, but no token; and it tells the origin."""
         unsafe = method not in SAFE_METHODS
-        by_cookie = facts.all("cookie") and not facts.all("authorization")
-        if unsafe and by_cookie and not is_same_origin(facts, self._base_url):
+        if unsafe and _is_of_browser(facts) and not is_same_origin(facts, self._base_url):
             raise RequestRefused(
                 403,
                 "cross-site-request",
-                "a request with a cookie must come from a page of this origin, as Sec-Fetch-Site "
-                "or Origin says; other programs send a key or a token instead",
+                "a request with a cookie or an Origin must come from a page of this origin, as "
+                "Sec-Fetch-Site or Origin says; other programs send a key or a token instead",
             )
+
+
+def _is_of_browser(facts: RequestFacts) -> bool:
+    """Return whether a browser may have sent this with what it knows of the user by itself."""
+    given = facts.all("authorization")
+    if not given:
+        return bool(facts.all("cookie") or facts.all("origin"))
+    schemes = {text.partition(" ")[0].lower() for text in given}
+    return bool(facts.all("origin")) and not schemes.isdisjoint(BROWSER_SCHEMES)
 
 
 def is_same_origin(facts: RequestFacts, base_url: str | None) -> bool:
@@ -129,7 +139,8 @@ def is_same_origin(facts: RequestFacts, base_url: str | None) -> bool:
     if base_url is not None:
         ours = urlsplit(base_url)
         return origin == f"{ours.scheme}://{ours.netloc}"
-    return urlsplit(origin).netloc == facts.header("host")
+    _, _, netloc = origin.partition("://")
+    return netloc == facts.header("host")
 
 
 def _scope_asked_for(request: Request, access: Access) -> Scope:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,6 +21,8 @@ ACTION_BULKS = PageTable()
 
 # How long a request goes on with the next thousand before it answers.
 PATIENCE_SECONDS = 1.0
+# What a dialog has counted.
+COUNTED = re.compile(r"[0-9]{1,12}")
 
 
 @ACTION_BULKS.act("/actions/bulk", "actions.bulk", on=show_actions)
@@ -77,7 +80,7 @@ def _time(page: FramedPage, query: BulkQuery) -> dict[str, Any]:
 def _count(page: FramedPage, query: BulkQuery) -> int:
     """Return what the dialog counted, to show how far the bulk has come."""
     counted = page.field("count") or ""
-    return int(counted) if counted.isdecimal() and counted.isascii() else query.count
+    return int(counted) if COUNTED.fullmatch(counted) else query.count
 
 
 def _to_progress(page: FramedPage, query: BulkQuery, progress: dict[str, Any]) -> Response:

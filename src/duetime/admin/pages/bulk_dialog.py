@@ -22,6 +22,9 @@ UNITS: Mapping[str, int] = {"minutes": 60, "hours": 3600, "days": 86_400}
 SELECTED: Literal["ids"] = "ids"
 
 Selected = Literal["ids", "filter"]
+# How many actions there are: more than any store holds, and few enough digits to be written.
+MAX_FIGURE = 10**12
+Figure = Annotated[int, Field(ge=0, le=MAX_FIGURE)]
 
 
 class BulkQuery(BaseModel):
@@ -32,9 +35,9 @@ class BulkQuery(BaseModel):
     of: Selected = SELECTED
     ids: Annotated[list[UUID] | None, Field(max_length=MAX_SELECTED)] = None
     step: str | None = None
-    count: int = 0
-    changed: int = 0
-    skipped: int = 0
+    count: Figure = 0
+    changed: Figure = 0
+    skipped: Figure = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,11 @@ from functools import cache
 from urllib.parse import unquote
 from zoneinfo import ZoneInfo, available_timezones
 
+from duetime.admin.pages.formats.instants import local_time
+
 # What no zone is called; cookies and queries may hold anything.
 ZONE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_+/-]{0,63}")
 UTC_NAME = "UTC"
-LOCAL_FORM = "%Y-%m-%dT%H:%M"
 
 
 class NoSuchLocalTime(ValueError):
@@ -34,8 +35,9 @@ class ReaderZone:
         return instant.astimezone(self.zone)
 
     def written(self, instant: datetime) -> str:
-        """Return an instant as a field for a date and a time holds it."""
-        return self.local(instant).strftime(LOCAL_FORM)
+        """Return an instant as a field for a date and a time holds it; at the ends of the
+        calendar, the nearest that this zone has."""
+        return local_time(instant, self.zone).replace(tzinfo=None).isoformat(timespec="minutes")
 
     def instant(self, text: str) -> datetime:
         """Return the instant that a field gives: with an offset, or else in this zone. ValueError

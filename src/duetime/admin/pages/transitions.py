@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from duetime.admin.documents import Documents
 from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
 from duetime.admin.routes.transitions import has_transitions
@@ -110,6 +111,7 @@ async def show_transitions(page: ThisPage) -> Response:
         errors=() if kept is None else kept.report.errors,
         parked=parked,
         filtered=page.query(ParkedQuery).model is not None,
+        seen_error=Documents(page.app, page.caller).error,
         max_error=MAX_ERROR_LENGTH,
     )
 

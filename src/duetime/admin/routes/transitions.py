@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Body, Query
@@ -11,7 +12,7 @@ from starlette.responses import Response
 from duetime.admin.arguments import NO_NOTE, Note, NoteBody, RequestModel, ScopeQuery
 from duetime.admin.call import Call, json_response
 from duetime.admin.declarations import Answer, RouteTable
-from duetime.admin.documents import Document, model_of, page, page_of, shallow
+from duetime.admin.documents import Document, Documents, model_of, page, page_of, shallow
 from duetime.api.arguments import to_act
 from duetime.model.transition import UNSET, ParkedRow, Pending, Report, TransitionView
 
@@ -95,7 +96,8 @@ async def find_parked_rows(call: Call, query: Annotated[FindParked, Query()]) ->
     found = await call.app.transitions.parked(
         query.model, query.column, limit=query.limit, cursor=query.cursor
     )
-    return json_response(page([_parked(row) for row in found], found.next_cursor))
+    documents = Documents(call.app, call.caller)
+    return json_response(page([_parked(row, documents) for row in found], found.next_cursor))
 
 
 @TRANSITIONS.change(
@@ -132,7 +134,9 @@ async def sweep_transitions(
     report, act = Report(), to_act(call.by, body.note)
     if has_transitions(call.app):
         report = await call.app.transitions.sweep(by=act.by, note=act.note)
-    return json_response(shallow(report), 202)
+    documents = Documents(call.app, call.caller)
+    errors = [replace(error, error=documents.error(error.error)) for error in report.errors]
+    return json_response(shallow(report) | {"errors": errors}, 202)
 
 
 def has_transitions(app: Duetime) -> bool:
@@ -155,10 +159,8 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-def _parked(row: ParkedRow) -> Document:
-    document = shallow(row)
-    document["id"] = _key(row.id)
-    return document
+def _parked(row: ParkedRow, documents: Documents) -> Document:
+    return shallow(row) | {"id": _key(row.id), "error": documents.error(row.error)}
 
 
 def _key(key: object) -> object:
