@@ -19,7 +19,7 @@ LIVE = PageTable()
 LIVE_HEADERS = {"Cache-Control": "private, no-cache", "Vary": "Cookie, Accept-Language"}
 
 
-@LIVE.show("/live", ANY_IDENTITY)
+@LIVE.show("/live", ANY_IDENTITY, polled=True)
 async def show_live(page: ThisPage) -> Response:
     """The live part of the page that `view` names, with the parameters of that page."""
     view = page.site.views.get(page.request.query_params.get("view", ""))

@@ -51,10 +51,13 @@ class PageTable(RouteTable):
         *,
         place: PlaceName | None = None,
         limit: float | None = READ_LIMIT_SECONDS,
+        polled: bool = False,
     ) -> Callable[[Endpoint], Endpoint]:
         """Declare a page that is read, and changes nothing. The navigation leads to a `place`."""
         add = self.add(
-            RouteDeclaration(method="GET", path=path, needs=needs, answers={}, limit=limit)
+            RouteDeclaration(
+                method="GET", path=path, needs=needs, answers={}, limit=limit, polled=polled
+            )
         )
 
         def declare(endpoint: Endpoint) -> Endpoint:

@@ -10,6 +10,7 @@ from duetime.errors import ActionNotFound
 from duetime.model.act import Act
 from duetime.model.actions.action import Record
 from duetime.model.health.queues import QueueCount, QueueCounts
+from duetime.model.health.stats import MOST_UNFINISHED
 from duetime.model.ids import NewId
 from duetime.model.lane import PAUSES_LANE
 from duetime.model.pause import QueuePause, next_pause, pause_in_force, pause_snapshot
@@ -66,11 +67,11 @@ class QueueFlows(Store, ABC):
 
     @flow(Mode.read)
     def queues(self, alive: int) -> Steps[QueueCounts]:
-        counts = cast("Any", (yield Statement("queue_counts", {})))
+        counts = cast("Any", (yield Statement("queue_counts", {"window": MOST_UNFINISHED})))
         require_texts(row[0] for row in counts)
         return QueueCounts(
             now=(yield from clock()),
-            counts=[QueueCount(*row) for row in counts],
+            counts=[QueueCount(*numbers, bool(capped)) for *numbers, capped in counts],
             pauses=(yield from pauses()),
             workers=(yield from living_workers(alive)),
         )
