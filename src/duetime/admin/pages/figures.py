@@ -27,7 +27,7 @@ LENGTHS: dict[Span, timedelta] = {"hour": timedelta(hours=1), "day": timedelta(d
 STEPS: dict[Span, timedelta] = {"hour": timedelta(minutes=1), "day": timedelta(minutes=15)}
 MINUTE = timedelta(minutes=1)
 # Workers add to the figures of a store every few seconds.
-KEPT_SECONDS = 5.0
+KEPT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +165,7 @@ async def read_group_figures(
     ]
 
 
+@kept_for(KEPT_SECONDS)
 async def read_failed_since(app: Duetime, scope: Scope, since: datetime) -> int:
     """Read how many runs ended an action as failed since an instant."""
     figures = Figures(app, scope, since, _next_minute(app))

@@ -21,6 +21,7 @@ Read = Callable[..., Awaitable[T]]
 MAX_AGE_SECONDS = 1.0
 MAX_SNAPSHOTS = 256
 KEPT_SECONDS_ATTRIBUTE = "kept_seconds"
+LIVE_SECONDS_ATTRIBUTE = "live_seconds"
 
 
 def kept_for(seconds: float) -> Callable[[Read[T]], Read[T]]:
@@ -29,6 +30,17 @@ def kept_for(seconds: float) -> Callable[[Read[T]], Read[T]]:
 
     def declare(read: Read[T]) -> Read[T]:
         setattr(read, KEPT_SECONDS_ATTRIBUTE, seconds)
+        return read
+
+    return declare
+
+
+def live_every(seconds: float) -> Callable[[Read[T]], Read[T]]:
+    """Declare that open pages show what a function reads as it was up to `seconds` ago, since it
+    takes several statements. Pages that are loaded read it anew."""
+
+    def declare(read: Read[T]) -> Read[T]:
+        setattr(read, LIVE_SECONDS_ATTRIBUTE, seconds)
         return read
 
     return declare
@@ -52,9 +64,10 @@ class Snapshots:
         self._kept: OrderedDict[Hashable, Snapshot] = OrderedDict()
 
     async def recent(self, read: Read[T], scope: Scope, *arguments: Hashable) -> T:
-        """Return what was read less than a second ago. Of those who find it older, one reads."""
+        """Return what was read less than a second ago, or as was declared. Of those who find it
+        older, one reads."""
         snapshot = self._snapshot(read, scope, arguments)
-        max_age = getattr(read, KEPT_SECONDS_ATTRIBUTE, MAX_AGE_SECONDS)
+        max_age = _max_age(read)
         async with snapshot.lock:
             if snapshot.read_at is None or self._clock() - snapshot.read_at >= max_age:
                 await self._refresh(snapshot, read, scope, arguments)
@@ -86,3 +99,9 @@ class Snapshots:
         if len(self._kept) > MAX_SNAPSHOTS:
             self._kept.popitem(last=False)
         return snapshot
+
+
+def _max_age(read: Read[Any]) -> float:
+    live: float = getattr(read, LIVE_SECONDS_ATTRIBUTE, MAX_AGE_SECONDS)
+    kept: float = getattr(read, KEPT_SECONDS_ATTRIBUTE, live)
+    return kept
