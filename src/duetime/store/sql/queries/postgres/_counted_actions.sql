@@ -11,7 +11,7 @@ CROSS JOIN LATERAL (
     SELECT f.*
     FROM lanes AS l
     CROSS JOIN LATERAL (
-        SELECT b.*
+        SELECT b.id, b.lane, b.queue, b.tenant, b.token, b.due_at, b.lease_until, b.after
         FROM duetime_actions AS b
         WHERE b.lane = l.lane
         ORDER BY b.due_at
@@ -20,6 +20,10 @@ CROSS JOIN LATERAL (
     UNION ALL
     SELECT n.*
     FROM (
-        SELECT c.* FROM duetime_actions AS c WHERE c.lane IS NULL ORDER BY c.due_at LIMIT share.size
+        SELECT c.id, c.lane, c.queue, c.tenant, c.token, c.due_at, c.lease_until, c.after
+        FROM duetime_actions AS c
+        WHERE c.lane IS NULL
+        ORDER BY c.due_at
+        LIMIT share.size
     ) AS n
 ) AS x

@@ -7,7 +7,7 @@ share AS MATERIALIZED (
 SELECT
     x.*, CASE WHEN count(*) OVER (PARTITION BY x.lane) = share.size THEN 1 ELSE 0 END AS capped
 FROM (
-    SELECT f.*
+    SELECT f.id, f.lane, f.queue, f.tenant, f.token, f.due_at, f.lease_until, f.after
     FROM lanes AS l
     CROSS JOIN duetime_actions AS f
     WHERE f.rowid IN (
@@ -20,7 +20,7 @@ FROM (
     UNION ALL
     SELECT n.*
     FROM (
-        SELECT c.*
+        SELECT c.id, c.lane, c.queue, c.tenant, c.token, c.due_at, c.lease_until, c.after
         FROM duetime_actions AS c
         WHERE c.lane IS NULL
         ORDER BY c.due_at
