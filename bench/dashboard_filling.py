@@ -4,7 +4,7 @@ and their rows are copied, each to an id and times of its own."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import LiteralString, cast
+from typing import LiteralString
 from uuid import UUID
 
 import psycopg
@@ -86,7 +86,7 @@ async def _run_some(url: str) -> None:
 
 
 async def _schedule_some(app: Duetime, *, delay: float) -> list[UUID]:
-    payloads = [Noop(0), Noop(1), Noop(2), Large("x" * 500)]
+    payloads: list[Noop | Large] = [Noop(0), Noop(1), Noop(2), Large("x" * 500)]
     return [
         (await app.schedule(payload, delay=delay, queue=queue, tenant=tenant)).id
         for tenant in TENANTS
@@ -184,7 +184,7 @@ class Filling:
                 pairing="true" if each else "t.place = n % t.places",
             )
 
-    def _execute(self, text: LiteralString, **parts: str) -> None:
+    def _execute(self, text: LiteralString, **parts: LiteralString) -> None:
         """All parts are written above: nothing comes from elsewhere."""
-        made = {name: sql.SQL(cast("LiteralString", part)) for name, part in parts.items()}
+        made = {name: sql.SQL(part) for name, part in parts.items()}
         self._connection.execute(sql.SQL(text).format(**made))

@@ -71,7 +71,7 @@ class QueueFlows(Store, ABC):
         require_texts(row[0] for row in counts)
         return QueueCounts(
             now=(yield from clock()),
-            counts=[QueueCount(*numbers, bool(capped)) for *numbers, capped in counts],
+            counts=[QueueCount(*row[:-1], capped=bool(row[-1])) for row in counts],
             pauses=(yield from pauses()),
             workers=(yield from living_workers(alive)),
         )

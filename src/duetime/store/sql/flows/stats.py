@@ -44,7 +44,7 @@ class StatsFlows(Store, ABC):
         now = finished[0][0]
         return StoreCounts(
             now=now,
-            lanes=[LaneCount(*counts, bool(capped)) for *counts, capped in lanes],
+            lanes=[LaneCount(*row[:-1], capped=bool(row[-1])) for row in lanes],
             finished={State(state): number for _, state, number in finished},
             workers=(yield from living_workers(alive)),
             jobs=(yield from _jobs(params, now)),
