@@ -35,8 +35,8 @@ class GroupFlows(FindingFlows, ABC):
         states = criteria.unfinished_states | criteria.finished_states
         found: list[StateGroups] = []
         for state in grouped_states(by, sorted(states)):
-            one = replace(criteria, states=(state,))
-            found.append((yield from self._of_state(by, one, ready, most)))
+            alone = replace(criteria, states=(state,))
+            found.append((yield from self._of_state(by, alone, ready, most)))
         return merge_groups(by, found)
 
     def _of_state(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
@@ -71,7 +72,7 @@ class QueueFlows(Store, ABC):
         require_texts(row[0] for row in counts)
         return QueueCounts(
             now=(yield from clock()),
-            counts=[QueueCount(*row[:-1], capped=bool(row[-1])) for row in counts],
+            counts=[replace(QueueCount(*row[:-1]), capped=bool(row[-1])) for row in counts],
             pauses=(yield from pauses()),
             workers=(yield from living_workers(alive)),
         )

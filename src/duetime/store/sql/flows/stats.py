@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC
+from dataclasses import replace
 from typing import Any, cast
 
 from duetime.model.actions.claim import SeenWorker, WorkerInfo
@@ -44,7 +45,7 @@ class StatsFlows(Store, ABC):
         now = finished[0][0]
         return StoreCounts(
             now=now,
-            lanes=[LaneCount(*row[:-1], capped=bool(row[-1])) for row in lanes],
+            lanes=[replace(LaneCount(*row[:-1]), capped=bool(row[-1])) for row in lanes],
             finished={State(state): number for _, state, number in finished},
             workers=(yield from living_workers(alive)),
             jobs=(yield from _jobs(params, now)),
