@@ -1,6 +1,8 @@
 """The routes of the API itself, of figures and kinds, and of the audit log."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import httpx
 
@@ -38,6 +40,22 @@ async def test_kinds_have_their_schemas(memory_client: httpx.AsyncClient) -> Non
     [kind] = (await memory_client.get("/api/kinds")).json()["items"]
     assert (kind["kind"], kind["version"], kind["queue"]) == ("parcel", 1, "default")
     assert kind["payload"]["properties"]["order"]["type"] == "integer"
+
+
+@dataclass(frozen=True)
+class Hook:
+    """Has a part of which there is no JSON Schema."""
+
+    call: Callable[[], int] | None = None
+
+
+async def test_a_kind_without_a_schema_leaves_those_of_others(
+    memory_app: Duetime, memory_client: httpx.AsyncClient
+) -> None:
+    memory_app.payload(Hook, kind="hook")
+    hook, parcel = (await memory_client.get("/api/kinds")).json()["items"]
+    assert (hook["kind"], hook["payload"]) == ("hook", {})
+    assert parcel["payload"]["properties"]
 
 
 async def test_the_audit_log_is_found_and_exported(client: httpx.AsyncClient, app: Duetime) -> None:

@@ -1,8 +1,9 @@
 """Row transitions over HTTP: what is declared and due, sweeps, parked rows."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
+from uuid import UUID
 
 import httpx
 import pytest
@@ -35,6 +36,35 @@ class Post(Base):
         return value
 
 
+class Unfit:
+    """Rows that can never be published."""
+
+    state: Mapped[str] = mapped_column(default="draft")
+
+    @validates("state")
+    def refuse(self, key: str, value: str) -> str:
+        if value == "published":
+            raise ValueError("not fit to print")
+        return value
+
+
+class KeyBase(DeclarativeBase):
+    pass
+
+
+class Letter(Unfit, KeyBase):
+    __tablename__ = "letters"
+    id: Mapped[UUID] = mapped_column(primary_key=True)
+    publish_at: Mapped[datetime | None] = transition(set_field="state", to="published")
+
+
+class Seat(Unfit, KeyBase):
+    __tablename__ = "seats"
+    row: Mapped[str] = mapped_column(primary_key=True)
+    day: Mapped[date] = mapped_column(primary_key=True)
+    publish_at: Mapped[datetime | None] = transition(set_field="state", to="published")
+
+
 @pytest.fixture
 def engine(app: Duetime, tmp_path: Path) -> Iterator[Engine]:
     """The database of the posts, whose transitions the app has registered."""
@@ -45,9 +75,19 @@ def engine(app: Duetime, tmp_path: Path) -> Iterator[Engine]:
     engine.dispose()
 
 
-def add(engine: Engine, *posts: Post) -> None:
+@pytest.fixture
+def keyed(app: Duetime, tmp_path: Path) -> Iterator[Engine]:
+    """The database of rows with other keys than numbers."""
+    engine = create_engine(f"sqlite:///{tmp_path / 'keyed.db'}")
+    KeyBase.metadata.create_all(engine)
+    app.transitions.register(KeyBase, engine, retry=Retry.none())
+    yield engine
+    engine.dispose()
+
+
+def add(engine: Engine, *rows: object) -> None:
     with Session(engine) as session, session.begin():
-        session.add_all(posts)
+        session.add_all(rows)
 
 
 async def test_a_sweep_publishes_what_is_due(
@@ -109,6 +149,34 @@ async def test_parked_rows_are_listed_and_retried(
     assert (entry.by, entry.note, entry.source) == ("root", "mended", "api")
     left = (await client.get("/api/transitions/parked")).json()["items"]
     assert [row["id"] for row in left] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("model", "parts", "key"),
+    [
+        (Letter, {"id": UUID(int=7)}, str(UUID(int=7))),
+        (Seat, {"row": "a", "day": date(2030, 1, 2)}, ["a", "2030-01-02"]),
+    ],
+    ids=["a UUID", "a text and a date"],
+)
+async def test_keys_of_parked_rows_are_sent_back_as_they_are_listed(
+    client: httpx.AsyncClient,
+    keyed: Engine,
+    clock: FakeClock,
+    model: type[Letter | Seat],
+    parts: dict[str, object],
+    key: object,
+) -> None:
+    add(keyed, model(**parts, publish_at=clock.now()))
+    await client.post("/api/transitions/sweep")
+    [parked] = (await client.get("/api/transitions/parked")).json()["items"]
+    assert parked["id"] == key
+    body = {"model": parked["model"], "ids": [parked["id"]]}
+    retried = await client.post("/api/transitions/parked/retry", json=body)
+    assert (retried.status_code, retried.json()) == (202, {"count": 1})
+    wrong = {"model": "Letter", "ids": ["no-uuid"]}
+    refused = await client.post("/api/transitions/parked/retry", json=wrong)
+    assert (refused.status_code, "values of UUID" in refused.text) == (422, True)
 
 
 async def test_an_app_without_transitions_has_none(memory_app: Duetime) -> None:

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ import pytest
 from cli.test_cli_demo import pieces
 from duetime import Duetime
 from duetime.admin.pages.router import places
-from duetime.model.state import State
+from duetime.cli.demo_past import live_past_day
+from duetime.model.clock import SystemClock
+from duetime.model.state import FINISHED, State
 from duetime.model.tenant import ANY
 from pages.browser import Browser
 
@@ -127,6 +130,27 @@ class TestTheWorld:
             assert [*await app.jobs.list(tenant=ANY)] == []
             assert [queue for queue in await app.queues.list() if queue.paused_at] == []
             assert [*await app.grants.list()] == []
+
+
+class TestThePast:
+    async def test_it_is_a_day_long_and_over(self, tmp_path: Path) -> None:
+        url = f"sqlite:///{tmp_path / 'past.db'}"
+        begun = SystemClock().now()
+        await live_past_day(url)
+        async with Duetime(url) as app:
+            finished = await app.find(state=[*FINISHED], sort="finished_at", limit=200, tenant=ANY)
+            ends = [action.finished_at for action in finished]
+            assert begun - timedelta(hours=25) < (ends[0] or begun) < begun - timedelta(hours=23)
+            # Neither ran nor was written in what is the future for the store.
+            assert not len(await app.find(state=[*FINISHED], finished_from=begun, tenant=ANY))
+            assert not len(await app.find(created_from=begun, tenant=ANY))
+            assert max(entry.at for entry in await app.audit.find(tenant=ANY)) < begun
+            assert not len(await app.find(overdue=True, tenant=ANY))
+            figures = await app.series("executed", since=begun - timedelta(hours=24), step=3600)
+            late = await app.series("lateness_p99", since=begun - timedelta(hours=24), step=3600)
+        values = [point.value for line in figures for point in line.points]
+        assert len([value for value in values if value]) >= 23
+        assert max(point.value or 0 for line in late for point in line.points) < 1
 
 
 class TestItsOptions:

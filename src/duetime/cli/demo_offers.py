@@ -12,9 +12,10 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, validates
 
 from duetime.app import Duetime
+from duetime.model.actions.retry import Retry
 from duetime.transitions import transition
 
-COUNT = 60
+COUNT = 500
 SECONDS_BETWEEN = 5
 # One offer in so many cannot open.
 WITHOUT_PRICE = 7
@@ -50,7 +51,7 @@ async def open_offers(app: Duetime, folder: Path) -> AsyncIterator[None]:
     engine = create_engine(f"sqlite:///{folder / 'offers.db'}")
     try:
         OfferBase.metadata.create_all(engine)
-        app.transitions.register(OfferBase, engine)
+        app.transitions.register(OfferBase, engine, retry=Retry(attempts=2, delay=1))
         _plan(engine, app.clock.now())
         yield
     finally:

@@ -18,15 +18,17 @@ from duetime.cli.demo_world import (
     tenant_of,
     world_jobs,
 )
-from duetime.model.clock import SystemClock
+from duetime.model.clock import MICROSECOND, SystemClock
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.testing.clock import FakeClock
 
 LENGTH = timedelta(hours=24)
-# How often something happens, before the last hour and in it.
+# How often something happens, before the last hour and in it: at least with each tick of a job.
 RARELY, OFTEN = timedelta(minutes=20), timedelta(minutes=2)
 LATENESS = timedelta(milliseconds=3)
+# So long before now it ends: no visit and no retry may lie ahead of the store's own clock.
+REST = timedelta(minutes=2)
 # Between the actions of a visit; what is due sooner after another one is waited for.
 APART = timedelta(seconds=7)
 SOON = timedelta(seconds=10)
@@ -52,7 +54,7 @@ async def live_past_day(url: str) -> None:
     # One run at a time: the work of one run moves the clock of all.
     async with app, app.worker(concurrency=1, queues=[*QUEUES]):
         await put_jobs(app, world_jobs(None))
-        for number, instant in enumerate(_instants(clock.now(), now)):
+        for number, instant in enumerate(_instants(clock.now(), now - REST)):
             clock.set(max(instant, clock.now()))
             await _visit(app, number)
             await _settle(app, clock)
@@ -88,12 +90,12 @@ async def _visit(app: Duetime, number: int) -> None:
 async def _settle(app: Duetime, clock: FakeClock) -> None:
     """Wait until all ticks and actions of this time have run, and those that come soon after."""
     while True:
+        ticks = await app.jobs.list(due_before=clock.now() + MICROSECOND, limit=1, tenant=ANY)
         found = await app.find(state=UNFINISHED, sort="due_at", limit=1, tenant=ANY)
-        ticks = await app.jobs.list(due_before=clock.now(), limit=1, tenant=ANY)
         due_at = next((action.due_at for action in found), None)
-        if not len(ticks) and (due_at is None or due_at > clock.now() + SOON):
-            return
-        if due_at is not None:
+        if not len(ticks):
+            if due_at is None or due_at > clock.now() + SOON:
+                return
             # What is claimed starts when it is due, so that this is right in both states.
             clock.set(max(due_at + LATENESS, clock.now()))
         await asyncio.sleep(POLL_SECONDS)

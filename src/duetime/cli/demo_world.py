@@ -115,7 +115,7 @@ async def sync_prices(payload: SyncPrices, ctx: Context, work: Work) -> None:
 
 
 async def close_day(payload: CloseDay, work: Work) -> str:
-    await work.take(1.2)
+    await work.take(0.3)
     return f"{payload.till} is closed"
 
 
@@ -158,7 +158,7 @@ def world_jobs(demo: str | None) -> WorldJobs:
 async def put_jobs(app: Duetime, names: WorldJobs) -> None:
     """Create the jobs: one that fails each time, one of Paris, and one that is paused."""
     await app.jobs.put(
-        names.sync_prices, "*/10 * * * *", payload=SyncPrices("contoso"), alert_after=1
+        names.sync_prices, "*/20 * * * *", payload=SyncPrices("contoso"), alert_after=1
     )
     await app.jobs.put(names.close_day, "0 2 * * *", tz="Europe/Paris", payload=CloseDay("till 3"))
     await app.jobs.put(names.count_shelves, "*/20 * * * *", payload=CountStock("cups"))

@@ -6,6 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticSchemaGenerationError
+from sqlalchemy import Column
+
 from duetime.errors import InvalidArgument, did_you_mean
 from duetime.model.page_cursor import seal, unseal
 from duetime.transitions.sweeper import TransitionSweeper
@@ -56,12 +60,34 @@ def to_row_ids(ids: Iterable[Any], wanted: Sequence[PlacedTarget]) -> list[Any]:
     listed, columns = [*ids], wanted[0][1].keys
     if not 0 < len(listed) <= MAX_IDS:
         raise InvalidArgument("ids", ids, f"give 1 to {MAX_IDS} primary keys")
-    for key in listed:
-        parts = key if isinstance(key, tuple) else (key,)
-        if len(parts) != len(columns) or any(part is None for part in parts):
-            names = ", ".join(column.name for column in columns)
-            raise InvalidArgument("ids", key, f"the primary key has these columns: {names}")
-    return listed
+    return [_to_row_id(key, columns) for key in listed]
+
+
+def _to_row_id(key: Any, columns: Sequence[Column[Any]]) -> Any:
+    # JSON has no tuples.
+    parts = tuple(key) if isinstance(key, tuple | list) else (key,)
+    if len(parts) != len(columns) or any(part is None for part in parts):
+        names = ", ".join(column.name for column in columns)
+        raise InvalidArgument("ids", key, f"the primary key has these columns: {names}")
+    typed = tuple(_typed(part, column) for part, column in zip(parts, columns, strict=True))
+    return typed if len(columns) > 1 else typed[0]
+
+
+def _typed(part: Any, column: Column[Any]) -> Any:
+    """Return a part of a key as its column has it: JSON has texts for UUIDs, dates and others."""
+    try:
+        type_ = column.type.python_type
+    except NotImplementedError:
+        return part
+    if not isinstance(part, str) or issubclass(type_, str):
+        return part
+    try:
+        return TypeAdapter(type_).validate_python(part)
+    except PydanticSchemaGenerationError:
+        return part
+    except ValidationError:
+        remedy = f"the column {column.name} of the primary key has values of {type_.__name__}"
+        raise InvalidArgument("ids", part, remedy) from None
 
 
 def to_parked_cursor(position: ParkedPosition, wanted: Sequence[PlacedTarget]) -> str:

@@ -6,12 +6,14 @@ from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import BaseModel
+from pydantic.errors import PydanticInvalidForJsonSchema
 from starlette.responses import Response
 
 from duetime.admin.arguments import ScopeQuery
 from duetime.admin.call import Call, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import Documents, StatsModel
+from duetime.model.payloads.registry import PayloadType
 
 HEALTH = RouteTable()
 
@@ -50,9 +52,17 @@ async def get_kinds(call: Call, query: Annotated[ScopeQuery, Query()]) -> Respon
                     "kind": kind,
                     "version": entry.version,
                     "queue": entry.queue,
-                    "payload": entry.adapter.json_schema(),
+                    "payload": _schema(entry),
                 }
                 for kind, entry in sorted(entries.items())
             ]
         }
     )
+
+
+def _schema(entry: PayloadType) -> dict[str, Any]:
+    """Return the JSON Schema of payloads; one that allows all if a part of the type has none."""
+    try:
+        return entry.adapter.json_schema()
+    except PydanticInvalidForJsonSchema:
+        return {}

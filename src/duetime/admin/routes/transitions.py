@@ -157,5 +157,10 @@ def _plain(value: object) -> object:
 
 def _parked(row: ParkedRow) -> Document:
     document = shallow(row)
-    document["id"] = _plain(document["id"])
+    document["id"] = _key(row.id)
     return document
+
+
+def _key(key: object) -> object:
+    """The primary key of a row: a list if it has several columns."""
+    return [_plain(part) for part in key] if isinstance(key, tuple) else _plain(key)
