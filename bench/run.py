@@ -19,6 +19,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import ballast
 import costs
+import dashboard
 import peer
 import precision
 import psycopg
@@ -38,7 +39,7 @@ from servers import GivenServer, NoServer, Server, open_own_server
 
 MODULES = (
     *(throughput, precision, steady, ballast, costs, ticks),
-    *(rows, rows_wake, shifts, web),
+    *(rows, rows_wake, shifts, web, dashboard),
 )
 TRIALS: Mapping[str, Trial] = {trial.name: trial for module in MODULES for trial in module.TRIALS}
 # Settings of a small production server: every commit on disk, no checkpoint during a trial.

@@ -39,9 +39,11 @@ async def administrator_of(app: Duetime) -> AsyncIterator[Browser]:
 def moving(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes what was read older, by a second if nothing else is said."""
     now = [0.0]
-    monkeypatch.setattr(
-        "duetime.admin.pages.snapshots.Snapshots.__init__.__defaults__", (lambda: now[0],)
-    )
+    for reader in (
+        "duetime.admin.pages.snapshots.Snapshots",
+        "duetime.admin.identity.recent_sessions.RecentSessions",
+    ):
+        monkeypatch.setattr(f"{reader}.__init__.__defaults__", (lambda: now[0],))
 
     def move(seconds: float = 1.0) -> None:
         now[0] += seconds

@@ -488,9 +488,10 @@ async def test_the_live_part_follows_and_is_sent_only_if_it_changed(
         assert {form.action for form in first.forms} == {PATH}
         headers = {"if-none-match": first.response.headers["etag"]}
         memory_app.clock.advance(timedelta(minutes=5))  # type: ignore[attr-defined]
-        moving()
+        moving(2)
         assert (await browser.client.get(address, headers=headers)).status_code == 304
         await memory_app.jobs.pause(DAILY, note="flood")
+        moving(2)
         later = await browser.client.get(address, headers=headers)
         assert (later.status_code, "flood" in later.text) == (200, True)
 

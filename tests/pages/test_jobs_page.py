@@ -291,6 +291,7 @@ async def test_nothing_changes_while_nothing_happens(
         headers = {"if-none-match": first.headers["etag"]}
         assert (await browser.client.get("/live?view=jobs", headers=headers)).status_code == 304
         await memory_app.jobs.pause(HOURLY)
+        moving(2)
         later = await browser.client.get("/live?view=jobs", headers=headers)
         assert (later.status_code, "paused" in later.text) == (200, True)
 

@@ -258,7 +258,7 @@ class TestLive:
             assert (await live(browser, first.headers["etag"])).status_code == 304
             await memory_app.schedule(Parcel(), queue="mail")
             await memory_app.queues.pause("mail")
-            moving()
+            moving(2)
             second = await live(browser, first.headers["etag"])
             assert (second.status_code, "was paused" in second.text) == (200, True)
 

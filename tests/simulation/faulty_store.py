@@ -28,7 +28,7 @@ from duetime.model.audit import AuditFilter, StoredAuditEntry
 from duetime.model.bulk import BulkAnswer, BulkCall, BulkCount, BulkOrder
 from duetime.model.erasure import Erased, ErasureOrder
 from duetime.model.filter import Filter
-from duetime.model.groups import GroupField, Groups
+from duetime.model.groups import MAX_GROUPED, GroupField, Groups
 from duetime.model.health.figures import FigureBatch, FigureFilter, FigureSums
 from duetime.model.health.queues import QueueCounts
 from duetime.model.health.stats import StoreCounts
@@ -161,8 +161,8 @@ class FaultyStore(Store):
     def find(self, wanted: Filter) -> Flow[Found]:
         return label("find", self._real_store.find(wanted))
 
-    def groups(self, by: GroupField, wanted: Filter) -> Flow[Groups]:
-        return label("groups", self._real_store.groups(by, wanted))
+    def groups(self, by: GroupField, wanted: Filter, *, most: int = MAX_GROUPED) -> Flow[Groups]:
+        return label("groups", self._real_store.groups(by, wanted, most=most))
 
     def runs(
         self, action_id: UUID, tenant: Scope, *, limit: int, before: UUID | None = None

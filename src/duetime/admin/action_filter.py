@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from duetime.admin.arguments import Instant, RequestModel, ScopeQuery
 from duetime.api.find_arguments import SortArgument
-from duetime.model.groups import GroupField
+from duetime.model.groups import MAX_GROUPED, GroupField
 
 State = Literal["scheduled", "running", "succeeded", "failed", "cancelled"]
 Priority = Literal["low", "normal", "high", "critical"]
@@ -67,6 +67,7 @@ class GroupActions(ActionFilter, ScopeQuery):
     """What to count, among which actions."""
 
     by: GroupField = "error"
+    most: Annotated[int, Field(ge=1, le=MAX_GROUPED)] = MAX_GROUPED
 
 
 class BulkFilter(ActionFilter, RequestModel):

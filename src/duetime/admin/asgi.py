@@ -27,7 +27,7 @@ from duetime.admin.identity.authenticator import (
     RequestAuthenticator,
 )
 from duetime.admin.identity.oidc import Oidc
-from duetime.admin.identity.readers import Readers
+from duetime.admin.identity.readers import PollingReaders, Readers
 from duetime.admin.identity.refusals import Refusals
 from duetime.admin.identity.sign_in import SignIns
 from duetime.admin.problems import ProblemDocument
@@ -134,7 +134,9 @@ class AdminParts:
             views=live_views(),
             snapshots=Snapshots(self._app),
         )
-        return PageDesk(self._app, self._setup, self._gate(readers, "dashboard"), site)
+        polling = PollingReaders(self._authenticator, sign_ins, self._base_url)
+        gates = self._gate(readers, "dashboard"), self._gate(polling, "dashboard")
+        return PageDesk(self._app, self._setup, *gates, site)
 
     def _make_authenticator(self, arguments: AdminArguments) -> RequestAuthenticator:
         options = AuthenticationOptions(

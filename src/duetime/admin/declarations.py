@@ -55,6 +55,8 @@ class RouteDeclaration:
     # After how many seconds a read is given up; None for what may take longer.
     limit: float | None = None
     example: object = None
+    # Whether open pages ask it again and again.
+    polled: bool = False
     # Whether there is such a route; False for what answers in place of those that there are not.
     exists: bool = True
 

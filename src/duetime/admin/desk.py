@@ -71,13 +71,16 @@ class Desk:
     async def _admitted(self, call: AdminCall, handle: Handle) -> Response:
         declaration = call.declaration
         if declaration.needs != PUBLIC:
-            admission = await self._gate.admit(call.request, declaration)
+            admission = await self._gate_of(declaration).admit(call.request, declaration)
             call.access, call.scope = admission.access, admission.scope
         request = await self._read(call)
         request.scope[CALL_KEY] = call
         address = None if call.access is None else call.access.address
         with acting_from(self.source, address), of_request(call.request.headers), call.traced():
             return await _within(declaration.limit, handle(request))
+
+    def _gate_of(self, declaration: RouteDeclaration) -> Gate:
+        return self._gate
 
     async def _read(self, call: AdminCall) -> Request:
         """Read the body; return the request, from which it can be read again."""

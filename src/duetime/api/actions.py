@@ -70,7 +70,7 @@ from duetime.model.actions.new_actions import IfExists, InsertedBatch, NewAction
 from duetime.model.clock import to_micros
 from duetime.model.cursor import from_cursor, to_cursor
 from duetime.model.filter import page_limit
-from duetime.model.groups import GroupField, Groups
+from duetime.model.groups import MAX_GROUPED, GroupField, Groups
 from duetime.model.health.stats import MOST_FINISHED, Stats, StoreCounts, clock_offset, stats_of
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import Priority
@@ -404,14 +404,16 @@ class ActionVerbs(BulkVerbs, ErasureVerbs, ReasonVerbs, RepeatVerbs, SeriesVerbs
         self,
         by: GroupField = "error",
         *,
+        most: int = MAX_GROUPED,
         connection: object = None,
         **arguments: Unpack[GroupArguments],
     ) -> Operation[Groups]:
         """How many of the actions that match have the same error, kind, queue or state, the most
-        first: the newest 10,000 of each state are counted. By "error", failures are grouped by what
-        is left of the error without its values."""
+        first: the newest `most` of each state are counted, 10,000 if it is not given. By "error",
+        failures are grouped by what is left of the error without its values."""
         wanted = to_action_filter(arguments)
-        flow = self._store.groups(to_group_field(by), wanted)
+        counted = check_count("most", most, MAX_GROUPED)
+        flow = self._store.groups(to_group_field(by), wanted, most=counted)
         return Operation(flow, lambda groups: groups, connection=connection)
 
     def runs(

@@ -82,7 +82,7 @@ def _hour_figures(hour: LastHour) -> dict[str, object]:
 def _figures(stats: Stats) -> dict[str, object]:
     """The figures by name, those of finished actions as far as they are counted."""
     figures: dict[str, object] = {
-        name: f"{getattr(stats, name):,}"
+        name: f"{getattr(stats, name):,}{' or more' if stats.capped else ''}"
         for name in ("scheduled", "running", "waiting", "parked", "overdue")
     }
     if stats.oldest_overdue is not None:

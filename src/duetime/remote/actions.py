@@ -313,7 +313,7 @@ ACTIONS: Mapping[str, RemoteVerb] = {
     "groups": Route(
         method="GET",
         path="/api/actions/groups",
-        query=("by", *FILTERS),
+        query=("by", "most", *FILTERS),
         read=lambda _, document: read(Groups, document),
     ),
     "bulk": bulk,

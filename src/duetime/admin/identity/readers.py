@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from duetime.admin.identity.access import Access
 from duetime.admin.identity.authenticator import RequestAuthenticator
 from duetime.admin.identity.cookies import SESSION_COOKIE, Cookies, connection_of
@@ -10,6 +12,8 @@ from duetime.admin.identity.sign_in import SignIns
 
 # Mount points rarely lie deeper within each other; each session is a read of the store.
 MAX_SESSIONS_TRIED = 3
+
+FindBySession = Callable[[str, RequestFacts], Awaitable[Access | None]]
 
 
 class Readers:
@@ -26,8 +30,11 @@ class Readers:
     async def access(self, facts: RequestFacts) -> Access:
         """Return the access of the reader: of the first session that is open, or as for requests
         to the API."""
+        return await self._by_session(facts, self._sign_ins.access)
+
+    async def _by_session(self, facts: RequestFacts, find: FindBySession) -> Access:
         for text in self._session_texts(facts):
-            access = await self._sign_ins.access(text, facts)
+            access = await find(text, facts)
             if access is not None:
                 return access
         return await self._authenticator.access(facts)
@@ -40,3 +47,11 @@ class Readers:
         if not cookies.carry_sessions:
             return []
         return cookies.found(facts, SESSION_COOKIE)[:MAX_SESSIONS_TRIED]
+
+
+class PollingReaders(Readers):
+    """Finds the readers of pages that are open and ask what is new."""
+
+    async def access(self, facts: RequestFacts) -> Access:
+        """Return the access of the reader, whose session was looked up in the last second."""
+        return await self._by_session(facts, self._sign_ins.polled_access)

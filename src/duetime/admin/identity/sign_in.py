@@ -8,6 +8,7 @@ from uuid import UUID
 
 from duetime.admin.identity.access import Access
 from duetime.admin.identity.authenticator import LOCAL_ROLE, LOCAL_ROLES, RequestAuthenticator
+from duetime.admin.identity.recent_sessions import RecentSessions
 from duetime.admin.identity.request_facts import RequestFacts, is_local
 from duetime.errors import ApiKeyNotFound, NotAuthenticated, PermissionDenied
 from duetime.model.access.identity import LINK_USER, Identity
@@ -53,6 +54,7 @@ class SignIns:
         self._authenticator = authenticator
         self._admin_roles = admin_roles
         self._required_role = required_role
+        self._recent = RecentSessions(self._use)
 
     async def by_link(self, text: str, facts: RequestFacts) -> str:
         """Return the text of a new session. NotAuthenticated or RateLimited if the link is not
@@ -81,11 +83,26 @@ class SignIns:
         given = read_secret(SESSION_PREFIX, text)
         if given is None:
             return None
-        use = await self._store().perform(self._store().use_session(given.id))
+        use = await self._use(given.id)
         if use is None or not self._is_open(use, given, facts):
             return None
         if is_sight_due(use):
             await self._store().perform(self._store().record_session_use(given.id))
+        return self._access(use, text, facts)
+
+    async def polled_access(self, text: str, facts: RequestFacts) -> Access | None:
+        """Return the access of a reader whose open page asks what is new, by the session as it was
+        up to a second ago. That is no use of the session: it may go idle meanwhile."""
+        given = read_secret(SESSION_PREFIX, text)
+        use = None if given is None else await self._recent.use(given.id)
+        if given is None or use is None or not self._is_open(use, given, facts):
+            return None
+        return self._access(use, text, facts)
+
+    async def _use(self, session_id: UUID) -> SessionUse | None:
+        return await self._store().perform(self._store().use_session(session_id))
+
+    def _access(self, use: SessionUse, text: str, facts: RequestFacts) -> Access:
         address = self._authenticator.address(facts)
         roles = LOCAL_ROLES if use.session.local else self._admin_roles
         return Access(use.session.identity, use.grants, roles, address, text)

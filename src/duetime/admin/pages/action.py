@@ -83,9 +83,9 @@ class Relatives:
     more: bool
 
 
-@ACTION_PAGE.live("action", "actions.read", "action_live.html", "/actions/{id}")
+@ACTION_PAGE.live("action", "actions.read", "action_live.html", "/actions/{id}", every=2.0)
 async def action_view(page: FramedPage) -> ActionView:
-    """The action, read for this reader alone: others may see less of it."""
+    """The action, as far as this reader may see it."""
     app, scope = page.app, page.scope
     action = await app.get(_id(page), tenant=scope)
     before = page.query(RunsPage).before

@@ -13,6 +13,7 @@ from duetime.admin.pages.action_row import ActionRow, rows_of
 from duetime.admin.pages.bulk_dialog import allowed_verbs, bulk_dialog
 from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
+from duetime.admin.pages.snapshots import kept_for
 from duetime.api.find_arguments import SortArgument
 from duetime.errors import PermissionDenied
 from duetime.model.groups import Group, GroupField, Groups
@@ -28,6 +29,9 @@ ACTIONS_PATH = "/actions"
 # Each with the parameter that it filters by.
 FACETS: Mapping[GroupField, str] = {"state": "state", "kind": "kind", "queue": "queue"}
 MAX_CHOICES = 20
+# Of each state, so many of the newest are counted.
+MAX_COUNTED = 1_000
+KEPT_SECONDS = 5.0
 FLAGS = ("overdue", "retrying", "waiting", "parked")
 # Those with a list of choices; the others of a filter are shown as what is set.
 CHOSEN = frozenset({*FACETS.values(), *FLAGS})
@@ -98,12 +102,14 @@ async def read_actions(app: Duetime, scope: Scope, written: str) -> ActionsView:
     return ActionsView(rows_of(found), found.next_cursor, None, query.sorts)
 
 
+@kept_for(KEPT_SECONDS)
 async def read_facets(app: Duetime, scope: Scope, written: str) -> list[Facet]:
     """What the filter could be changed to, each counted as if it were not set yet."""
     query = ActionsQuery.model_validate_json(written)
     facets = []
     for by, parameter in FACETS.items():
-        found = await app.groups(by=by, **query.counted(without=parameter), tenant=scope)
+        others = query.counted(without=parameter)
+        found = await app.groups(by=by, most=MAX_COUNTED, **others, tenant=scope)
         facets.append(Facet(parameter, found.groups[:MAX_CHOICES]))
     return facets
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 from duetime.admin.pages.charts.outcome_bars import OutcomeCounts
 from duetime.admin.pages.snapshots import kept_for
-from duetime.model.health.series import OTHERS, Line, MetricName, Series
+from duetime.model.clock import micros_of, to_micros
+from duetime.model.health.figures import FigureFilter
+from duetime.model.health.series import METRICS, OTHERS, Line, MetricName, Series, series_of
 from duetime.model.state import Outcome
 from duetime.model.tenant import Scope
 
@@ -25,7 +27,7 @@ LENGTHS: dict[Span, timedelta] = {"hour": timedelta(hours=1), "day": timedelta(d
 STEPS: dict[Span, timedelta] = {"hour": timedelta(minutes=1), "day": timedelta(minutes=15)}
 MINUTE = timedelta(minutes=1)
 # Workers add to the figures of a store every few seconds.
-KEPT_SECONDS = 5.0
+KEPT_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,40 +88,56 @@ class Figures:
 
     async def read(
         self,
-        metric: MetricName,
+        *metrics: MetricName,
         step: timedelta | None = None,
         by: Literal["queue", "kind", "outcome"] | None = None,
-    ) -> Series:
-        """Return a series in steps; by default, in one step as long as its time."""
-        return await self.app.series(
-            metric,
-            since=self.since,
-            until=self.until,
-            step=step or self.until - self.since,
+    ) -> list[Series]:
+        """Return series in steps; by default, in one step as long as their time. All are computed
+        from what is read once, for the metric that needs most."""
+        whole = self.until - self.since
+        wanted = FigureFilter(
+            since=to_micros(self.since),
+            until=to_micros(self.until),
+            step=micros_of((step or whole).total_seconds()),
             by=by,
+            buckets=next(filter(None, (METRICS[name].buckets for name in metrics)), None),
+            outcome=_outcome_of(metrics),
             tenant=self.scope,
         )
+        store = self.app.store
+        found = await store.perform(store.figures(wanted))
+        return [series_of(name, wanted, found) for name in metrics]
 
-    async def total(self, metric: MetricName) -> float | None:
-        return (await self.read(metric)).points[0].value
+    async def totals(self, *metrics: MetricName) -> list[float | None]:
+        return [series.points[0].value for series in await self.read(*metrics)]
 
-    async def totals(self, metric: MetricName, by: Group) -> dict[str | None, float | None]:
+    async def group_totals(
+        self, by: Group, *metrics: MetricName
+    ) -> list[dict[str | None, float | None]]:
         """Return the totals of groups, the one with most runs first."""
-        return {line.value: line.points[0].value for line in await self.read(metric, by=by)}
+        return [
+            {line.value: line.points[0].value for line in series}
+            for series in await self.read(*metrics, by=by)
+        ]
 
 
 @kept_for(KEPT_SECONDS)
 async def read_recent_figures(app: Duetime, scope: Scope, span: Span) -> RecentFigures:
     figures, step = Figures.of(app, scope, span), STEPS[span]
-    line = await figures.read("lateness_p99", step)
+    [line] = await figures.read("lateness_p99", step=step)
+    runs, lateness_p50, lateness_p99 = await figures.totals(
+        "executed", "lateness_p50", "lateness_p99"
+    )
+    duration_p50, duration_p99 = await figures.totals("duration_p50", "duration_p99")
+    [ended] = await figures.read("executed", step=step, by="outcome")
     return RecentFigures(
-        runs=int(await figures.total("executed") or 0),
-        lateness_p50=await figures.total("lateness_p50"),
-        lateness_p99=await figures.total("lateness_p99"),
+        runs=int(runs or 0),
+        lateness_p50=lateness_p50,
+        lateness_p99=lateness_p99,
         lateness_line=tuple(point.value for point in line.points),
-        duration_p50=await figures.total("duration_p50"),
-        duration_p99=await figures.total("duration_p99"),
-        outcomes=_outcomes(await figures.read("executed", step, by="outcome"), line),
+        duration_p50=duration_p50,
+        duration_p99=duration_p99,
+        outcomes=_outcomes(ended, line),
         length=LENGTHS[span],
         step=step,
     )
@@ -131,9 +149,8 @@ async def read_group_figures(
 ) -> list[GroupFigures]:
     """Read the figures of the kinds or queues with most runs."""
     figures = Figures.of(app, scope, span)
-    runs = await figures.totals("executed", by)
-    lateness = [await figures.totals(name, by) for name in ("lateness_p50", "lateness_p99")]
-    lengths = [await figures.totals(name, by) for name in ("duration_p50", "duration_p99")]
+    runs, *lateness = await figures.group_totals(by, "executed", "lateness_p50", "lateness_p99")
+    lengths = await figures.group_totals(by, "duration_p50", "duration_p99")
     return [
         GroupFigures(
             name=None if name == OTHERS else name,
@@ -148,10 +165,18 @@ async def read_group_figures(
     ]
 
 
+@kept_for(KEPT_SECONDS)
 async def read_failed_since(app: Duetime, scope: Scope, since: datetime) -> int:
     """Read how many runs ended an action as failed since an instant."""
     figures = Figures(app, scope, since, _next_minute(app))
-    return int(await figures.total("failed") or 0)
+    [failed] = await figures.totals("failed")
+    return int(failed or 0)
+
+
+def _outcome_of(metrics: Sequence[MetricName]) -> str | None:
+    """Return the outcome that is counted: metrics of several are not read together."""
+    [outcome] = {METRICS[name].outcome for name in metrics}
+    return None if outcome is None else outcome.value
 
 
 def _next_minute(app: Duetime) -> datetime:

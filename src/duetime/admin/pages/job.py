@@ -70,9 +70,9 @@ class JobPageView:
     edits: bool
 
 
-@JOB_PAGE.live("job", "jobs.read", "job_live.html", JOB_PATH)
+@JOB_PAGE.live("job", "jobs.read", "job_live.html", JOB_PATH, every=2.0)
 async def job_view(page: FramedPage) -> JobPageView:
-    """The job, read for this reader alone: others may see less of it."""
+    """The job, as far as this reader may see it."""
     job = await page.app.jobs.get(page.argument("name"), tenant=page.scope)
     before = page.query(OccurrencesPage).before
     runs = await page.app.jobs.runs(

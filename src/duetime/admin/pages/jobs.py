@@ -54,10 +54,9 @@ class JobsView:
     filtered: bool
 
 
-@JOBS_PAGE.live("jobs", "jobs.read", "jobs_live.html", JOBS_PATH)
+@JOBS_PAGE.live("jobs", "jobs.read", "jobs_live.html", JOBS_PATH, every=2.0)
 async def jobs_view(page: FramedPage) -> JobsView:
-    """The jobs, read for this reader alone, since their errors are not for all; how their runs
-    ended is."""
+    """The jobs, with their errors as far as this reader may see them."""
     given = page.query(JobsQuery).model_dump(exclude_unset=True)
     found = await page.app.jobs.list(**given, limit=MAX_ROWS, tenant=page.scope)
     outcomes = await page.read(read_last_outcomes, tuple(job.name for job in found))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # So many instants are shown, and so many actions are read to find them.
 MAX_SHOWN = 8
 MAX_READ = 50
-KEPT_SECONDS = 2.0
+KEPT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,6 +68,7 @@ class FramedPage(PageCall):
     # The last remedy that was said in the reader's language.
     remedy: str | None = None
     _notice: PageNotice | None = field(default=None)
+    _reads: dict[Hashable, Any] = field(default_factory=dict)
 
     # -- the frame ---------------------------------------------------------------------
 
@@ -211,10 +212,15 @@ class FramedPage(PageCall):
 
     async def read(self, read: Callable[..., Awaitable[T]], *arguments: Hashable) -> T:
         """Return what `read(app, scope, *arguments)` returns: read now for a page, at most a second
-        ago for a live view, whose readers share it. It must not read payloads or errors."""
-        snapshots = self.site.snapshots
-        find = snapshots.recent if self.live else snapshots.fresh
-        return await find(read, self.scope, *arguments)
+        ago for a live view, whose readers share it. It must not read payloads or errors. A page
+        that needs it twice reads it once."""
+        key = (read, *arguments)
+        if key not in self._reads:
+            snapshots = self.site.snapshots
+            find = snapshots.recent if self.live else snapshots.fresh
+            self._reads[key] = await find(read, self.scope, *arguments)
+        value: T = self._reads[key]
+        return value
 
     # -- forms -------------------------------------------------------------------------
 

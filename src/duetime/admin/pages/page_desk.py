@@ -55,8 +55,12 @@ class PageDesk(Desk):
 
     source: ClassVar[Source] = "dashboard"
 
-    def __init__(self, app: Duetime, setup: CurrentSetup, gate: Gate, site: PageSite) -> None:
+    def __init__(
+        self, app: Duetime, setup: CurrentSetup, gate: Gate, polling: Gate, site: PageSite
+    ) -> None:
+        """`polling` admits open pages that ask what is new."""
         super().__init__(app, setup, gate)
+        self._polling = polling
         self._site = site
 
     async def answer(
@@ -67,6 +71,9 @@ class PageDesk(Desk):
             page.remember_language()
         page.remember_choices()
         return page.finish(await self._answered(page, handle))
+
+    def _gate_of(self, declaration: RouteDeclaration) -> Gate:
+        return self._polling if declaration.polled else self._gate
 
     def refuse(self, request: Request, problem: ProblemDocument) -> Response:
         """Answer a request that no page is for."""

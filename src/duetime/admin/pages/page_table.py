@@ -28,12 +28,14 @@ FORM_PAGE_ATTRIBUTE = "form_page"
 @dataclass(frozen=True, slots=True)
 class LiveView:
     """The part of a page that scripts keep up to date: a template of elements with ids, what builds
-    the value `view` that it shows, and the path of the page."""
+    the value `view` that it shows, and the path of the page. Readers who may see the same share a
+    value for `every` seconds."""
 
     needs: Needed
     template: str
     build: BuildView
     path: str
+    every: float
 
 
 class PageTable(RouteTable):
@@ -51,10 +53,13 @@ class PageTable(RouteTable):
         *,
         place: PlaceName | None = None,
         limit: float | None = READ_LIMIT_SECONDS,
+        polled: bool = False,
     ) -> Callable[[Endpoint], Endpoint]:
         """Declare a page that is read, and changes nothing. The navigation leads to a `place`."""
         add = self.add(
-            RouteDeclaration(method="GET", path=path, needs=needs, answers={}, limit=limit)
+            RouteDeclaration(
+                method="GET", path=path, needs=needs, answers={}, limit=limit, polled=polled
+            )
         )
 
         def declare(endpoint: Endpoint) -> Endpoint:
@@ -80,13 +85,13 @@ class PageTable(RouteTable):
         return declare
 
     def live(
-        self, name: str, needs: Needed, template: str, path: str
+        self, name: str, needs: Needed, template: str, path: str, *, every: float = 1.0
     ) -> Callable[[BuildView], BuildView]:
         """Declare what builds the live part of the page at `path`, which `/live?view=name` answers
         with. Arguments of the path are in its query."""
 
         def declare(build: BuildView) -> BuildView:
-            self.live_views[name] = LiveView(needs, template, build, path)
+            self.live_views[name] = LiveView(needs, template, build, path, every)
             return build
 
         return declare

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable, ShowPage
 from duetime.admin.pages.queues import read_queues
-from duetime.admin.pages.snapshots import kept_for
+from duetime.admin.pages.snapshots import kept_for, live_every
 from duetime.model.health.diagnosis import Diagnosis
 from duetime.model.health.problems import (
     FailingJob,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # A diagnosis asks much of a database, and changes slowly.
 DIAGNOSIS_SECONDS = 60.0
+STATS_SECONDS = 2.0
 # More failing jobs than this are shown without their figures.
 MAX_FAILING = 100
 
@@ -86,10 +87,12 @@ async def seen_problems(page: FramedPage) -> list[Problem]:
     return [problem for problem in found if see_workers or problem.name not in ABOUT_WORKERS]
 
 
+@live_every(STATS_SECONDS)
 async def read_stats(app: Duetime, scope: Scope) -> Stats:
     return await app.stats(tenant=scope)
 
 
+@live_every(STATS_SECONDS)
 async def read_failing(app: Duetime, scope: Scope) -> list[FailingJob]:
     """Read the jobs that fail, without what they were given and what they said."""
     jobs = await app.jobs.list(failing=True, limit=MAX_FAILING, tenant=scope)

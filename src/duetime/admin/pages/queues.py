@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
+from duetime.admin.pages.snapshots import live_every
 from duetime.model.health.queues import Queue
 from duetime.model.tenant import Scope
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 QUEUES_PAGE = PageTable()
 
 QUEUES_PATH = "/queues"
+LIVE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ async def queues_view(page: FramedPage) -> QueuesView:
     return QueuesView(await page.read(read_queues), page.allows("queues.manage"))
 
 
+@live_every(LIVE_SECONDS)
 async def read_queues(app: Duetime, scope: Scope) -> list[Queue]:
     """Queues are of all tenants, as is the permission to see them."""
     return await app.queues.list()

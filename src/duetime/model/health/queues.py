@@ -14,13 +14,15 @@ from duetime.model.pause import QueuePause
 @dataclass(frozen=True, slots=True)
 class QueueCount:
     """Counts of the unfinished actions of one queue. Children that wait are scheduled, too; parked
-    actions are not overdue. `oldest` is the due time of the longest overdue one."""
+    actions are not overdue. `oldest` is the due time of the longest overdue one. There may be more
+    of each if the counts are `capped`."""
 
     queue: str
     scheduled: int
     running: int
     overdue: int
     oldest: int | None
+    capped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class QueueCounts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """A queue at one instant. What is due in a paused queue is not overdue; `oldest_overdue` is in
-    seconds."""
+    seconds. There may be more actions if they are `capped`: those due first are counted."""
 
     name: str
     paused_at: datetime | None = None
@@ -48,6 +50,7 @@ class Queue:
     running: int = 0
     overdue: int = 0
     oldest_overdue: float | None = None
+    capped: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +93,7 @@ def _queue(name: str, count: QueueCount | None, pause: QueuePause | None, now: i
         running=count.running,
         overdue=count.overdue if pause is None else 0,
         oldest_overdue=None if oldest is None else seconds_of(now - oldest),
+        capped=count.capped,
     )
 
 

@@ -15,7 +15,9 @@ from duetime.model.lane import Lane, readable_lane
 from duetime.model.state import State
 
 # How many of the newest finished actions of each state are counted: history may hold millions.
-MOST_FINISHED = 100_000
+MOST_FINISHED = 20_000
+# About how many unfinished ones are counted of all lanes together, those that are due first.
+MOST_UNFINISHED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class LaneCount:
 
     `free` actions have a due time and do not run; `oldest` is the due time of the longest overdue
     one; `waiting` actions have no due time yet; `stray` counts those among all of them that no verb
-    would ever find: see `is_stray`.
+    would ever find: see `is_stray`. There may be more of each if the counts are `capped`.
     """
 
     lane: str | None
@@ -35,6 +37,7 @@ class LaneCount:
     expired: int
     waiting: int
     stray: int
+    capped: bool = False
 
     @property
     def all(self) -> int:
@@ -102,7 +105,8 @@ class Stats:
     """The health of a store, or of one tenant's share of it, at one instant.
 
     `scheduled`, `waiting`, `parked` and `running` add up to all unfinished actions. What is due in
-    a paused queue is not overdue; `paused_queues` are those that hold unfinished actions.
+    a paused queue is not overdue; `paused_queues` are those that hold unfinished actions. There may
+    be more unfinished actions if they are `capped`: those that are due first are counted.
     """
 
     at: datetime
@@ -123,6 +127,7 @@ class Stats:
     jobs: JobStats
     clock_offset: float
     paused_queues: tuple[str, ...] = ()
+    capped: bool = False
 
 
 def stats_of(counted: StoreCounts, clock_offset: float) -> Stats:
@@ -154,6 +159,7 @@ def stats_of(counted: StoreCounts, clock_offset: float) -> Stats:
         jobs=counted.jobs,
         clock_offset=clock_offset,
         paused_queues=tuple(sorted(held)),
+        capped=any(count.capped for count, _ in lanes),
     )
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 from duetime.model.actions.found import Found
 from duetime.model.filter import Filter
-from duetime.model.groups import GroupField, Groups
+from duetime.model.groups import MAX_GROUPED, GroupField, Groups
 from duetime.store.flow import Flow
 
 
@@ -25,8 +25,9 @@ class FindingContract(ABC):
         changes in between."""
 
     @abstractmethod
-    def groups(self, by: GroupField, wanted: Filter) -> Flow[Groups]:
-        """Count matching actions by a field, the newest MAX_GROUPED of each state: of those that
+    def groups(self, by: GroupField, wanted: Filter, *, most: int = MAX_GROUPED) -> Flow[Groups]:
+        """Count matching actions by a field, the newest `most` of each state: of those that
         have an error group, by it. `sort`, `follows` and `limit` do not count. A store may examine
-        no more than MAX_EXAMINED rows of a state. If there are more, each group that may lack some
-        is `capped`, and `examined_since` is the creation time since which all are counted."""
+        no more than MAX_EXAMINED rows of a state, or twice `most`. If there are more, each group
+        that may lack some is `capped`, and `examined_since` is the creation time since which all
+        are counted."""

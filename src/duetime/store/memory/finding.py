@@ -45,20 +45,20 @@ class MemoryFinding(Store, ABC):
         return Found([record for _, record in page], last)
 
     @immediate
-    def groups(self, by: GroupField, wanted: Filter) -> Groups:
+    def groups(self, by: GroupField, wanted: Filter, *, most: int = MAX_GROUPED) -> Groups:
         criteria = replace(wanted, sort=NEWEST_FIRST, follows=None)
         states = grouped_states(by, State)
-        return merge_groups(by, [self._state_groups(by, criteria, state) for state in states])
+        return merge_groups(by, [self._state_groups(by, criteria, state, most) for state in states])
 
-    def _state_groups(self, by: GroupField, wanted: Filter, state: State) -> StateGroups:
+    def _state_groups(self, by: GroupField, wanted: Filter, state: State, most: int) -> StateGroups:
         found = self._tables.matching(wanted, self._now())
         value_of = _VALUES[by]
         fitting = [r for r in found if r.state is state and value_of(r) is not None]
-        counted = fitting[:MAX_GROUPED]
+        counted = fitting[:most]
         groups: dict[str, list[Record]] = {}
         for record in counted:
             groups.setdefault(value_of(record) or "", []).append(record)
-        more = len(fitting) > MAX_GROUPED
+        more = len(fitting) > most
         return StateGroups(
             state,
             [(value, len(members), members[0].id) for value, members in groups.items()],

@@ -28,7 +28,7 @@ from duetime.model.audit import AuditFilter, StoredAuditEntry
 from duetime.model.clock import to_micros
 from duetime.model.erasure import ERASURE_SIZE, Erased, ErasureOrder
 from duetime.model.filter import Filter, Position
-from duetime.model.groups import GroupField, Groups
+from duetime.model.groups import MAX_GROUPED, GroupField, Groups
 from duetime.model.health.queues import Queue, queues_of
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.jobs.change import JobChange, JobEdit, JobEditResult, NewOccurrence
@@ -153,8 +153,8 @@ class Probe:
     async def find_page(self, **wanted: Any) -> Found:
         return await self.do(self.store.find(_filter(**wanted)))
 
-    async def groups(self, by: GroupField, **wanted: Any) -> Groups:
-        return await self.do(self.store.groups(by, _filter(**wanted)))
+    async def groups(self, by: GroupField, *, most: int = MAX_GROUPED, **wanted: Any) -> Groups:
+        return await self.do(self.store.groups(by, _filter(**wanted), most=most))
 
     async def all(self) -> list[Record]:
         return await self.find(limit=200)

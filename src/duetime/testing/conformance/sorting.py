@@ -113,6 +113,14 @@ class Sorting(Suite):
             failed = await probe.find(error_group=group.value, limit=200)
             assert (group.count, group.newest_id) == (len(failed), failed[0].id)
 
+    async def test_groups_count_no_more_than_they_may(self, probe: Probe) -> None:
+        newest = [(await probe.add(delay=LATER)).id for _ in range(3)][-1]
+        for most, capped in ((2, True), (3, False)):
+            groups = await probe.groups("kind", most=most)
+            [(count, is_capped, id_)] = [(g.count, g.capped, g.newest_id) for g in groups]
+            assert (count, is_capped, id_) == (most, capped, newest)
+            assert (groups.examined_since is not None) == capped
+
     async def test_groups_keep_to_the_filter(self, probe: Probe) -> None:
         await _fill(probe)
         groups = await probe.groups("kind", tenant="x", states=(State.failed, State.running))

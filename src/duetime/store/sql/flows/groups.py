@@ -29,40 +29,42 @@ class GroupFlows(FindingFlows, ABC):
     that an action may be counted twice, or not at all."""
 
     @flow(Mode.search)
-    def groups(self, by: GroupField, wanted: Filter) -> Steps[Groups]:
+    def groups(self, by: GroupField, wanted: Filter, *, most: int = MAX_GROUPED) -> Steps[Groups]:
         ready = yield from self._ready_indexes()
         criteria = replace(wanted, sort=NEWEST_FIRST, follows=None)
         states = criteria.unfinished_states | criteria.finished_states
         found: list[StateGroups] = []
         for state in grouped_states(by, sorted(states)):
-            found.append((yield from self._of_state(by, replace(criteria, states=(state,)), ready)))
+            alone = replace(criteria, states=(state,))
+            found.append((yield from self._of_state(by, alone, ready, most)))
         return merge_groups(by, found)
 
     def _of_state(
-        self, by: GroupField, wanted: Filter, ready: frozenset[str]
+        self, by: GroupField, wanted: Filter, ready: frozenset[str], most: int
     ) -> Steps[StateGroups]:
         [state] = wanted.states
-        named = yield from few_named(wanted, ready, self.max_examined // NAMED_PART)
+        window = min(self.max_examined, 2 * most)
+        named = yield from few_named(wanted, ready, window // NAMED_PART)
         order = order_of_ids(wanted, None) if named else ordered_params(wanted, ready, None)
         params: Params = {
             **filter_params(wanted),
             **named,
             **order,
             f"by_{by}": True,
-            "window": self.max_examined,
-            "most": MAX_GROUPED,
+            "window": window,
+            "most": most,
         }
         rows = yield Statement("group_finished" if state.finished else "group_unfinished", params)
-        return _state_groups(state, cast("Any", rows), self.max_examined)
+        return _state_groups(state, cast("Any", rows), window, most)
 
 
-def _state_groups(state: State, rows: Sequence[Any], most: int) -> StateGroups:
+def _state_groups(state: State, rows: Sequence[Any], window: int, most: int) -> StateGroups:
     """Read rows of `group_finished.sql` or `group_unfinished.sql`."""
     counted = [row for row in rows if row[0] is not None]
     [(_, examined, matching, oldest)] = [row for row in rows if row[0] is None]
     since = None
-    if int(matching) > MAX_GROUPED:
+    if int(matching) > most:
         since = min(created_at for *_, created_at in counted)
-    elif examined == most:
+    elif examined == window:
         since = oldest
     return StateGroups(state, [(value, n, UUID(id_)) for value, n, id_, _ in counted], since)

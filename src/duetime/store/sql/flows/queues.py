@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from duetime.errors import ActionNotFound
 from duetime.model.act import Act
 from duetime.model.actions.action import Record
 from duetime.model.health.queues import QueueCount, QueueCounts
+from duetime.model.health.stats import MOST_UNFINISHED
 from duetime.model.ids import NewId
 from duetime.model.lane import PAUSES_LANE
 from duetime.model.pause import QueuePause, next_pause, pause_in_force, pause_snapshot
@@ -66,11 +68,11 @@ class QueueFlows(Store, ABC):
 
     @flow(Mode.read)
     def queues(self, alive: int) -> Steps[QueueCounts]:
-        counts = cast("Any", (yield Statement("queue_counts", {})))
+        counts = cast("Any", (yield Statement("queue_counts", {"window": MOST_UNFINISHED})))
         require_texts(row[0] for row in counts)
         return QueueCounts(
             now=(yield from clock()),
-            counts=[QueueCount(*row) for row in counts],
+            counts=[replace(QueueCount(*row[:-1]), capped=bool(row[-1])) for row in counts],
             pauses=(yield from pauses()),
             workers=(yield from living_workers(alive)),
         )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from abc import ABC
+from dataclasses import replace
 from typing import Any, cast
 
 from duetime.model.actions.claim import SeenWorker, WorkerInfo
-from duetime.model.health.stats import LaneCount, StoreCounts
+from duetime.model.health.stats import MOST_UNFINISHED, LaneCount, StoreCounts
 from duetime.model.health.worker import health_of_text, slots_of_text
 from duetime.model.jobs.stats import JobStats, job_stats
 from duetime.model.pause import QueuePause
@@ -37,13 +38,14 @@ class StatsFlows(Store, ABC):
             "tenant": tenant if isinstance(tenant, str) else None,
             "untenanted": tenant is None or None,
         }
-        lanes = cast("Any", (yield Statement("stats_lanes", params)))
+        window = {"window": MOST_UNFINISHED}
+        lanes = cast("Any", (yield Statement("stats_lanes", params | window)))
         require_texts(row[0] for row in lanes)
         finished = cast("Any", (yield Statement("stats_finished", params | {"limit": limit})))
         now = finished[0][0]
         return StoreCounts(
             now=now,
-            lanes=[LaneCount(*row) for row in lanes],
+            lanes=[replace(LaneCount(*row[:-1]), capped=bool(row[-1])) for row in lanes],
             finished={State(state): number for _, state, number in finished},
             workers=(yield from living_workers(alive)),
             jobs=(yield from _jobs(params, now)),

@@ -1,4 +1,5 @@
--- Unfinished actions counted by lane. No index: reads the table once, which holds no others.
+-- Unfinished actions counted by lane, as far as they are counted, and whether more were not.
+-- Index: actions_due.
 SELECT
     a.lane,
     count(*) FILTER (WHERE a.token IS NULL AND a.due_at IS NOT NULL),
@@ -14,8 +15,9 @@ SELECT
             WHEN a.due_at IS NULL THEN a.after IS NULL
             ELSE a.lane IS NULL
         END
-    )
-FROM duetime_actions AS a
+    ),
+    max(a.capped)
+FROM ({{counted_actions}}) AS a
 WHERE
     a.id IS NOT NULL
     AND a.tenant = :tenant -- if :tenant
