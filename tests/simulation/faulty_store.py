@@ -204,8 +204,11 @@ class FaultyStore(Store):
     def audit(self, wanted: AuditFilter) -> Flow[list[StoredAuditEntry]]:
         return label("audit", self._real_store.audit(wanted))
 
-    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Flow[StoreCounts]:
-        return label("stats", self._real_store.stats(tenant, alive=alive, limit=limit))
+    def stats(
+        self, tenant: Scope, *, alive: int, limit: int, most: int | None = None
+    ) -> Flow[StoreCounts]:
+        counted = self._real_store.stats(tenant, alive=alive, limit=limit, most=most)
+        return label("stats", counted)
 
     def workers(self, alive: int) -> Flow[list[SeenWorker]]:
         return label("workers", self._real_store.workers(alive))
@@ -234,8 +237,8 @@ class FaultyStore(Store):
     def resume_queue(self, queue: str, act: Act) -> Flow[bool]:
         return label("resume_queue", self._real_store.resume_queue(queue, act), queue)
 
-    def queues(self, alive: int) -> Flow[QueueCounts]:
-        return label("queues", self._real_store.queues(alive))
+    def queues(self, alive: int, most: int | None = None) -> Flow[QueueCounts]:
+        return label("queues", self._real_store.queues(alive, most))
 
     def circumstances(self, action_id: UUID, tenant: Scope, *, alive: int) -> Flow[Circumstances]:
         flow = self._real_store.circumstances(action_id, tenant, alive=alive)

@@ -1,4 +1,4 @@
-"""Counts of unfinished actions stop where there are many: no request reads a whole backlog."""
+"""Counts of unfinished actions stop where there are many, so that pages read no whole backlog."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,10 +19,7 @@ class Parcel:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def store_url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A store that counts a hundred of each lane."""
-    for room in ("stats", "queues"):
-        monkeypatch.setattr(f"duetime.store.sql.flows.{room}.MOST_UNFINISHED", 0)
+def store_url(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "sqlite":
         path: Path = request.getfixturevalue("sqlite_path")
         yield f"sqlite:///{path}"
@@ -30,15 +27,19 @@ def store_url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         yield request.getfixturevalue("postgres_url")
 
 
-async def counted(url: str, crowd: int, tenant: str | None = None) -> tuple[Stats, list[Queue]]:
-    """Count a crowd that is due later, two that are overdue on its lane, and one on another."""
+async def counted(
+    url: str, crowd: int, tenant: str | None = None, most: int | None = 1
+) -> tuple[Stats, list[Queue]]:
+    """Count a crowd that is due later, two that are overdue on its lane, and one on another: a
+    hundred of each lane, or all."""
     async with Duetime(url) as app:
         app.payload(Parcel, kind="parcel")
         waiting = [app.request(Parcel(n), delay=3600) for n in range(crowd)]
         overdue = [app.request(Parcel(n)) for n in range(2)]
         other = [app.request(Parcel(0), delay=60, queue="other", tenant="acme")]
         await app.schedule_many(waiting + overdue + other)
-        return await app.stats(tenant=tenant or ANY), await app.queues.list()
+        stats = await app.stats(tenant=tenant or ANY, most=most)
+        return stats, await app.queues.list(most=most)
 
 
 async def test_what_is_due_first_is_counted(store_url: str) -> None:
@@ -57,3 +58,9 @@ async def test_a_few_are_all_counted(store_url: str) -> None:
 async def test_others_have_no_part_in_a_tenants_counts(store_url: str) -> None:
     stats, _ = await counted(store_url, 150, "acme")
     assert (stats.scheduled, stats.overdue, stats.capped) == (1, 0, False)
+
+
+async def test_without_a_limit_all_are_counted(store_url: str) -> None:
+    stats, [default, _] = await counted(store_url, 150, most=None)
+    assert (stats.scheduled, stats.capped) == (153, False)
+    assert (default.scheduled, default.capped) == (152, False)

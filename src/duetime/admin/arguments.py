@@ -69,6 +69,12 @@ class ScopeQuery(RequestModel):
     tenant: Tenant = None
 
 
+class CountQuery(ScopeQuery):
+    """The query of a route that counts: about how many, if not all."""
+
+    most: int | None = None
+
+
 class NoteQuery(ScopeQuery):
     """The query of a route without a body that changes something."""
 

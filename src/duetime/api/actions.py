@@ -434,9 +434,21 @@ class ActionVerbs(BulkVerbs, ErasureVerbs, ReasonVerbs, RepeatVerbs, SeriesVerbs
         )
         return Operation(flow, _runs, connection=connection)
 
-    def stats(self, *, tenant: TenantArgument = AMBIENT) -> Operation[Stats]:
-        """Health figures of this tenant's actions, the store's clock and all workers."""
-        flow = self._store.stats(to_scope(tenant), alive=self._alive_for, limit=MOST_FINISHED)
+    def stats(
+        self, *, tenant: TenantArgument = AMBIENT, most: int | None = None
+    ) -> Operation[Stats]:
+        """Health figures of this tenant's actions, the store's clock and all workers.
+
+        With `most`, about so many unfinished actions are counted, those that are due first, and as
+        many finished ones of each state: a backlog of millions takes no longer than a small one.
+        """
+        counted = None if most is None else check_count("most", most, MOST_FINISHED)
+        flow = self._store.stats(
+            to_scope(tenant),
+            alive=self._alive_for,
+            limit=counted or MOST_FINISHED,
+            most=counted,
+        )
         before = to_micros(self._clock.now())
         return Operation(flow, lambda counted: self._stats(counted, before))
 

@@ -12,7 +12,8 @@ from duetime.api.operation import Operation
 from duetime.model.actions.claim import alive_micros
 from duetime.model.clock import to_micros
 from duetime.model.health.queues import PausedQueue, Queue, as_paused, queues_of
-from duetime.model.validation import check_name, instant
+from duetime.model.health.stats import MOST_FINISHED
+from duetime.model.validation import check_count, check_name, instant
 from duetime.registry.runtime import AppRuntime
 from duetime.store.flow import and_then
 
@@ -25,10 +26,13 @@ class QueueVerbs:
         self._store = runtime.store
         self._alive_for = alive_micros(sweep)
 
-    def list(self, *, connection: object = None) -> Operation[list[Queue]]:
+    def list(self, *, most: int | None = None, connection: object = None) -> Operation[list[Queue]]:
         """The queues by name: those with unfinished actions, the paused ones, and those that a
-        living worker names. Counts the actions of all tenants."""
-        return Operation(self._store.queues(self._alive_for), queues_of, connection=connection)
+        living worker names. Counts the actions of all tenants; with `most`, about so many, those
+        that are due first."""
+        counted = None if most is None else check_count("most", most, MOST_FINISHED)
+        flow = self._store.queues(self._alive_for, counted)
+        return Operation(flow, queues_of, connection=connection)
 
     def pause(
         self,

@@ -317,7 +317,12 @@ ACTIONS: Mapping[str, RemoteVerb] = {
         read=lambda _, document: read(Groups, document),
     ),
     "bulk": bulk,
-    "stats": Route(method="GET", path="/api/stats", read=lambda _, document: read(Stats, document)),
+    "stats": Route(
+        method="GET",
+        path="/api/stats",
+        query=("most",),
+        read=lambda _, document: read(Stats, document),
+    ),
     "series": Route(
         method="GET",
         path="/api/series",

@@ -27,7 +27,10 @@ def _items_of(type_: type[Any], document: Any) -> list[Any]:
 
 QUEUES: Mapping[str, RemoteVerb] = {
     "list": Route(
-        method="GET", path="/api/queues", read=lambda _, document: _items_of(Queue, document)
+        method="GET",
+        path="/api/queues",
+        query=("most",),
+        read=lambda _, document: _items_of(Queue, document),
     ),
     "pause": Route(
         method="POST",

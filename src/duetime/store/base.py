@@ -257,11 +257,15 @@ class Store(
         then by id."""
 
     @abstractmethod
-    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Flow[StoreCounts]:
+    def stats(
+        self, tenant: Scope, *, alive: int, limit: int, most: int | None = None
+    ) -> Flow[StoreCounts]:
         """Count the tenant's unfinished actions by lane; its finished ones by state, among the
         newest `limit` of each; its jobs, as `model.jobs.stats` does; and list the paused queues,
         and the workers of all tenants that were seen within the last `alive` microseconds. A read
-        that blocks no other verb; its parts need not be of one snapshot."""
+        that blocks no other verb; its parts need not be of one snapshot. With `most`, a store may
+        count about so many unfinished actions of all lanes together, those that are due first, and
+        at least 100 of each lane; the counts of others are `capped`."""
 
     @abstractmethod
     def workers(self, alive: int) -> Flow[list[SeenWorker]]:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable, ShowPage
-from duetime.admin.pages.queues import read_queues
+from duetime.admin.pages.queues import MOST_COUNTED, read_queues
 from duetime.admin.pages.snapshots import kept_for, live_every
 from duetime.model.health.diagnosis import Diagnosis
 from duetime.model.health.problems import (
@@ -89,7 +89,7 @@ async def seen_problems(page: FramedPage) -> list[Problem]:
 
 @live_every(STATS_SECONDS)
 async def read_stats(app: Duetime, scope: Scope) -> Stats:
-    return await app.stats(tenant=scope)
+    return await app.stats(tenant=scope, most=MOST_COUNTED)
 
 
 @live_every(STATS_SECONDS)

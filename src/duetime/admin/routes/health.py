@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.errors import PydanticInvalidForJsonSchema
 from starlette.responses import Response
 
-from duetime.admin.arguments import ScopeQuery
+from duetime.admin.arguments import CountQuery, ScopeQuery
 from duetime.admin.call import Call, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import Documents, StatsModel
@@ -34,9 +34,9 @@ class KindsDocument(BaseModel):
 
 
 @HEALTH.read("/api/stats", "stats.read", Answer("The figures", StatsModel))
-async def get_stats(call: Call, query: Annotated[ScopeQuery, Query()]) -> Response:
+async def get_stats(call: Call, query: Annotated[CountQuery, Query()]) -> Response:
     """Health figures: what waits, runs, is late, has failed."""
-    stats = await call.app.stats(tenant=call.scope)
+    stats = await call.app.stats(tenant=call.scope, most=query.most)
     return json_response(Documents(call.app, call.caller).stats(stats))
 
 

@@ -8,7 +8,15 @@ from fastapi import Body, Query
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from duetime.admin.arguments import NO_NOTE, NO_PAUSE, NoteBody, PauseBody, QueueName, ScopeQuery
+from duetime.admin.arguments import (
+    NO_NOTE,
+    NO_PAUSE,
+    CountQuery,
+    NoteBody,
+    PauseBody,
+    QueueName,
+    ScopeQuery,
+)
 from duetime.admin.call import Call, done_response, json_response
 from duetime.admin.declarations import Answer, RouteTable
 from duetime.admin.documents import WorkerModel, model_of, shallow
@@ -39,9 +47,10 @@ class WorkersDocument(BaseModel):
 
 
 @QUEUES.read("/api/queues", "queues.read", Answer("The queues", QueuesDocument))
-async def get_queues(call: Call, query: Annotated[ScopeQuery, Query()]) -> Response:
+async def get_queues(call: Call, query: Annotated[CountQuery, Query()]) -> Response:
     """The queues, with what waits and runs in each."""
-    return json_response({"items": [shallow(queue) for queue in await call.app.queues.list()]})
+    queues = await call.app.queues.list(most=query.most)
+    return json_response({"items": [shallow(queue) for queue in queues]})
 
 
 @QUEUES.change(

@@ -15,9 +15,7 @@ from duetime.model.lane import Lane, readable_lane
 from duetime.model.state import State
 
 # How many of the newest finished actions of each state are counted: history may hold millions.
-MOST_FINISHED = 20_000
-# About how many unfinished ones are counted of all lanes together, those that are due first.
-MOST_UNFINISHED = 10_000
+MOST_FINISHED = 100_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,10 @@ class QueueContract(ABC):
         nothing, if it is not paused now."""
 
     @abstractmethod
-    def queues(self, alive: int) -> Flow[QueueCounts]:
+    def queues(self, alive: int, most: int | None = None) -> Flow[QueueCounts]:
         """Count the unfinished actions of all tenants by queue; list the pauses that are in force,
         and the workers that were seen within the last `alive` microseconds. A read that blocks no
-        other verb; its parts need not be of one snapshot."""
+        other verb; its parts need not be of one snapshot. `most` is that of `stats`."""
 
     @abstractmethod
     def circumstances(self, action_id: UUID, tenant: Scope, *, alive: int) -> Flow[Circumstances]:

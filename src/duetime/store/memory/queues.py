@@ -79,7 +79,7 @@ class MemoryQueues(Store, ABC):
         return paused_queues(self._tables.pauses.values(), self._now())
 
     @immediate
-    def queues(self, alive: int) -> QueueCounts:
+    def queues(self, alive: int, most: int | None = None) -> QueueCounts:
         now, rows = self._now(), defaultdict[str, list[MemoryRow]](list)
         for row in self._tables.unfinished.values():
             rows[row.record.queue].append(row)

@@ -301,7 +301,9 @@ class MemoryStore(
         return self._tables.visible(new.id, ANY)
 
     @immediate
-    def stats(self, tenant: Scope, *, alive: int, limit: int) -> StoreCounts:
+    def stats(
+        self, tenant: Scope, *, alive: int, limit: int, most: int | None = None
+    ) -> StoreCounts:
         return count(self._tables, tenant, self._now(), alive, limit)
 
     @immediate

@@ -11,7 +11,6 @@ from duetime.errors import ActionNotFound
 from duetime.model.act import Act
 from duetime.model.actions.action import Record
 from duetime.model.health.queues import QueueCount, QueueCounts
-from duetime.model.health.stats import MOST_UNFINISHED
 from duetime.model.ids import NewId
 from duetime.model.lane import PAUSES_LANE
 from duetime.model.pause import QueuePause, next_pause, pause_in_force, pause_snapshot
@@ -67,12 +66,11 @@ class QueueFlows(Store, ABC):
         yield Wake(PAUSES_LANE, now, now)
 
     @flow(Mode.read)
-    def queues(self, alive: int) -> Steps[QueueCounts]:
-        counts = cast("Any", (yield Statement("queue_counts", {"window": MOST_UNFINISHED})))
-        require_texts(row[0] for row in counts)
+    def queues(self, alive: int, most: int | None = None) -> Steps[QueueCounts]:
+        counts = yield from _counts(most)
         return QueueCounts(
             now=(yield from clock()),
-            counts=[replace(QueueCount(*row[:-1]), capped=bool(row[-1])) for row in counts],
+            counts=counts,
             pauses=(yield from pauses()),
             workers=(yield from living_workers(alive)),
         )
@@ -96,6 +94,17 @@ class QueueFlows(Store, ABC):
             parent=None if parent is None else (yield from _stored(parent, tenant)),
             workers=(yield from living_workers(alive)),
         )
+
+
+def _counts(most: int | None) -> Steps[list[QueueCount]]:
+    if most is None:
+        found = cast("Any", (yield Statement("queue_counts", {})))
+        counts = [QueueCount(*row) for row in found]
+    else:
+        found = cast("Any", (yield Statement("queue_counts_bounded", {"window": most})))
+        counts = [replace(QueueCount(*row[:-1]), capped=bool(row[-1])) for row in found]
+    require_texts(count.queue for count in counts)
+    return counts
 
 
 def _lock(queue: str) -> Steps[tuple[QueuePause | None, int]]:

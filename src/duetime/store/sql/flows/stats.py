@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from duetime.model.actions.claim import SeenWorker, WorkerInfo
-from duetime.model.health.stats import MOST_UNFINISHED, LaneCount, StoreCounts
+from duetime.model.health.stats import LaneCount, StoreCounts
 from duetime.model.health.worker import health_of_text, slots_of_text
 from duetime.model.jobs.stats import JobStats, job_stats
 from duetime.model.pause import QueuePause
@@ -33,19 +33,19 @@ class StatsFlows(Store, ABC):
     """Flows that only read: they take no locks, so claims never wait for them."""
 
     @flow(Mode.read)
-    def stats(self, tenant: Scope, *, alive: int, limit: int) -> Steps[StoreCounts]:
+    def stats(
+        self, tenant: Scope, *, alive: int, limit: int, most: int | None = None
+    ) -> Steps[StoreCounts]:
         params: dict[str, object] = {
             "tenant": tenant if isinstance(tenant, str) else None,
             "untenanted": tenant is None or None,
         }
-        window = {"window": MOST_UNFINISHED}
-        lanes = cast("Any", (yield Statement("stats_lanes", params | window)))
-        require_texts(row[0] for row in lanes)
+        lanes = yield from _lanes(params, most)
         finished = cast("Any", (yield Statement("stats_finished", params | {"limit": limit})))
         now = finished[0][0]
         return StoreCounts(
             now=now,
-            lanes=[replace(LaneCount(*row[:-1]), capped=bool(row[-1])) for row in lanes],
+            lanes=lanes,
             finished={State(state): number for _, state, number in finished},
             workers=(yield from living_workers(alive)),
             jobs=(yield from _jobs(params, now)),
@@ -55,6 +55,18 @@ class StatsFlows(Store, ABC):
     @flow(Mode.read)
     def workers(self, alive: int) -> Steps[list[SeenWorker]]:
         return (yield from living_workers(alive))
+
+
+def _lanes(params: dict[str, object], most: int | None) -> Steps[list[LaneCount]]:
+    if most is None:
+        found = cast("Any", (yield Statement("stats_lanes", params)))
+        lanes = [LaneCount(*row) for row in found]
+    else:
+        bounded = params | {"window": most}
+        found = cast("Any", (yield Statement("stats_lanes_bounded", bounded)))
+        lanes = [replace(LaneCount(*row[:-1]), capped=bool(row[-1])) for row in found]
+    require_texts(count.lane for count in lanes)
+    return lanes
 
 
 def living_workers(alive: int) -> Steps[list[SeenWorker]]:

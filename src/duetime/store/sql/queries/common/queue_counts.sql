@@ -1,5 +1,5 @@
--- Unfinished actions counted by queue, as far as they are counted, and whether more were not;
--- parked ones are not overdue. Index: actions_due.
+-- Unfinished actions counted by queue; parked ones are not overdue. No index: reads the table once,
+-- which holds no others.
 SELECT
     CAST(a.queue AS text),
     count(*) FILTER (WHERE a.token IS NULL),
@@ -9,7 +9,6 @@ SELECT
     ),
     min(a.due_at) FILTER (
         WHERE a.token IS NULL AND a.due_at <= :now AND substr(coalesce(a.lane, ''), 1, 2) <> 'p.'
-    ),
-    max(a.capped)
-FROM ({{counted_actions}}) AS a
+    )
+FROM duetime_actions AS a
 GROUP BY a.queue
