@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from duetime.app import Duetime
 
 MAX_ROW_OUTCOMES = 10
-KEPT_SECONDS = 3.0
+KEPT_SECONDS = 10.0
 
 LastOutcomes = dict[str, list[StripOutcome]]
 
