@@ -15,4 +15,6 @@ Helpers:
     test_stopping        open tabs do not keep a server from stopping
     test_hostile_texts   texts that try to be scripts stay texts
     test_journeys        what operators come for, from end to end
+    test_job_journeys    the same with jobs: many paused, a rule edited, runs of the past
+    test_other_journeys  the same with rights, the audit log and rows of transitions
 """

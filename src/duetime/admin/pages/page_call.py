@@ -81,13 +81,11 @@ class PageCall(AdminCall):
         return self.access is not None and self.access.allows(permission)
 
     @property
-    def signed_in_as(self) -> str:
-        """Who reads, in words; ids of keys and links say nothing to people."""
+    def reader_name(self) -> str:
+        """What the reader is called; ids of keys and of links say nothing to people."""
         if self.by.startswith(LINK_USER):
-            return self.text("signed_in_with_link")
-        if self.by.startswith(KEY_USER):
-            return self.text("signed_in_with_key")
-        return self.text("signed_in_as", user=self.by)
+            return self.text("reader_by_link")
+        return self.text("reader_by_key") if self.by.startswith(KEY_USER) else self.by
 
     async def find_reader(self) -> Access | None:
         """Return the access of the reader of a public page, if they are known."""
