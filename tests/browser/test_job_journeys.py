@@ -51,7 +51,8 @@ def test_a_rule_is_changed_unless_another_was_faster(tab: Tab, shop: Shop) -> No
     expect(ticks).to_contain_text("at 02:00, every day")
     expect(ticks).to_contain_text("Sunday")
     expect(ticks.get_by_role("row")).to_have_count(12)
-    expect(ticks.locator(".hint").first).to_contain_text("clock")
+    expect(ticks).to_contain_text("first instant after the gap 02:00-03:00")
+    expect(ticks).to_contain_text("first pass: the clocks go back from 03:00 to 02:00")
 
     shop.app.sync.jobs.put(JOB, "0 5 * * *", tz="Europe/Paris", payload=Parcel(3), by="max")
     dialog.get_by_label("Note").fill("less often")
