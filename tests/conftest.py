@@ -6,6 +6,7 @@ Folders, each with a map in its `__init__`:
     pages, browser                   the pages, without scripts; in a real browser, `make browser`
     identity                         who sends a request over HTTP
     joining, transitions             callers' transactions; row transitions
+    telemetry                        metrics, spans and log records, read through the SDK
     simulation, job_simulation       simulated clusters in virtual time
     faults                           faults in real processes
     docs                             documentation against the code

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import cached_property
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from uuid import UUID
 
@@ -37,7 +36,7 @@ from duetime.api.router import IncludesRouters
 from duetime.api.setup import CurrentSetup, make_setup
 from duetime.api.sync_api import SyncDuetime
 from duetime.api.wait import poll_intervals
-from duetime.config import Settings, load, refuse_unknown_arguments, whole
+from duetime.config import Settings, TraceMode, load, refuse_unknown_arguments, whole
 from duetime.errors import ConfigError, WaitTimeout
 from duetime.events.bus import Events
 from duetime.events.types import Event, TransitionApplied
@@ -57,6 +56,7 @@ from duetime.store.base import Store
 from duetime.store.flow import Flow
 from duetime.store_factory import open_store
 from duetime.telemetry.meters import Meters
+from duetime.telemetry.tracing import Tracing
 from duetime.worker.claiming.slots import QueuesArgument
 from duetime.worker.gc_tuning import tune_gc
 from duetime.worker.settings import WorkerSettings
@@ -119,10 +119,15 @@ class Duetime(IncludesRouters, Administered):
         cors_origins: str | Sequence[str] | None = None,
         environment: str | None = None,
         environment_color: str | None = None,
+        telemetry_tenant: bool | None = None,
+        trace: TraceMode | None = None,
     ) -> None:
         settings = load(_only_settings(locals()))
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
-        self._setup = CurrentSetup(make_setup(runtime, settings, None if store else settings.url))
+        self._assemble(runtime, settings, None if store else settings.url)
+
+    def _assemble(self, runtime: AppRuntime, settings: Settings, store_url: str | None) -> None:
+        self._setup = CurrentSetup(make_setup(runtime, settings, store_url))
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
         self.jobs = Jobs(self._setup)
@@ -373,11 +378,10 @@ class Duetime(IncludesRouters, Administered):
     ) -> WorkerSettings:
         """The settings of a worker of this app."""
         settings = self.settings
+        slots = settings.concurrency if concurrency is None else whole("concurrency", concurrency)
         return WorkerSettings(
             app=settings.name,
-            concurrency=settings.concurrency
-            if concurrency is None
-            else whole("concurrency", concurrency),
+            concurrency=slots,
             queues=queues,
             lease=settings.lease,
             sweep=settings.sweep,
@@ -454,12 +458,7 @@ class Duetime(IncludesRouters, Administered):
     async def __aenter__(self) -> Duetime:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -480,9 +479,10 @@ def _make_runtime(
         payloads,
         Handlers(payloads),
         Events(),
-        Meters(),
+        Meters(tenants=settings.telemetry_tenant),
         clock,
         sessions=sessions,
+        tracing=Tracing(settings.telemetry_tenant, settings.trace == "continue"),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
 from duetime.errors import ConfigError, InvalidArgument, did_you_mean, shown
@@ -22,6 +22,8 @@ from duetime.model.store_url import mask_password
 from duetime.model.validation import seconds
 from duetime.store.sql.statements.table_names import name_requirement
 
+# Whether a run is linked to the trace in which it was scheduled, or continues that trace.
+TraceMode = Literal["link", "continue"]
 F = TypeVar("F", bound=Callable[..., Any])
 log = get_log("duetime")
 
@@ -76,6 +78,8 @@ class Settings:
     cors_origins: tuple[str, ...] = ()
     environment: str | None = None
     environment_color: str | None = None
+    telemetry_tenant: bool = True
+    trace: TraceMode = "link"
 
     def __repr__(self) -> str:
         values = (f"{f.name}={displayed(f.name, getattr(self, f.name))}" for f in fields(self))
@@ -324,6 +328,12 @@ def _environment_color(name: str, value: object) -> str | None:
     raise _wrong(name, value, f"one of {', '.join(ENVIRONMENT_COLORS)}")
 
 
+def _trace(name: str, value: object) -> str:
+    if value in get_args(TraceMode):
+        return str(value)
+    raise _wrong(name, value, "link or continue")
+
+
 def _origins(name: str, value: object) -> tuple[str, ...]:
     """Return origins as browsers write them."""
     given = value.split(",") if isinstance(value, str) else value
@@ -348,6 +358,7 @@ _CHECK_BY_NAME: Mapping[str, Callable[[str, object], object]] = {
     "base_url": _base_url,
     "trusted_proxies": _networks,
     "cors_origins": _origins,
+    "trace": _trace,
     "environment": _optional_text,
     "environment_color": _environment_color,
 }

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from duetime.model.actions.current_run import run_fields
 from duetime.model.safe_text import readable, safe_json, safe_text, shorten
 from duetime.model.traceback_text import traceback_text
 
@@ -42,7 +43,8 @@ class Log(LoggerAdapter):
         logger, error = self.logger, _exception(exc_info)
         # One frame up is ours.
         file, line, function, _stack = logger.findCaller(stacklevel=stacklevel + 1)
-        fields = {name: safe_field(value) for name, value in (extra or {}).items()}
+        named = {**run_fields(), **(extra or {})}
+        fields = {name: safe_field(value) for name, value in named.items()}
         info = None if error is None else (type(error), error, error.__traceback__)
         arguments = tuple(safe_argument(value) for value in args)
         record = logger.makeRecord(
@@ -79,6 +81,17 @@ def safe_argument(value: object) -> object:
 
 def safe_field(value: object) -> object:
     return safe_text(shorten(value, MAX_ARGUMENT_LENGTH)) if isinstance(value, str) else value
+
+
+class RunFilter(logging.Filter):
+    """Adds to the records of every logger the fields of the run in which they are logged: add it
+    to a handler. Fields that a record has already stay."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        for name, value in run_fields().items():
+            if name not in vars(record):
+                setattr(record, name, safe_field(value))
+        return True
 
 
 class LineFormatter(logging.Formatter):

@@ -153,6 +153,7 @@ def _service() -> Iterator[Case]:
         yield Case("GET", f"/api/{path}")
     yield Case("GET", "/api/series?metric=executed&by=kind")
     yield Case("GET", "/api/timeline?start=2029-12-01T00:00:00Z&end=2030-12-01T00:00:00Z")
+    yield Case("GET", "/metrics")
     yield Case("GET", "/api/transitions/pending")
     yield Case("GET", "/api/transitions/parked")
     yield Case("POST", "/api/transitions/sweep", 202)

@@ -41,6 +41,7 @@ POST /api/queues/{name:path}/pause    queues.manage
 POST /api/queues/{name:path}/resume   queues.manage
 GET /api/workers                      workers.read
 GET /api/stats                        stats.read
+GET /metrics                          metrics.read
 GET /api/series                       actions.read
 GET /api/timeline                     actions.read
 GET /api/grants                       admin

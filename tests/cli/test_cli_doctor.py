@@ -36,6 +36,7 @@ LINE = re.compile(r"^(ok|warning|failure) +(\w+(?: lock)?)  +(.*)$", re.MULTILIN
 WORK = [
     *("clock", "unfinished", "overdue", "queues", "leases", "parked", "unreachable"),
     *("failed", "jobs", "ticks", "failing", "unreadable", "workers", "problems", "wakes"),
+    "telemetry",
 ]
 
 Findings = dict[str, tuple[str, str]]

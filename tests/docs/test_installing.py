@@ -20,6 +20,7 @@ EXTRAS = {
     "sqlalchemy": "duetime[sqlalchemy]",
     "psycopg": "duetime[postgres]",
     "pytest_asyncio": "pytest-asyncio",
+    "opentelemetry": "opentelemetry-sdk",
 }
 WORDS = {
     '"duetime", ': "duetime[cli]",

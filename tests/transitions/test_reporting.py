@@ -258,8 +258,8 @@ def test_counters_duration_and_span(database: ModelDatabase, clock: FakeClock) -
         check=True,
         text=True,
     ).stdout
-    assert "duetime duetime.transition.applied  Draft.at 2\n" in output
-    assert "duetime duetime.transition.failed  Draft.at 1\n" in output
+    assert "duetime duetime.transition.applied {row} Draft.at 2\n" in output
+    assert "duetime duetime.transition.failed {row} Draft.at 1\n" in output
     assert "duetime duetime.sweep.duration s None HistogramDataPoint" in output
     assert "count=2" in output
     assert output.endswith("['duetime.sweep', 'duetime.sweep']\n")

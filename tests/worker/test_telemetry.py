@@ -5,14 +5,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from opentelemetry import metrics
-from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 from api.apps import Note
 from duetime import ANY, Cancel, Duetime, Fail, Retry
 from duetime.store.listeners import Listeners
 from duetime.testing import FakeClock
+from telemetry.exporters import measured
 
 numbers = itertools.count()
 
@@ -20,10 +19,7 @@ numbers = itertools.count()
 @pytest.fixture(scope="module")
 def reader() -> InMemoryMetricReader:
     """The meter provider of a process can be set only once; each test reads its own kinds."""
-    reader = InMemoryMetricReader()
-    metrics.set_meter_provider(MeterProvider([reader], shutdown_on_exit=False))
-    assert metrics.get_meter_provider() is not None
-    return reader
+    return measured().reader
 
 
 class Reading:

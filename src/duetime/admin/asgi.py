@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from duetime.config import check_setting
 from duetime.errors import ConfigError
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 log = get_log("duetime.admin")
 
+# Stands for the id in the address of a trace.
+TRACE_ID = "{trace_id}"
 DEVELOPMENT_WARNING = (
     "development=True: whoever can use this machine may do everything over HTTP; never set it "
     "where others can"
@@ -61,6 +64,7 @@ class AdminArguments:
     required_role: str | None
     development: bool
     base_url: str | None
+    trace_url: str | None = None
 
 
 def make_admin(
@@ -70,12 +74,13 @@ def make_admin(
     opens with the first request that needs it."""
     parts, desk = AdminParts(app, setup, arguments), None
     asgi = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    asgi.include_router(parts.api_router())
+    # Not by `include_router`, which would build each route once more.
+    asgi.router.routes.extend(parts.api_router().routes)
     if dashboard:
         from duetime.admin.pages.router import make_page_router
 
         desk = parts.page_desk()
-        asgi.include_router(make_page_router(desk, prefix=parts.prefix))
+        asgi.router.routes.extend(make_page_router(desk, prefix=parts.prefix).routes)
     asgi.add_exception_handler(HTTPException, _refuser(desk))
     if app.settings.cors_origins:
         allow_origins(asgi, app.settings.cors_origins)
@@ -96,6 +101,7 @@ class AdminParts:
         self.prefix: str = _setting(app, "route_prefix", arguments.prefix)
         self._tag = _setting(app, "tag", arguments.tag)
         self._base_url = _setting(app, "base_url", arguments.base_url)
+        self._trace_url = to_trace_url(arguments.trace_url)
         self._required_role = _setting(app, "required_role", arguments.required_role)
         self._admin_roles = to_roles(arguments.admin_roles)
         self._authenticator = self._make_authenticator(arguments)
@@ -121,6 +127,7 @@ class AdminParts:
             sign_ins=sign_ins,
             refusals=self._refusals,
             base_url=self._base_url,
+            trace_url=self._trace_url,
             development=self._development,
             landing=landing_path(),
             places=places(),
@@ -156,6 +163,21 @@ class AdminParts:
             base_url=self._base_url,
             source=source,
         )
+
+
+def to_trace_url(given: object) -> str | None:
+    """Return the address of a trace, checked: the link on a page must lead to where it says."""
+    if given is None:
+        return None
+    text = given if isinstance(given, str) else ""
+    parts = urlsplit(text)
+    reachable = parts.scheme in ("http", "https") and parts.hostname
+    if not reachable or text.count(TRACE_ID) != 1:
+        raise ConfigError(
+            f"option trace_url={given!r} is not valid: give the address of a trace where you look "
+            f"at traces, with {TRACE_ID} in it: https://jaeger.example/trace/{TRACE_ID}"
+        )
+    return text
 
 
 def _setting(app: Duetime, name: str, given: object) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
@@ -19,10 +20,13 @@ from duetime.admin.export_slots import ExportSlots
 from duetime.admin.identity.access import Access
 from duetime.errors import ActionNotFound, DuetimeError
 from duetime.model.tenant import ANY, Scope
+from duetime.telemetry.sdk import traces
+from duetime.telemetry.tracing import SPAN_OF_VERB
 
 if TYPE_CHECKING:
     from duetime.api.setup import Setup
     from duetime.app import Duetime
+    from duetime.telemetry.spans import ActSpan
 
 CALL_KEY = "duetime.call"
 # What a caller may prefer to an empty answer.
@@ -42,6 +46,20 @@ class AdminCall:
     exports: ExportSlots
     scope: Scope = None
     body: bytes = b""
+    # The span of what the route creates, where an SDK is.
+    span: ActSpan | None = None
+
+    @contextmanager
+    def traced(self) -> Iterator[None]:
+        """Trace a route that creates something as the verb is traced elsewhere."""
+        if not (self.declaration.creates and traces()):
+            yield
+            return
+        verb = self.declaration.path.rpartition("/")[2]
+        named = verb if verb in SPAN_OF_VERB else "schedule"
+        self.span = self.app.runtime.tracing.act(named)
+        with self.span.current():
+            yield
 
     @property
     def caller(self) -> Access:

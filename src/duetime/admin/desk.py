@@ -20,6 +20,7 @@ from duetime.errors import DuetimeError, StoreUnavailable
 from duetime.logs import get_log
 from duetime.model.act import Source, acting_from
 from duetime.model.problem import PROBLEM_MEDIA_TYPE
+from duetime.telemetry.spans import of_request
 
 if TYPE_CHECKING:
     from duetime.api.setup import CurrentSetup
@@ -75,7 +76,7 @@ class Desk:
         request = await self._read(call)
         request.scope[CALL_KEY] = call
         address = None if call.access is None else call.access.address
-        with acting_from(self.source, address):
+        with acting_from(self.source, address), of_request(call.request.headers), call.traced():
             return await _within(declaration.limit, handle(request))
 
     async def _read(self, call: AdminCall) -> Request:

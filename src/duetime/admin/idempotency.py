@@ -47,7 +47,7 @@ async def act_once(
 ) -> Response:
     """Perform the operation and answer. With a key, the answer is stored in the transaction of the
     act, and a request that repeats it gets it again."""
-    runtime = call.app.runtime
+    runtime, answer = call.app.runtime, _described(call, answer)
     key = _key(call)
     if key is None:
         made = answer(await perform(operation, runtime))
@@ -58,6 +58,17 @@ async def act_once(
         headers["Idempotency-Replayed"] = "true"
         document = await to_replayed(call, json.loads(done.answer.document))
     return json_response(document, done.answer.status, headers)
+
+
+def _described(call: AdminCall, answer: Callable[[T], NewAnswer]) -> Callable[[T], NewAnswer]:
+    """Make an answer tell the span of the act what was done."""
+
+    def describe(result: T) -> NewAnswer:
+        if call.span is not None:
+            call.span.describe(result)
+        return answer(result)
+
+    return describe
 
 
 def _once(

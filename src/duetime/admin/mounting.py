@@ -35,6 +35,7 @@ class Administered:
         dashboard: bool = True,
         development: bool = False,
         base_url: str | None = None,
+        trace_url: str | None = None,
     ) -> ASGIApp:
         """The HTTP API and its pages as an ASGI application, to mount or to serve.
 
@@ -42,11 +43,21 @@ class Administered:
         `identify(request)` says who sends a request: an Identity, or None. Roles in `admin_roles`
         may do everything; `required_role` is needed beside each permission. `dashboard=False`
         leaves the pages out. `development=True` lets everybody on this machine do everything.
+        Pages link to the trace of an action at `trace_url`, such as
+        "https://jaeger.example/trace/{trace_id}".
         """
         from duetime.admin.asgi import AdminArguments, make_admin
 
         arguments = AdminArguments(
-            identify, oidc, admin_roles, prefix, tag, required_role, development, base_url
+            identify,
+            oidc,
+            admin_roles,
+            prefix,
+            tag,
+            required_role,
+            development,
+            base_url,
+            trace_url,
         )
         return make_admin(cast("Duetime", self), self._setup, arguments, dashboard=dashboard)
 

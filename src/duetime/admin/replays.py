@@ -11,7 +11,7 @@ from duetime.admin.documents import Document, Documents
 from duetime.errors import ActionNotFound
 
 # Fields of actions that an erasure wipes.
-ERASED_FIELDS = frozenset({"payload", "result", "progress", "error", "error_group"})
+ERASED_FIELDS = frozenset({"payload", "result", "progress", "error", "error_group", "trace"})
 
 
 def to_stored(document: Any) -> Any:

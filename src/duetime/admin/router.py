@@ -32,6 +32,7 @@ from duetime.admin.routes.audit import AUDIT
 from duetime.admin.routes.bulks import BULKS
 from duetime.admin.routes.health import HEALTH
 from duetime.admin.routes.jobs import JOBS
+from duetime.admin.routes.metrics import METRICS
 from duetime.admin.routes.queues import QUEUES
 from duetime.admin.routes.recurrences import RECURRENCES
 from duetime.admin.routes.series import SERIES
@@ -41,7 +42,7 @@ from duetime.errors import ConfigError
 
 ALL_TABLES: Sequence[RouteTable] = (
     *(SERVICE, BULKS, ACTIONS, JOBS, RECURRENCES, TRANSITIONS),
-    *(QUEUES, AUDIT, HEALTH, SERIES, ACCESS),
+    *(QUEUES, AUDIT, HEALTH, SERIES, METRICS, ACCESS),
 )
 DOCUMENT_PATH = "/api/openapi.json"
 OTHER_PATHS = "/api/{path:path}"

@@ -308,7 +308,7 @@ class ActionVerbs(BulkVerbs, ErasureVerbs, ReasonVerbs, RepeatVerbs, SeriesVerbs
         return Operation(
             flow,
             self._to_action,
-            lambda record: self._counted.scheduled([record]),
+            lambda record: self._counted.retried([record]),
             connection=connection,
         )
 
@@ -352,7 +352,7 @@ class ActionVerbs(BulkVerbs, ErasureVerbs, ReasonVerbs, RepeatVerbs, SeriesVerbs
         correlation_id, kind and state must be given."""
         wanted = to_filter(correlation_id, kind, state, tenant, State.failed)
         flow = self._store.retry_many(wanted, to_act(by, note))
-        return Operation(flow, len, self._counted.scheduled, connection=connection)
+        return Operation(flow, len, self._counted.retried, connection=connection)
 
     # -- reading ---------------------------------------------------------------------
 

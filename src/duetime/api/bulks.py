@@ -120,7 +120,7 @@ class BulkVerbs:
         if verb == "cancel":
             self._counted.cancelled([*answer.records, *settlement.settled])
         elif verb == "retry":
-            self._counted.scheduled(answer.records)
+            self._counted.retried(answer.records)
         else:
             self._counted.rescheduled(answer.records)
 

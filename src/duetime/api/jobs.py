@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
+from duetime.api.action_meters import ActionMeters
 from duetime.api.arguments import (
     MAX_QUEUE_LENGTH,
     AnyPayload,
@@ -60,6 +61,7 @@ from duetime.model.jobs.ticks import apply_ticks, backfill_ticks
 from duetime.model.jobs.view import Job, JobView
 from duetime.model.lane import Priority
 from duetime.model.tenant import AMBIENT, ANY, SYSTEM, Ambient, Scope, current_tenant
+from duetime.model.trace import current_trace, in_trace, keep_trace
 from duetime.model.validation import check_name, instant
 from duetime.registry.runtime import AppRuntime
 from duetime.store.flow import Flow, Mode, Steps
@@ -78,6 +80,7 @@ class JobVerbs(JobReads):
     def __init__(self, runtime: AppRuntime, new_id: NewId, settings: Settings) -> None:
         super().__init__(runtime)
         self._new_id = new_id
+        self._counted = ActionMeters(runtime.meters)
         self._app = settings.name
         self._max_payload = settings.max_payload
         self._tick = partial(apply_ticks, new_id=new_id, misfire_after=settings.misfire_after)
@@ -245,9 +248,10 @@ class JobVerbs(JobReads):
             return self._payloads.action(settled.get(record.id, record))
 
         return Operation(
-            Flow(lambda: self._change(job, decide, scope), Mode.write),
+            Flow(partial(self._change, job, keep_trace(decide), scope), Mode.write),
             action,
-            events=_events_of,
+            lambda done: self._counted.occurred(done[0].changes),
+            _events_of,
             connection=connection,
         )
 
@@ -307,6 +311,8 @@ class JobVerbs(JobReads):
         job, act, scope = to_job_name(name), to_act(by, note), to_scope(tenant)
         first, last = to_range(start, end)
 
+        trace = current_trace()
+
         def steps() -> Steps[tuple[Ticks, EditAndSettlement]]:
             view = yield from self._find(job, scope)
             known = yield from self._store.ticks(job, to_micros(first), to_micros(last)).start()
@@ -316,14 +322,16 @@ class JobVerbs(JobReads):
                 return missing, NO_CHANGE
 
             def decide(found: FoundJob) -> JobChange | None:
-                return backfill_job(found, scope, missing, act, self._new_id)
+                with in_trace(trace):
+                    return backfill_job(found, scope, missing, act, self._new_id)
 
             return missing, (yield from self._change(job, decide, scope))
 
         return Operation(
             Flow(steps, Mode.read if dry_run else Mode.write),
             lambda done: [from_micros(tick) for tick in done[0]],
-            events=None if dry_run else lambda done: _events_of(done[1]),
+            lambda done: self._counted.occurred(done[1][0].changes),
+            None if dry_run else lambda done: _events_of(done[1]),
             connection=connection,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 from duetime.events.outbox import Outbox
 from duetime.events.types import Event
@@ -14,6 +14,11 @@ from duetime.store.base import Store
 from duetime.store.current_transaction import current_joined_store
 from duetime.store.flow import Flow
 from duetime.store.transaction import JoinedStore
+from duetime.telemetry.sdk import traces
+from duetime.telemetry.tracing import SPAN_OF_VERB
+
+if TYPE_CHECKING:
+    from duetime.telemetry.spans import ActSpan
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,9 +63,13 @@ class Operation(Generic[T]):
         return store.join(self.connection)
 
     def after_commit(
-        self, joined: JoinedStore, stored: object, emit: Callable[[Iterable[Event]], None]
+        self,
+        joined: JoinedStore,
+        stored: object,
+        emit: Callable[[Iterable[Event]], None],
+        span: ActSpan | None,
     ) -> None:
-        """Count and emit events once the caller has committed.
+        """Count, emit events and end the span once the caller has committed.
 
         Where the commit cannot be observed, count now and emit no events, since the change may
         yet be rolled back. A handler's raw connection does not report its savepoints: changes
@@ -70,9 +79,13 @@ class Operation(Generic[T]):
         def committed() -> None:
             self.count(stored)
             emit(self.events_for(stored))
+            if span is not None:
+                span.committed()
 
         if not joined.after_commit(committed):
             self.count(stored)
+        elif span is not None:
+            span.defer()
 
 
 def async_verb(
@@ -84,11 +97,17 @@ def async_verb(
     statements, and the caller commits.
     """
 
+    traced = verb.__name__ in SPAN_OF_VERB
+
     @wraps(verb)
     async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         # Read once: the app may have been given another store before the next call.
         verbs = self._verbs
-        return await perform(_own(verb, verbs)(*args, **kwargs), verbs.runtime)
+        if not (traced and traces()):
+            return await perform(_own(verb, verbs)(*args, **kwargs), verbs.runtime)
+        span = verbs.runtime.tracing.act(verb.__name__)
+        with span.current():
+            return await perform(_own(verb, verbs)(*args, **kwargs), verbs.runtime, span)
 
     return call
 
@@ -99,7 +118,7 @@ def _own(verb: Callable[Concatenate[C, P], Operation[T]], verbs: C) -> Callable[
     return own
 
 
-async def perform(operation: Operation[T], runtime: AppRuntime) -> T:
+async def perform(operation: Operation[T], runtime: AppRuntime, span: ActSpan | None = None) -> T:
     """Perform an operation; return after the commit, or on a connection of the caller after the
     statements."""
     joined, flow = operation.joined_store(runtime.store), operation.with_outbox(runtime.outbox)
@@ -110,8 +129,14 @@ async def perform(operation: Operation[T], runtime: AppRuntime) -> T:
             await runtime.events.emit(operation.events(stored))
     else:
         stored = await joined.perform(flow)
-        operation.after_commit(joined, stored, runtime.events.emit_soon)
-    return operation.to_result(stored)
+        operation.after_commit(joined, stored, runtime.events.emit_soon, span)
+    return _described(operation.to_result(stored), span)
+
+
+def _described(result: T, span: ActSpan | None) -> T:
+    if span is not None:
+        span.describe(result)
+    return result
 
 
 def blocking_verb(
@@ -123,19 +148,30 @@ def blocking_verb(
     statements, and the caller commits.
     """
 
+    traced = verb.__name__ in SPAN_OF_VERB
+
     @wraps(verb)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         verbs = self._verbs
-        operation, runtime = _own(verb, verbs)(*args, **kwargs), verbs.runtime
-        joined, flow = operation.joined_store(runtime.store), operation.with_outbox(runtime.outbox)
-        if joined is None:
-            stored = runtime.store.perform_blocking(flow)
-            operation.count(stored)
-            if operation.events is not None:
-                runtime.events.emit_blocking(operation.events(stored))
-        else:
-            stored = joined.perform_blocking(flow)
-            operation.after_commit(joined, stored, runtime.events.emit_blocking)
-        return operation.to_result(stored)
+        if not (traced and traces()):
+            return _perform_blocking(_own(verb, verbs)(*args, **kwargs), verbs.runtime)
+        span = verbs.runtime.tracing.act(verb.__name__)
+        with span.current():
+            return _perform_blocking(_own(verb, verbs)(*args, **kwargs), verbs.runtime, span)
 
     return call
+
+
+def _perform_blocking(
+    operation: Operation[T], runtime: AppRuntime, span: ActSpan | None = None
+) -> T:
+    joined, flow = operation.joined_store(runtime.store), operation.with_outbox(runtime.outbox)
+    if joined is None:
+        stored = runtime.store.perform_blocking(flow)
+        operation.count(stored)
+        if operation.events is not None:
+            runtime.events.emit_blocking(operation.events(stored))
+    else:
+        stored = joined.perform_blocking(flow)
+        operation.after_commit(joined, stored, runtime.events.emit_blocking, span)
+    return _described(operation.to_result(stored), span)

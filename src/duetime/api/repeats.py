@@ -14,6 +14,7 @@ from duetime.model.actions.state_changes import to_repeated
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT
+from duetime.model.trace import keep_trace
 from duetime.registry.runtime import AppRuntime
 from duetime.store.base import Store
 from duetime.store.flow import Mode, then
@@ -60,9 +61,10 @@ class RepeatVerbs:
                 payload=self._repeated_payload(record, payload),
             )
 
+        made = keep_trace(new)
         flow = then(
             self._store.get(found_id, scope),
-            lambda record: self._store.repeat(found_id, scope, act, new(record)).start(),
+            lambda record: self._store.repeat(found_id, scope, act, made(record)).start(),
             Mode.write,
         )
         return Operation(

@@ -27,11 +27,12 @@ from duetime.errors import InvalidArgument
 from duetime.model.actions.action import NewAction
 from duetime.model.actions.chain import On
 from duetime.model.actions.new_actions import FIELDS, NewActions
-from duetime.model.columns import map_columns, to_columns
+from duetime.model.columns import ConstantColumn, map_columns, to_columns
 from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import Priority, lane_of
 from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, current_tenant
+from duetime.model.trace import current_trace
 from duetime.model.validation import check_name, check_optional
 
 
@@ -101,6 +102,7 @@ class RequestBuilder:
             **to_columns(TIME_COLUMNS, map_columns(to_when, at, delay)),
             **to_columns(PARENT_COLUMNS, map_columns(to_parent, after, on)),
             "expires_at": map_columns(to_expiry, expires),
+            "trace": ConstantColumn(current_trace(), len(payloads)),
         }
         return NewActions({name: columns[name] for name in FIELDS}, payloads, fresh=True)
 
@@ -124,6 +126,7 @@ class RequestBuilder:
             by,
             *to_parent(after, on),
             to_expiry(expires),
+            current_trace(),
         )
         return NewActions(to_columns(FIELDS, [new]), [payload], fresh=True)
 

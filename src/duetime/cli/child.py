@@ -1,8 +1,8 @@
 """A process of `duetime worker --processes N`: one complete worker.
 
-The supervisor starts it as `python -m duetime.cli.child SPEC LIFELINE yes|no`. The lifeline is a
-socket between the two. The child reports on it that it is ready. When the supervisor closes its
-end, or dies, the child drains and exits.
+The supervisor starts it as `python -m duetime.cli.child SPEC yes|no LIFELINE [METRICS]`. The
+lifeline is a socket between the two. The child reports on it that it is ready. When the supervisor
+closes its end, or dies, the child drains and exits. On another socket, it is asked for its metrics.
 
 A child may receive the same signal twice: Ctrl-C reaches every process of a terminal, and a
 process manager may signal all processes of a service, the supervisor among them. So a child never
@@ -23,6 +23,7 @@ from duetime.app import Duetime
 from duetime.cli.alive import beating
 from duetime.cli.failures import advice, exit_on_error, say
 from duetime.cli.loading import load_app
+from duetime.cli.metrics_port import answer_scrapes
 from duetime.cli.open_store import explain_missing_tables, migrate_command_for
 from duetime.cli.worker import announce, log_to_stderr
 from duetime.cli.worker_spec import WorkerSpec
@@ -39,21 +40,32 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def main() -> None:
-    text, lifeline, first = sys.argv[1:]
+    text, first, lifeline, *metrics = sys.argv[1:]
     early: list[int] = []
     for number in SIGNALS:
         signal.signal(number, lambda received, _: early.append(received))
     with exit_on_error(), socket.socket(fileno=int(lifeline)) as line:
         try:
-            work(WorkerSpec.from_text(text), line, early, first=first == "yes")
+            scrapes = [socket.socket(fileno=int(number)) for number in metrics]
+            work(WorkerSpec.from_text(text), line, scrapes, early, first=first == "yes")
         except StoreUnavailable as error:
             say(advice(error))
             sys.exit(UNAVAILABLE_EXIT_CODE)
 
 
-def work(spec: WorkerSpec, line: socket.socket, early: list[int], *, first: bool) -> None:
+def work(
+    spec: WorkerSpec,
+    line: socket.socket,
+    scrapes: list[socket.socket],
+    early: list[int],
+    *,
+    first: bool,
+) -> None:
     log_to_stderr(spec)
     app = load_app(spec.app)
+    # The app may have set up an SDK of its own, of which the metrics are read then.
+    for metrics in scrapes:
+        answer_scrapes(metrics)
     if first:
         announce(app, spec)
     with explain_missing_tables(app, migrate_command_for(app, spec.app, None)):

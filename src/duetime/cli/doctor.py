@@ -28,6 +28,7 @@ from duetime.model.health.checks import (
 from duetime.model.health.stats import Stats
 from duetime.model.store_url import mask_password
 from duetime.model.tenant import ANY
+from duetime.telemetry.diagnosis import describe_telemetry
 
 COLORS = {Level.ok: "green", Level.warning: "yellow", Level.failure: "red"}
 
@@ -63,13 +64,14 @@ def examine(
 ) -> tuple[list[CheckResult], Stats | None]:
     diagnosis = app.store.diagnose()
     findings = judge_database(diagnosis, migrate)
+    telemetry = CheckResult("telemetry", Level.ok, describe_telemetry())
     if not is_usable(diagnosis):
-        return findings, None
+        return [*findings, telemetry], None
     try:
         stats = app.sync.stats(tenant=ANY)
     except DuetimeError as error:
-        return [*findings, CheckResult("work", Level.failure, str(error))], None
-    return [*findings, *judge_work(stats, runs)], stats
+        return [*findings, telemetry, CheckResult("work", Level.failure, str(error))], None
+    return [*findings, *judge_work(stats, runs), telemetry], stats
 
 
 def show(app: Duetime, findings: Sequence[CheckResult]) -> None:

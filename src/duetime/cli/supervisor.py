@@ -19,6 +19,7 @@ from duetime.cli.alive import BEAT_SECONDS, touching
 from duetime.cli.argv import is_run_as_module
 from duetime.cli.child import READY, SIGNALS, UNAVAILABLE_EXIT_CODE
 from duetime.cli.failures import CommandError
+from duetime.cli.metrics_port import SummedMetrics
 from duetime.cli.worker_spec import WorkerSpec
 from duetime.logs import get_log
 from duetime.model.clock import monotonic
@@ -94,8 +95,9 @@ class Child:
 class Supervisor:
     """Keeps `processes` children running until a signal, or until one cannot start at all."""
 
-    def __init__(self, spec: WorkerSpec) -> None:
+    def __init__(self, spec: WorkerSpec, metrics: SummedMetrics | None = None) -> None:
         self._spec = spec
+        self._metrics = metrics or SummedMetrics()
         self._children: dict[int, Child] = {}
         self._stop = asyncio.Event()
         # Set once any child was ready: until then a failure is one that the user must fix.
@@ -139,11 +141,17 @@ class Supervisor:
         backoff = RestartBackoff()
         while not self._stop.is_set():
             try:
-                child = await start(self._spec, first=not self._any_ready.is_set())
+                child = await self._start(first=not self._any_ready.is_set())
             except OSError as error:
                 await self._pause(self._start_failed(number, error, backoff))
             else:
                 await self._pause(await self._supervise(number, child, backoff))
+
+    async def _start(self, *, first: bool) -> Child:
+        if self._spec.metrics_port is None:
+            return await start(self._spec, first=first)
+        with self._metrics.open_line() as line:
+            return await start(self._spec, line, first=first)
 
     def _start_failed(self, number: int, error: OSError, backoff: RestartBackoff) -> float:
         """Handle an OS that cannot start a process, for example for lack of memory; returns the
@@ -202,11 +210,12 @@ class Supervisor:
             await asyncio.wait_for(self._stop.wait(), seconds)
 
 
-async def start(spec: WorkerSpec, *, first: bool) -> Child:
-    """Start a process that shares only the lifeline with this one."""
+async def start(spec: WorkerSpec, metrics: socket.socket | None = None, *, first: bool) -> Child:
+    """Start a process that shares only the lifeline with this one, and the line for its
+    metrics."""
     ours, theirs = socket.socketpair()
     try:
-        process = await _spawn(spec, theirs, first)
+        process = await _spawn(spec, theirs, metrics, first)
     except OSError:
         ours.close()
         raise
@@ -214,10 +223,13 @@ async def start(spec: WorkerSpec, *, first: bool) -> Child:
     return Child(process, reader, writer)
 
 
-async def _spawn(spec: WorkerSpec, theirs: socket.socket, first: bool) -> Process:
+async def _spawn(
+    spec: WorkerSpec, theirs: socket.socket, metrics: socket.socket | None, first: bool
+) -> Process:
     # As this process was started: a script does not import modules from its own directory.
     safe_path = [] if is_run_as_module() else ["-P"]
-    arguments = [spec.to_text(), str(theirs.fileno()), "yes" if first else "no"]
+    lines = [line.fileno() for line in (theirs, metrics) if line is not None]
+    arguments = [spec.to_text(), "yes" if first else "no", *map(str, lines)]
     with theirs:
         return await asyncio.create_subprocess_exec(
             sys.executable,
@@ -226,7 +238,7 @@ async def _spawn(spec: WorkerSpec, theirs: socket.socket, first: bool) -> Proces
             "duetime.cli.child",
             *arguments,
             stdin=subprocess.DEVNULL,
-            pass_fds=[theirs.fileno()],
+            pass_fds=lines,
         )
 
 

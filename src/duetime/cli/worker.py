@@ -13,12 +13,13 @@ import typer
 from duetime.app import Duetime
 from duetime.cli.alive import touching
 from duetime.cli.loading import either_app, load_app, module_and_path, required_app
+from duetime.cli.metrics_port import SummedMetrics, metrics_port
 from duetime.cli.open_store import explain_missing_tables, migrate_command_for
 from duetime.cli.options import App, AppArgument
 from duetime.cli.output import print_lines
 from duetime.cli.worker_spec import WorkerSpec
 from duetime.errors import did_you_mean
-from duetime.logs import JsonFormatter, LineFormatter, get_log
+from duetime.logs import JsonFormatter, LineFormatter, RunFilter, get_log
 from duetime.model.store_url import mask_password
 from duetime.store.memory.store import MemoryStore
 from duetime.worker.claiming.slots import QueuesArgument
@@ -39,20 +40,36 @@ class LogFormat(StrEnum):
     json = "json"
 
 
+QueueOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME[=SLOTS]",
+        help="NAME: serve only the named queues. NAME=SLOTS: give that queue slots of its "
+        "own; all others share the concurrency. Repeatable.",
+    ),
+]
+AliveFileOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Renew this file every few seconds while all event loops turn, for "
+        "`duetime alive FILE`.",
+    ),
+]
+MetricsPortOption = Annotated[
+    int | None,
+    typer.Option(min=1, max=65_535, help="Serve the metrics of all processes to Prometheus here."),
+]
+MetricsHostOption = Annotated[str, typer.Option(help="The address that --metrics-port listens on.")]
+
+
 def worker(
     app: AppArgument = None,
     app_option: App = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Slots; default: the app's setting, 100.")
     ] = None,
-    queue: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[=SLOTS]",
-            help="NAME: serve only the named queues. NAME=SLOTS: give that queue slots of its "
-            "own; all others share the concurrency. Repeatable.",
-        ),
-    ] = None,
+    queue: QueueOption = None,
     processes: Annotated[
         int, typer.Option(min=1, help="Worker processes, each with slots of its own.")
     ] = 1,
@@ -60,14 +77,9 @@ def worker(
     log_format: Annotated[
         LogFormat, typer.Option(help="Lines for people, or a JSON document on each line.")
     ] = LogFormat.text,
-    alive_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Renew this file every few seconds while all event loops turn, for "
-            "`duetime alive FILE`.",
-        ),
-    ] = None,
+    alive_file: AliveFileOption = None,
+    metrics_port: MetricsPortOption = None,
+    metrics_host: MetricsHostOption = "127.0.0.1",
 ) -> None:
     """Run an app's handlers until SIGTERM or Ctrl-C; running handlers may finish."""
     spec = WorkerSpec(
@@ -78,6 +90,8 @@ def worker(
         log_format=log_format,
         alive_file=alive_file,
         processes=processes,
+        metrics_port=metrics_port,
+        metrics_host=metrics_host,
     )
     log_to_stderr(spec)
     if processes > 1:
@@ -89,7 +103,8 @@ def work(spec: WorkerSpec) -> None:
     """Run one worker in this process."""
     app = load_app(spec.app)
     announce(app, spec)
-    with explain_missing_tables(app, migrate_command_for(app, spec.app, None)):
+    hint = migrate_command_for(app, spec.app, None)
+    with explain_missing_tables(app, hint), metrics_port(spec):
         run_loop(_run(app, spec))
 
 
@@ -102,16 +117,20 @@ def supervise(spec: WorkerSpec) -> int:
     module_and_path(spec.app)
     from duetime.cli.supervisor import Supervisor
 
-    async def run() -> int:
-        return await Supervisor(spec).run()
+    summed = SummedMetrics()
 
-    return asyncio.run(run())
+    async def run() -> int:
+        return await Supervisor(spec, summed).run()
+
+    with metrics_port(spec, summed):
+        return asyncio.run(run())
 
 
 def log_to_stderr(spec: WorkerSpec) -> None:
     handler = logging.StreamHandler(sys.stderr)
     lines = LineFormatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     handler.setFormatter(JsonFormatter() if spec.log_format == LogFormat.json else lines)
+    handler.addFilter(RunFilter())
     logging.basicConfig(level=spec.log_level.upper(), handlers=[handler])
 
 

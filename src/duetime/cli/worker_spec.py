@@ -19,6 +19,8 @@ class WorkerSpec:
     log_format: str = "text"
     alive_file: str | None = None
     processes: int = 1
+    metrics_port: int | None = None
+    metrics_host: str = "127.0.0.1"
 
     def to_text(self) -> str:
         return json.dumps(asdict(self))

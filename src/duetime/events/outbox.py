@@ -40,6 +40,7 @@ from duetime.model.lane import Priority, lane_of
 from duetime.model.payloads.codec import written_alone
 from duetime.model.payloads.registry import PayloadType
 from duetime.model.tenant import ANY
+from duetime.model.trace import current_trace
 from duetime.model.validation import check_name
 from duetime.store.base import Store
 from duetime.store.flow import Flow, Steps, then
@@ -177,6 +178,7 @@ class Outbox:
             by=event.by,
             after=None,
             on=None,
+            trace=current_trace(),
         )
 
 

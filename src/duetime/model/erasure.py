@@ -80,13 +80,19 @@ def front_after(
 
 
 def is_wiped(record: Record) -> bool:
-    data = (record.result, record.error, record.error_group, record.progress)
-    return record.payload == WIPED_PAYLOAD and data == (None,) * 4
+    data = (record.result, record.error, record.error_group, record.progress, record.trace)
+    return record.payload == WIPED_PAYLOAD and data == (None,) * 5
 
 
 def wiped(record: Record) -> Record:
     return replace(
-        record, payload=WIPED_PAYLOAD, result=None, error=None, error_group=None, progress=None
+        record,
+        payload=WIPED_PAYLOAD,
+        result=None,
+        error=None,
+        error_group=None,
+        progress=None,
+        trace=None,
     )
 
 

@@ -17,6 +17,7 @@ from duetime.registry.jobs import DeclarationSignal, DeclaredJobs
 from duetime.registry.transactions import HandlerTransactions
 from duetime.store.base import Store
 from duetime.telemetry.meters import Meters
+from duetime.telemetry.tracing import Tracing
 
 
 class Companion(Protocol):
@@ -54,6 +55,7 @@ class AppRuntime:
     # Workers and transition runners that run in this process, on the app's store and clock. Weak:
     # what was abandoned with its event loop does not run any more.
     running: WeakSet[object] = field(default_factory=WeakSet)
+    tracing: Tracing = field(default_factory=Tracing)
     outbox: Outbox = field(init=False)
     outbox_store: OutboxStore = field(init=False)
     transactions: HandlerTransactions = field(init=False)

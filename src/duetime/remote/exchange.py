@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from duetime.errors import ConfigError, DuetimeError, StoreUnavailable
 from duetime.model.clock import monotonic
@@ -22,6 +23,8 @@ from duetime.remote.http import (
     UntrustedServer,
 )
 from duetime.remote.problems import error_of
+from duetime.telemetry.sdk import traces
+from duetime.telemetry.spans import trace_headers
 
 # Answers of a server that is away, or of a proxy before it.
 AWAY_STATUSES = frozenset({502, 503, 504})
@@ -41,6 +44,7 @@ class Exchanger:
 
     def send(self, request: HttpRequest) -> HttpSteps[HttpResponse]:
         """Return the answer to a request that was done. Raises the error that a refusal is."""
+        request = _traced(request)
         deadline, pauses = monotonic() + self._timeout + request.patience, self._pauses()
         while True:
             left = deadline - monotonic()
@@ -99,6 +103,12 @@ class Exchanger:
     def _reply_lost(self, request: HttpRequest, error: ReplyLost) -> DuetimeError:
         remedy = "try again" if request.repeatable else "look whether it was done, then try again"
         return StoreUnavailable(f"{self.address} did not answer: {error}; {remedy}")
+
+
+def _traced(request: HttpRequest) -> HttpRequest:
+    """Return the request with the headers that tell the server in which trace it is sent."""
+    headers = trace_headers() if traces() else None
+    return replace(request, headers={**request.headers, **headers}) if headers else request
 
 
 def _is_away(response: HttpResponse) -> bool:

@@ -2,44 +2,95 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from duetime.model.state import State
+from duetime.model.actions.action import Record
+from duetime.model.actions.claim import Claim, Expired
+from duetime.model.jobs.change import NewOccurrence
+from duetime.model.state import Outcome, State
+from duetime.telemetry import instruments, sdk
+from duetime.telemetry.gauges import observe_gauges
+from duetime.telemetry.instruments import BOUNDS_SECONDS, MetricSpec
+from duetime.telemetry.labels import ActionAttributes
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import Counter, Histogram
 
 
 class Meters:
-    """The metrics of duetime, with one method per recorded event."""
+    """The metrics of duetime, with one method per recorded event. Callers may ask `measuring`
+    first, and spare themselves what they would only count."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tenants: bool = True) -> None:
         # Imported here to keep `import duetime` fast.
         from opentelemetry import metrics
 
-        meter = metrics.get_meter("duetime")
-        self._scheduled = meter.create_counter("duetime.action.scheduled")
+        self._meter = metrics.get_meter("duetime")
+        self._attributes = ActionAttributes(tenants=tenants)
+        self._scheduled = self._counter(instruments.SCHEDULED)
         self._finished = {
-            State.succeeded: meter.create_counter("duetime.action.executed"),
-            State.cancelled: meter.create_counter("duetime.action.cancelled"),
-            State.failed: meter.create_counter("duetime.action.failed"),
+            State.succeeded: self._counter(instruments.EXECUTED),
+            State.cancelled: self._counter(instruments.CANCELLED),
+            State.failed: self._counter(instruments.FAILED),
         }
-        self._rescheduled = meter.create_counter("duetime.action.rescheduled")
-        self._redispatched = meter.create_counter("duetime.catchup.redispatched")
-        self._applied = meter.create_counter("duetime.transition.applied")
-        self._unapplied = meter.create_counter("duetime.transition.failed")
-        self._sweep = meter.create_histogram("duetime.sweep.duration", unit="s")
-        self._lateness = meter.create_histogram("duetime.action.lateness", unit="s")
-        self._duration = meter.create_histogram("duetime.action.duration", unit="s")
+        self._rescheduled = self._counter(instruments.RESCHEDULED)
+        self._retried = self._counter(instruments.RETRIED)
+        self._lost = self._counter(instruments.LOST)
+        self._redispatched = self._counter(instruments.REDISPATCHED)
+        self._applied = self._counter(instruments.APPLIED)
+        self._unapplied = self._counter(instruments.UNAPPLIED)
+        self._sweep = self._histogram(instruments.SWEEP)
+        self._lateness = self._histogram(instruments.LATENESS)
+        self._duration = self._histogram(instruments.DURATION)
+        observe_gauges(self._meter)
 
-    def scheduled(self, kind: str, tenant: str | None, count: int) -> None:
-        self._scheduled.add(count, _tags(kind, tenant))
+    def _counter(self, spec: MetricSpec) -> Counter:
+        return self._meter.create_counter(spec.name, spec.unit, spec.description)
 
-    def finished(self, kind: str, tenant: str | None, state: State) -> None:
-        self._finished[state].add(1, _tags(kind, tenant))
+    def _histogram(self, spec: MetricSpec) -> Histogram:
+        return self._meter.create_histogram(
+            spec.name,
+            spec.unit,
+            spec.description,
+            explicit_bucket_boundaries_advisory=BOUNDS_SECONDS,
+        )
 
-    def rescheduled(self, kind: str, tenant: str | None) -> None:
-        self._rescheduled.add(1, _tags(kind, tenant))
+    @property
+    def measuring(self) -> bool:
+        """Whether anything reads the metrics."""
+        return sdk.measures()
 
-    def redispatched(self, kind: str, tenant: str | None) -> None:
-        self._redispatched.add(1, _tags(kind, tenant))
+    def scheduled(
+        self, kind: str, tenant: str | None, queue: str, count: int, *, job: str | None = None
+    ) -> None:
+        self._scheduled.add(count, self._attributes.of_queue(kind, tenant, queue, job))
+
+    def occurred(self, occurrences: Iterable[NewOccurrence]) -> None:
+        """Count the occurrences of a job that were scheduled, not those that were skipped."""
+        for new in occurrences:
+            if new.skipped is None:
+                action = new.action
+                self.scheduled(action.kind, action.tenant, action.queue, 1, job=new.job)
+
+    def record_finished(self, record: Record, state: State) -> None:
+        self._finished[state].add(1, self._of_record(record))
+
+    def rescheduled(self, record: Record) -> None:
+        self._rescheduled.add(1, self._of_record(record))
+
+    def retried(self, record: Record) -> None:
+        """Count a failed action that somebody retries."""
+        self._retried.add(1, self._of_record(record))
+
+    def redispatched(self, claim: Claim) -> None:
+        self._redispatched.add(1, self._of_claim(claim))
+
+    def lost(self, expired: Expired) -> None:
+        attributes = self._attributes.of_queue(
+            expired.kind, expired.tenant, expired.queue, expired.job
+        )
+        self._lost.add(1, attributes)
 
     def transitioned(self, transition: str, *, applied: int, failed: int) -> None:
         tags = {"duetime.transition": transition}
@@ -49,15 +100,26 @@ class Meters:
             self._unapplied.add(failed, tags)
 
     def swept(self, took: float) -> None:
+        """Record a pass over the rows of transitions."""
         self._sweep.record(max(took, 0.0))
 
-    def ran(self, kind: str, tenant: str | None, *, late: float, took: float) -> None:
-        tags = _tags(kind, tenant)
+    def ran(self, claim: Claim, outcome: Outcome, *, late: float, took: float) -> None:
+        attributes = self._attributes.of_lane(
+            claim.kind, claim.tenant, claim.lane, claim.job, outcome._value_
+        )
         # Like max(late, 0.0), in a third of the time.
-        self._lateness.record(late if late > 0.0 else 0.0, tags)
-        self._duration.record(took if took > 0.0 else 0.0, tags)
+        self._lateness.record(late if late > 0.0 else 0.0, attributes)
+        self._duration.record(took if took > 0.0 else 0.0, attributes)
 
+    def ended(self, claim: Claim, outcome: Outcome, state: State | None) -> None:
+        """Count how a run left its action: finished in this state, or to be tried again."""
+        if state is not None:
+            self._finished[state].add(1, self._of_claim(claim))
+        elif outcome is Outcome.retried:
+            self._retried.add(1, self._of_claim(claim))
 
-@lru_cache(maxsize=4096)
-def _tags(kind: str, tenant: str | None) -> dict[str, str]:
-    return {"duetime.kind": kind, "duetime.tenant": "global" if tenant is None else tenant}
+    def _of_record(self, record: Record) -> dict[str, str]:
+        return self._attributes.of_queue(record.kind, record.tenant, record.queue, record.job)
+
+    def _of_claim(self, claim: Claim) -> dict[str, str]:
+        return self._attributes.of_lane(claim.kind, claim.tenant, claim.lane, claim.job)

@@ -14,7 +14,6 @@ from duetime.model.actions.claim import Claimed, ClaimOrder, LaneHead, LaneSpan,
 from duetime.model.actions.completion import Completion
 from duetime.model.clock import Clock, from_micros, micros_of, monotonic, to_micros
 from duetime.model.ids import TimeOrderedIds
-from duetime.model.jobs.change import AppliedJobChange, JobUpdate
 from duetime.model.jobs.job_filter import JobFilter
 from duetime.model.lane import readable_lane
 from duetime.model.state import State
@@ -198,13 +197,8 @@ class Testing:
         )
         await seeder.seed()
         reporter = Reporter(app.runtime, FigureCounter(WORKER_NAME, app.store))
-
-        def ticked(changes: Sequence[AppliedJobChange]) -> None:
-            reporter.jobs_changed(
-                [JobUpdate(change.before, change.after) for change in changes if change.before]
-            )
-
-        ticker = Ticker(app.store, app.runtime.outbox_store, clock, settings, self._ids, ticked)
+        outbox_store = app.runtime.outbox_store
+        ticker = Ticker(app.store, outbox_store, clock, settings, self._ids, reporter.ticked)
         while await ticker.tick():
             pass
         await reporter.drain()

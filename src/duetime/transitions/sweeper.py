@@ -22,7 +22,7 @@ from duetime.model.transition import ParkedRow, Pending, Report, RowError
 from duetime.store.base import Store
 from duetime.store.outage_log import OutageLog
 from duetime.telemetry.meters import Meters
-from duetime.telemetry.spans import span
+from duetime.telemetry.tracing import span
 from duetime.transitions.apply import apply_due
 from duetime.transitions.batch import BatchResult, InsertActions, RowBatch
 from duetime.transitions.errors import error_text, is_unavailable

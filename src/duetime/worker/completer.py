@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from duetime.errors import DuetimeError, LeaseLost, UnreadableRow
+from duetime.errors import DuetimeError, UnreadableRow
 from duetime.events.outbox import OutboxStore
 from duetime.logs import get_log
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
@@ -276,7 +276,7 @@ class Completer:
         if accepted:
             self._recorded(run, completion)
         else:
-            log.warning("%s", LeaseLost(run.claim.id))
+            run.report_refused()
 
 
 def _lost_reason(completion: Completion, error: Exception) -> str:

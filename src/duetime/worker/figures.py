@@ -7,7 +7,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from duetime.errors import StoreUnavailable
+from duetime.errors import DuetimeError, StoreUnavailable
+from duetime.logs import get_log
 from duetime.model.actions.claim import Claim, Expired
 from duetime.model.health.buckets import BOUNDS_MICROS, BUCKETS, UNMEASURED_PLACE
 from duetime.model.health.figures import MINUTE, REST, FigureBatch, FigureKey
@@ -15,6 +16,8 @@ from duetime.model.lane import lane_of, parse_lane
 from duetime.model.state import Outcome
 from duetime.store.base import Store
 from duetime.worker.service import UNTIL_WOKEN, Service
+
+log = get_log("duetime.worker")
 
 # Different keys in a batch: a store must not grow without bound where there are very many kinds or
 # tenants.
@@ -90,6 +93,13 @@ class FigureCounter:
             await self._send(self._batch)
         if self._batch is None and (batch := self._next_batch()).runs:
             await self._send(batch)
+
+    async def flush_last(self) -> None:
+        """Add what is left when the worker stops, if the store takes it."""
+        try:
+            await self.flush()
+        except DuetimeError as error:
+            log.warning("worker %s could not add its last figures: %s", self._worker, error)
 
     async def _send(self, batch: FigureBatch) -> None:
         """Add a batch. One that the store refuses is dropped: it must not hold up the others. One

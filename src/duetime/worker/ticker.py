@@ -14,8 +14,10 @@ from duetime.model.jobs.job import JobRecord, misfire_after_of
 from duetime.model.jobs.selectors import DueJobs
 from duetime.model.jobs.ticks import apply_ticks
 from duetime.model.lane import job_lane
+from duetime.model.trace import keep_trace
 from duetime.store.base import Store
 from duetime.store.flow import Wake
+from duetime.telemetry.tracing import span
 from duetime.worker.backoff import Backoff
 from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.lost_data import JobEditor
@@ -96,7 +98,8 @@ class Ticker:
         left = len(self._undecidable)
         due = DueJobs(self._app, self._batch, frozenset(self._undecidable))
         sent = self._clock.monotonic()
-        edited = await self._edit_due(due)
+        with span("duetime.tick"):
+            edited = await self._edit_due(due)
         self._more_due = _has_due_jobs(edited) and len(edited.changes) == due.limit
         if self._more_due:
             self.concurrent_service.wake()
@@ -110,7 +113,7 @@ class Ticker:
     async def _edit_due(self, due: DueJobs) -> JobEditResult:
         self._edits_in_flight += 1
         try:
-            edited = await self._editor.edit(due, self._decide)
+            edited = await self._editor.edit(due, keep_trace(self._decide))
         except StoreUnavailable:
             # The transaction may have been too large, as after a long downtime.
             self._batch = max(self._batch // 2, 1)

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from importlib.metadata import version
 from types import TracebackType
 
-from duetime.errors import ConfigError, DuetimeError, LeaseLost
+from duetime.errors import ConfigError, DuetimeError
 from duetime.logs import get_log
 from duetime.model.actions.claim import SweepResult, WorkerInfo, alive_micros
 from duetime.model.actions.completion import Completion, CompletionResult
@@ -18,7 +18,7 @@ from duetime.model.actions.outcome import Released, decide
 from duetime.model.actions.retry import Retry
 from duetime.model.clock import SettableClock, micros_of
 from duetime.model.health.worker import WorkerHealth
-from duetime.model.jobs.change import AppliedJobChange, JobUpdate
+from duetime.model.jobs.change import AppliedJobChange
 from duetime.model.lane import PAUSES_LANE, is_row_lane
 from duetime.registry.runtime import AppRuntime, Companion
 from duetime.store.flow import Wake
@@ -31,6 +31,7 @@ from duetime.worker.claiming.pauses import KnownPauses
 from duetime.worker.claiming.slots import pools_of
 from duetime.worker.completer import Completer
 from duetime.worker.figures import FigureCounter
+from duetime.worker.gauge_reader import GaugeReader
 from duetime.worker.index_builder import IndexBuilder
 from duetime.worker.interruption import Interruption
 from duetime.worker.leases.heartbeat import Renewal, fences_of
@@ -96,6 +97,7 @@ class Worker:
         runtime, settings, clock, runs = self._runtime, self._settings, self._clock, self._runs
         self._figures = FigureCounter(self.id, self._store)
         self._reporter = Reporter(runtime, self._figures, self._pauses)
+        self._gauges = GaugeReader(self._store, runtime.meters, settings.sweep, self._slots_used)
         self._child_settler = ChildSettler(
             self._store,
             self._runtime.outbox_store,
@@ -234,12 +236,13 @@ class Worker:
         if sweeping:
             self._seeder.sweep_finished(swept.youngest)
             self._figures.service.wake()
+            self._gauges.sweep_finished(swept)
 
     def _ticked(self, changes: Sequence[AppliedJobChange]) -> None:
         """A queued occurrence waits for an earlier one, which may have finished in the meantime."""
-        parents = [new.action.after for change in changes for new in change.occurrences]
-        self._child_settler.parents_finished([parent for parent in parents if parent is not None])
-        self._reporter.jobs_changed([JobUpdate(c.before, c.after) for c in changes if c.before])
+        awaited = [new.action.after for change in changes for new in change.occurrences]
+        self._child_settler.parents_finished([parent for parent in awaited if parent is not None])
+        self._reporter.ticked(changes)
 
     def _woken(self, wakes: Sequence[Wake]) -> None:
         """Pass wakes on to the ticker and the claimer; without any wakes, anything may have
@@ -272,7 +275,7 @@ class Worker:
             self._reporter.recorded(run, recorded.completion)
             self._completed(recorded.result)
         else:
-            log.warning("%s", LeaseLost(run.claim.id))
+            run.report_refused()
         self._launcher.run_finished(run)
 
     # -- starting --------------------------------------------------------------------
@@ -303,7 +306,7 @@ class Worker:
             self._heartbeat.start()
             self._stack = stack.pop_all()
         owners = (self._sweeper, self._claimer, self._completer, self._pruner, self._child_settler)
-        others = (self._ticker, self._seeder, self._figures)
+        others = (self._ticker, self._seeder, self._figures, self._gauges)
         services = [owner.service for owner in (*owners, *others)]
         services += [self._completer.concurrent_service, self._ticker.concurrent_service]
         services.append(self._index_builder.service)
@@ -349,8 +352,12 @@ class Worker:
             self._heartbeat.halt()
             self._launcher.close(self._pools)
             self._interruption.close()
+            self._gauges.close()
             self._runtime.running.discard(self)
         self._interruption.raise_error(kind)
+
+    def _slots_used(self) -> int:
+        return sum(pool.running for pool in self._pools)
 
     async def _stop_despite_handlers(self) -> None:
         """Stop; a handler that cancels this very task meanwhile does not interrupt that."""
@@ -362,11 +369,10 @@ class Worker:
             await self._stop()
 
     async def _stop(self) -> None:
-        running = sum(pool.running for pool in self._pools)
         log.info(
             "worker %s is stopping: %d running, with %g s to finish",
             self.id,
-            running,
+            self._slots_used(),
             self._settings.grace,
         )
         self._claimer.stopping = True
@@ -386,10 +392,10 @@ class Worker:
         )
         await self._stop_services(
             *(completer.service, completer.concurrent_service),
-            *(self._child_settler.service, self._figures.service),
+            *(self._child_settler.service, self._figures.service, self._gauges.service),
         )
         await self._flush_completions()
-        await self._flush_figures()
+        await self._figures.flush_last()
         await self._reporter.drain()
         # A later heartbeat would undo the short leases given when signing off.
         await self._heartbeat.stop()
@@ -474,12 +480,6 @@ class Worker:
             except DuetimeError as error:
                 outage.failed(error)
                 await asyncio.sleep(0.2)
-
-    async def _flush_figures(self) -> None:
-        try:
-            await self._figures.flush()
-        except DuetimeError as error:
-            log.warning("worker %s could not add its last figures: %s", self.id, error)
 
     def _pending_count(self) -> int:
         return len(self._completer) + len(self._child_settler)

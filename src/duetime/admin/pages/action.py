@@ -25,6 +25,7 @@ from duetime.errors import ActionNotFound
 from duetime.model.actions.action import Action, Run
 from duetime.model.reason import Reason
 from duetime.model.state import Outcome, State
+from duetime.model.trace import trace_id_of
 
 ACTION_PAGE = PageTable()
 
@@ -68,6 +69,8 @@ class ActionView:
     path: Markup
     attempts: Markup
     late_by: timedelta | None
+    trace_id: str | None
+    trace_link: str | None
     data: Sequence[tuple[str, str]]
 
 
@@ -90,6 +93,7 @@ async def action_view(page: FramedPage) -> ActionView:
     reasons = [] if action.state.finished else await app.why(action.id, tenant=scope)
     documents = Documents(app, page.caller)
     document = documents.action(action)
+    trace_id = trace_id_of(action.trace)
     return ActionView(
         row=row_of(action),
         action=action,
@@ -100,8 +104,17 @@ async def action_view(page: FramedPage) -> ActionView:
         path=_path_chart(page, action, runs),
         attempts=_attempts_chart(page, action, runs),
         late_by=runs[-1].late_by if runs and before is None else None,
+        trace_id=trace_id,
+        trace_link=_trace_link(page, trace_id),
         data=[*_data(page, document, ("result", "progress"))],
     )
+
+
+def _trace_link(page: FramedPage, trace_id: str | None) -> str | None:
+    address = page.site.trace_url
+    if trace_id is None or address is None:
+        return None
+    return address.replace("{trace_id}", trace_id)
 
 
 @ACTION_PAGE.show("/actions/{id}", "actions.read")

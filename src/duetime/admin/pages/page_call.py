@@ -53,6 +53,8 @@ class PageSite:
     sign_ins: SignIns
     refusals: Refusals
     base_url: str | None
+    # The address of a trace, with {trace_id} in it.
+    trace_url: str | None
     development: bool
     # Where a reader goes who did not say where to.
     landing: str

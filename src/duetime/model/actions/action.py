@@ -46,6 +46,7 @@ class NewAction(NamedTuple):
     after: UUID | None = None
     on: str | None = None
     expires_at: int | None = None
+    trace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class Record:
     cancelled_by: str | None
     finished_at: int | None
     error_group: str | None
+    trace: str | None = None
 
     @property
     def waits(self) -> bool:
@@ -163,6 +165,7 @@ class Action(Generic[P_co]):
     modified_by: str | None
     cancelled_by: str | None
     finished_at: datetime | None
+    trace: str | None = None
     created: bool = False
 
     @property
@@ -309,6 +312,7 @@ def as_action(
         record.modified_by,
         record.cancelled_by,
         cached_datetime(record.finished_at),
+        record.trace,
         created,
     )
 

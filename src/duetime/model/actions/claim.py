@@ -65,6 +65,7 @@ class Claim(NamedTuple):
     tick: int | None
     triggered_by: str | None
     expires_at: int | None = None
+    trace: str | None = None
 
     @property
     def tries(self) -> int:
@@ -182,8 +183,9 @@ class SweepResult:
     `parents` have ended or are gone while children still wait for them: settle those children.
     `next_tick` is the next tick of the app's jobs, if the look-ahead was for an app. `paused` are
     all queues that are paused at `now`, also after a look-ahead for some lanes only. Only a sweep
-    sets `known` (False if a worker that claims to be registered is not) and `youngest` (whether
-    this is the youngest live worker that declares jobs of its app).
+    sets `known` (False if a worker that claims to be registered is not), `youngest` (whether
+    this is the youngest live worker that declares jobs of its app) and `oldest` (whether no live
+    worker of any app is older).
     """
 
     now: int
@@ -193,4 +195,5 @@ class SweepResult:
     next_tick: int | None = None
     known: bool = True
     youngest: bool = True
+    oldest: bool = True
     paused: PausedQueues = field(default_factory=dict)

@@ -205,9 +205,9 @@ class InsertedBatch(Sequence[Inserted]):
         now = self.created_at
         return {(lane, _due(due_at, delay, after, now)) for lane, due_at, delay, after in timed}
 
-    def count_by_kind_and_tenant(self) -> Mapping[tuple[str, str | None], int]:
-        """Return how many actions each kind and tenant has."""
-        return self._new.counted("kind", "tenant")
+    def count_by_place(self) -> Mapping[tuple[str, str | None, str], int]:
+        """Return how many actions each kind, tenant and queue has."""
+        return self._new.counted("kind", "tenant", "queue")
 
 
 _fill_due_at, _fill_created_at = bulk_setter(Action, "due_at"), bulk_setter(Action, "created_at")
@@ -244,6 +244,7 @@ def new_record(new: NewAction, due_at: int | None, created_at: int) -> Record:
         created_at,
         new.by,
         *_UNCHANGED,
+        new.trace,
     )
 
 
@@ -277,5 +278,6 @@ def _action_columns(new: NewActions) -> Sequence[Iterable[object]]:
         repeat(None),  # created_at
         columns["by"],
         *[repeat(None)] * 4,  # from `modified_at` to `finished_at`
+        columns["trace"],
         repeat(True),  # created
     )

@@ -9,6 +9,7 @@ from duetime.model.actions.action import NewAction, Record, changed_record
 from duetime.model.audit import changed_fields, payload_digest
 from duetime.model.lane import PRIORITY_OF_RANK, lane_of
 from duetime.model.state import State
+from duetime.model.trace import current_trace
 
 
 def _parent_fields(new: NewAction) -> dict[str, Any]:
@@ -34,6 +35,7 @@ def to_replaced(record: Record, new: NewAction, due_at: int | None, now: int) ->
         **_parent_fields(new),
         due_at=due_at,
         expires_at=new.expires_at,
+        trace=new.trace,
         attempt=0,
         base_attempt=0,
         losses=0,
@@ -169,6 +171,7 @@ def to_repeated(
         due_at=due_at,
         delay=delay,
         by=by,
+        trace=current_trace(),
     )
 
 

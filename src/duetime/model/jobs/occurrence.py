@@ -29,6 +29,7 @@ from duetime.model.jobs.occurrence_filter import final_outcome
 from duetime.model.lane import lane_of
 from duetime.model.state import Outcome, State
 from duetime.model.tenant import SYSTEM
+from duetime.model.trace import current_trace
 from duetime.model.validation import micros
 
 
@@ -60,6 +61,7 @@ def new_occurrence(
         by=triggered_by or SYSTEM,
         after=after,
         on=None if after is None else "finished",
+        trace=current_trace(),
     )
     return NewOccurrence(
         action=action, job=job.name, tick=tick, triggered_by=triggered_by, skipped=skipped

@@ -119,6 +119,7 @@ def to_claim(row: MemoryRow, token: UUID) -> Claim:
         tick=record.tick,
         triggered_by=record.triggered_by,
         expires_at=record.expires_at,
+        trace=record.trace,
     )
 
 

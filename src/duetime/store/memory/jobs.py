@@ -172,6 +172,12 @@ class MemoryJobs(Store, ABC):
             (other.started_at, other.worker.id) > own for other in others if other.worker.jobs
         )
 
+    def _is_oldest(self, seen: SeenWorker, since: int) -> bool:
+        """Return whether no live worker of any app started earlier."""
+        own = (seen.started_at, seen.worker.id)
+        living = (other for other in self._tables.workers.values() if other.seen_at > since)
+        return not any((other.started_at, other.worker.id) < own for other in living)
+
     def _next_tick(self, app: str, excluded: Container[str] = ()) -> int | None:
         ours = (job for job in self._tables.jobs.values() if job.app == app)
         ticks = (job.next_due_at for job in ours if job.name not in excluded)

@@ -436,6 +436,7 @@ class MemoryStore(
             self._next_tick(worker.app),
             known,
             self._is_youngest(seen, now - worker.alive),
+            self._is_oldest(seen, now - worker.alive),
             self._paused(),
         )
 

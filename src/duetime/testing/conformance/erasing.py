@@ -60,6 +60,7 @@ class Erasing(Suite):
                 "error": None,
                 "error_group": None,
                 "progress": None,
+                "trace": None,
             }
             assert replace(after, **unchanged) == replace(before, **unchanged)
 

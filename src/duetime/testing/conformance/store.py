@@ -48,6 +48,7 @@ from duetime.testing.conformance.signing_in import SigningIn
 from duetime.testing.conformance.sorting import Sorting
 from duetime.testing.conformance.sweeping import Sweeping
 from duetime.testing.conformance.ticking import Ticking
+from duetime.testing.conformance.tracing import KeepingTraces
 from duetime.testing.conformance.waking import Waking
 
 
@@ -66,6 +67,7 @@ class StoreConformance(
     Bulking,
     Erasing,
     Claiming,
+    KeepingTraces,
     Damaged,
     Completing,
     Expiring,

@@ -168,3 +168,18 @@ class Sweeping(Suite):
         await probe.sweep()
         await probe.do(probe.store.unregister(WORKER.id))
         assert (await probe.renew(claim)).renewed == {claim.id: None}
+
+    async def test_only_the_oldest_worker_is_reported_as_oldest(self, probe: Probe) -> None:
+        async def oldest(name: str) -> bool:
+            worker = replace(WORKER, id=name, app=f"app of {name}")
+            return (await probe.do(probe.store.sweep(worker, 0, 1))).oldest
+
+        assert await oldest("w2")
+        # Started at the same instant: the ids decide.
+        assert await oldest("w1")
+        assert not await oldest("w2")
+        probe.pass_time(SECOND)
+        assert [await oldest(name) for name in ("w0", "w2", "w1")] == [False, False, True]
+        probe.pass_time(WORKER.alive)
+        assert await oldest("w0")
+        assert [await oldest(name) for name in ("w0", "w1", "w0")] == [True, True, False]

@@ -7,11 +7,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from duetime.errors import LeaseLost
+from duetime.logs import get_log
 from duetime.model.actions.claim import SUSPECT_LOSSES, Claim, Fence
+from duetime.model.actions.current_run import run_fields
 from duetime.registry.context import Stop
 
 if TYPE_CHECKING:
+    from duetime.telemetry.run_span import RunSpan
     from duetime.worker.claiming.slots import Pool
+
+log = get_log("duetime.worker")
 
 
 class InFlightRun:
@@ -24,6 +30,7 @@ class InFlightRun:
         "lost",
         "pool",
         "renew_until",
+        "span",
         "started_at",
         "stop",
         "task",
@@ -39,12 +46,20 @@ class InFlightRun:
         self.finished_at: int | None = None
         self.stop = Stop()
         self.task: Task[None] | None = None
+        # Only where an SDK is.
+        self.span: RunSpan | None = None
 
     def mark_lost(self) -> None:
         """Another worker may own the action: never start this run, and ask it to stop if it is
         running."""
         self.lost = True
         self.stop.ask("lost")
+
+    def report_refused(self) -> None:
+        """Another worker owns the action, so that the store has refused the outcome."""
+        log.warning("%s", LeaseLost(self.claim.id), extra=run_fields(self.claim))
+        if self.span is not None:
+            self.span.refused()
 
 
 class RunsInFlight:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from duetime.logs import get_log
 from duetime.model.actions.claim import Claim
 from duetime.model.actions.completion import Completion, Reschedule
+from duetime.model.actions.current_run import run_fields
 from duetime.model.actions.outcome import HandlerResult, Raised, Returned, Undecodable
 from duetime.model.actions.signals import Cancel, Fail
 from duetime.model.clock import seconds_of
@@ -16,7 +17,7 @@ log = get_log("duetime.worker")
 def log_end(claim: Claim, result: HandlerResult, completion: Completion) -> None:
     """Log a failed attempt with the ids to find it by; the last one also with its traceback. What
     its handler asked for is not logged, unless it was done otherwise."""
-    error = _error_of(result)
+    error = error_of(result)
     if isinstance(error, Cancel) and completion.outcome is Outcome.released:
         _log_released(claim, completion)
     elif completion.outcome is Outcome.retried and isinstance(completion, Reschedule):
@@ -25,7 +26,7 @@ def log_end(claim: Claim, result: HandlerResult, completion: Completion) -> None
         _log_failure(claim, completion, error)
 
 
-def _error_of(result: HandlerResult) -> BaseException | None:
+def error_of(result: HandlerResult) -> BaseException | None:
     if isinstance(result, Returned):
         return result.value if isinstance(result.value, BaseException) else None
     return result.error if isinstance(result, Raised | Undecodable) else None
@@ -38,7 +39,7 @@ def _log_released(claim: Claim, completion: Completion) -> None:
         claim.id,
         claim.kind,
         completion.error,
-        extra=_ids(claim),
+        extra=run_fields(claim),
     )
 
 
@@ -50,7 +51,7 @@ def _log_attempt(claim: Claim, completion: Completion, pause: float) -> None:
         claim.attempt,
         pause,
         completion.error,
-        extra=_ids(claim),
+        extra=run_fields(claim),
     )
 
 
@@ -62,15 +63,5 @@ def _log_failure(claim: Claim, completion: Completion, error: BaseException | No
         claim.attempt,
         completion.error,
         exc_info=error,
-        extra=_ids(claim),
+        extra=run_fields(claim),
     )
-
-
-def _ids(claim: Claim) -> dict[str, object]:
-    return {
-        "action_id": str(claim.id),
-        "kind": claim.kind,
-        "attempt": claim.attempt,
-        "tenant": claim.tenant,
-        "correlation_id": claim.correlation_id,
-    }

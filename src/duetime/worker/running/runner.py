@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from datetime import datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import PydanticSerializationError
 
@@ -14,6 +14,7 @@ from duetime.errors import InvalidArgument, InvalidPayload
 from duetime.model.actions.action import Action, Record
 from duetime.model.actions.claim import Claim
 from duetime.model.actions.completion import Completion
+from duetime.model.actions.current_run import enter_run
 from duetime.model.actions.outcome import (
     HandlerResult,
     Raised,
@@ -43,9 +44,10 @@ from duetime.store.current_transaction import current_joined_store
 from duetime.store.flow import Flow
 from duetime.store.settlement import parent_of
 from duetime.store.transaction import JoinedStore, RunBlocking, TransactionFactory
+from duetime.telemetry.sdk import traces
 from duetime.worker.leases.in_flight import InFlightRun, fence_of
 from duetime.worker.leases.store_clock import StoreClock
-from duetime.worker.running.end_log import log_end
+from duetime.worker.running.end_log import error_of, log_end
 from duetime.worker.running.job_limits import JobLimits
 from duetime.worker.running.threads import Threads
 from duetime.worker.running.timeouts import RunDeadline, RunDeadlines, ThreadTimeout
@@ -56,6 +58,9 @@ from duetime.worker.running.transactional import (
     WithTimeout,
 )
 from duetime.worker.settings import WorkerSettings
+
+if TYPE_CHECKING:
+    from duetime.telemetry.run_span import RunSpan
 
 # A module global is faster to read than an enum member.
 SUCCEEDED = Outcome.succeeded
@@ -143,6 +148,8 @@ class Runner:
         self, run: InFlightRun, handler: Handler | None, result: HandlerResult
     ) -> Completion:
         run.finished_at = self._clock.now()
+        if run.span is not None:
+            run.span.handled(error_of(result))
         if isinstance(result, TooLate):
             run.started_at = None
         return decide(
@@ -162,6 +169,9 @@ class Runner:
         abandons."""
         claim = run.claim
         enter(claim.tenant, claim.by)
+        enter_run(claim)
+        if traces():
+            run.span = self._start_span(claim)
         try:
             payload = self._runtime.payloads.decode(claim.kind, claim.version, claim.payload)
         except InvalidPayload as error:
@@ -187,6 +197,12 @@ class Runner:
             return Raised(error)
         except BaseException as error:  # noqa: BLE001 - a handler may raise anything
             return Raised(error)
+
+    def _start_span(self, claim: Claim) -> RunSpan:
+        # Imported here: a process without an SDK does without it.
+        from duetime.telemetry.run_span import RunSpan
+
+        return RunSpan(self._runtime.tracing, claim)
 
     async def _transact(
         self, run: InFlightRun, handler: Handler, factory: TransactionFactory, payload: object

@@ -192,6 +192,7 @@ ACTION_TEXTS: Texts = {
     "action_queue": Text("Queue", "File"),
     "action_priority": Text("Priority", "Priorité"),
     "action_worker": Text("Worker", "Worker"),
+    "action_trace": Text("Trace", "Trace distribuée"),
     "action_created_by": Text("Scheduled by", "Planifiée par"),
     "action_cancelled_by": Text("Cancelled by", "Annulée par"),
     "action_expires": Text("Expires", "Expire"),

@@ -153,7 +153,7 @@ def _insert_batches(
 def _add_fresh(new: NewActions, now: int | None) -> Statement:
     """Return the statement for a batch; if `now` is None, the server's clock is used."""
     at = {} if now is None else {"now": now}
-    return Statement("add_fresh", {"rows": bulk_rows.new_rows(new), **at})
+    return Statement("add_fresh", {**bulk_rows.insert_params(new), **at})
 
 
 Insert = Callable[[NewActions], Steps[InsertedBatch]]
@@ -219,14 +219,14 @@ def _refuse_early_expiries(new: NewActions) -> Steps[None]:
 def insert_checked(new: NewActions) -> Steps[InsertedBatch]:
     """Insert the actions whose id and key are free, unless they have finished already, as far as
     a single statement sees it."""
-    found = yield Statement("add", {"rows": bulk_rows.new_rows(new), **bulk_rows.id_bounds(new)})
+    found = yield Statement("add", {**bulk_rows.insert_params(new), **bulk_rows.id_bounds(new)})
     return (yield from _inserted_batch(_those_inserted(new, found), found))
 
 
 def _insert_replayed(new: NewActions) -> Steps[InsertedBatch]:
     """Insert actions that may have been sent before: a second statement removes those that have
     finished already."""
-    found = yield Statement("add", {"rows": bulk_rows.new_rows(new)})
+    found = yield Statement("add", bulk_rows.insert_params(new))
     inserted = _those_inserted(new, found)
     return (
         yield from _inserted_batch(
@@ -303,6 +303,7 @@ def _replace_params(holder: UUID, new: NewAction) -> dict[str, object]:
         "priority": new.priority,
         "correlation_id": new.correlation_id,
         "expires_at": new.expires_at,
+        "trace": new.trace,
         "by": new.by,
         **bulk_rows.timing(new)._asdict(),
         "after": None if new.after is None else str(new.after),

@@ -209,12 +209,13 @@ class ClaimFlows(Store, ABC):
     def _sweep_result(self, row: Row, worker: WorkerInfo) -> SweepResult:
         last = cast("str | None", row[5])
         self._child_cursor = LOWEST_ID if last is None else UUID(last)
-        next_tick, known, younger, paused = cast("Any", row)[6:10]
+        next_tick, known, younger, older, paused = cast("Any", row)[6:11]
         return replace(
             records.sweep_result(row, paused),
             next_tick=next_tick,
             known=known or not worker.registered,
             youngest=not younger,
+            oldest=not older,
         )
 
     def _scan_expired(self, limits: Mapping[str, object]) -> Steps[list[Expired]]:

@@ -266,7 +266,7 @@ def _insert_occurrences(
     run = [o for o in fresh if o.skipped is None]
     skipped = [o for o in fresh if o.skipped is not None]
     if run:
-        yield Statement("occurrences_add", {"rows": bulk_rows.occurrence_rows(run), "now": now})
+        yield Statement("occurrences_add", {**bulk_rows.occurrence_params(run), "now": now})
     if skipped:
         yield Statement(
             "occurrences_skip", {"rows": bulk_rows.occurrence_rows(skipped), "now": now}

@@ -31,7 +31,7 @@ from duetime.model.state import Outcome, State
 from duetime.model.validation import is_storable
 from duetime.store.flow import Row, Rows
 
-RECORD_WIDTH = 37
+RECORD_WIDTH = 38
 
 # On SQLite the last 48 bits of a token are the rowid of its action.
 ROWID_BITS = 48

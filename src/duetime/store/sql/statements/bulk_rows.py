@@ -141,6 +141,13 @@ def new_rows(new: NewActions) -> BulkRows:
     return BulkRows(**new_columns(new))
 
 
+def insert_params(new: NewActions) -> dict[str, object]:
+    """Return the parameters of a statement that inserts actions. Their traces stand in it only if
+    there are any."""
+    rows: dict[str, object] = {"rows": new_rows(new)}
+    return rows | {"traced": True} if new.has("trace") else rows
+
+
 def new_columns(new: NewActions) -> dict[str, Sequence[Any]]:
     columns = dict(new.columns)
     columns["created_by"], columns["after_on"] = columns.pop("by"), columns.pop("on")
@@ -243,6 +250,13 @@ def tick_rows(occurrences: Iterable[NewOccurrence]) -> str:
         for occurrence in occurrences
         if occurrence.tick is not None
     )
+
+
+def occurrence_params(occurrences: Sequence[NewOccurrence]) -> dict[str, object]:
+    """Return the parameters of `occurrences_add.sql`."""
+    rows: dict[str, object] = {"rows": occurrence_rows(occurrences)}
+    traced = any(occurrence.action.trace is not None for occurrence in occurrences)
+    return rows | {"traced": True} if traced else rows
 
 
 def occurrence_rows(occurrences: Iterable[NewOccurrence]) -> BulkRows:

@@ -16,4 +16,4 @@ CAST(a.job AS text), CAST(a.tick AS bigint), CAST(a.triggered_by AS text),
 CAST(a.after AS text), CAST(a.after_on AS text), CAST(a.after_at AS bigint),
 CAST(a.after_delay AS bigint), CAST(a.expires_at AS bigint),
 CAST(a.created_at AS bigint), CAST(a.created_by AS text), CAST(a.modified_at AS bigint),
-CAST(a.modified_by AS text), NULL, CAST(NULL AS bigint), NULL
+CAST(a.modified_by AS text), NULL, CAST(NULL AS bigint), NULL, CAST(a.trace AS text)

@@ -16,4 +16,4 @@ CAST(h.after AS text), CAST(h.after_on AS text), CAST(h.after_at AS bigint),
 CAST(h.after_delay AS bigint), CAST(h.expires_at AS bigint),
 CAST(h.created_at AS bigint), CAST(h.created_by AS text), CAST(h.modified_at AS bigint),
 CAST(h.modified_by AS text), CAST(h.cancelled_by AS text), CAST(h.finished_at AS bigint),
-CAST(h.error_group AS text)
+CAST(h.error_group AS text), CAST(h.trace AS text)

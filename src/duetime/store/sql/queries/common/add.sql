@@ -4,11 +4,14 @@
 -- checked.
 INSERT INTO duetime_actions (
     id, kind, version, payload, queue, priority, tenant, correlation_id, key, lane,
+    trace, -- if :traced
     due_at, expires_at, after, after_on, after_at, after_delay, created_at, created_by
 )
 SELECT
     n.id, n.kind, n.version, n.payload, n.queue, n.priority, n.tenant, n.correlation_id,
-    n.key, n.lane, coalesce(n.due_at, (SELECT :now) + n.delay), n.expires_at, n.after, n.after_on,
+    n.key, n.lane,
+    n.trace, -- if :traced
+    coalesce(n.due_at, (SELECT :now) + n.delay), n.expires_at, n.after, n.after_on,
     n.after_at, n.after_delay, (SELECT :now), n.created_by
 FROM {{new_rows}}
 WHERE -- if :lowest

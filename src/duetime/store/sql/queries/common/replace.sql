@@ -9,6 +9,7 @@ SET
     lane = :lane,
     due_at = coalesce(:due_at, :now + :delay),
     expires_at = :expires_at,
+    trace = :trace,
     after = :after,
     after_on = :after_on,
     after_at = :after_at,

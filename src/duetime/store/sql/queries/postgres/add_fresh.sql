@@ -5,12 +5,15 @@
 WITH stored AS (
     INSERT INTO duetime_actions (
         id, kind, version, payload, queue, priority, tenant, correlation_id, lane, due_at,
+        trace, -- if :traced
         created_at, created_by
     )
     SELECT
         :each_id, :each_kind, :each_version, :each_payload, :each_queue, :each_priority,
         :each_tenant, :each_correlation_id, :each_lane,
-        coalesce(:each_due_at, (SELECT :now) + :each_delay), (SELECT :now), :each_created_by
+        coalesce(:each_due_at, (SELECT :now) + :each_delay),
+        :each_trace, -- if :traced
+        (SELECT :now), :each_created_by
     FROM unnest(:arrays) AS n (:columns)
 )
 SELECT CAST(:now AS bigint)

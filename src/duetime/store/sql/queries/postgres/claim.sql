@@ -40,4 +40,4 @@ WHERE
 RETURNING
     (SELECT now FROM clock), p.turn, a.id, a.token, a.kind, a.version, a.payload, a.lane,
     a.tenant, a.correlation_id, a.due_at, a.attempt, a.base_attempt,
-    a.losses, a.created_by, a.job, a.tick, a.triggered_by, a.expires_at
+    a.losses, a.created_by, a.job, a.tick, a.triggered_by, a.expires_at, a.trace

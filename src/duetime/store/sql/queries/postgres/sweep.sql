@@ -1,7 +1,7 @@
 -- The lanes with their next due time, expired leases at the front of each lane, and whether there
 -- are due actions behind it; the paused queues; parents that are no longer unfinished, among those
--- of a window of waiting children; the next tick of the app; and whether a younger worker declares
--- jobs of it.
+-- of a window of waiting children; the next tick of the app; whether a younger worker declares jobs of
+-- it; and whether any live worker is older.
 -- Also updates this worker's row. Indexes: actions_due, actions_after, jobs_due. Limits are hidden
 -- from the planner as in `_lane_heads.sql`.
 WITH RECURSIVE clock AS MATERIALIZED (
@@ -101,6 +101,13 @@ SELECT
             w.app = :app AND w.seen_at > (SELECT now FROM clock) - :alive
             AND w.jobs <> '[]'
             AND (w.started_at > p.started_at OR (w.started_at = p.started_at AND w.id > p.id))
+    ),
+    EXISTS (
+        SELECT 1
+        FROM duetime_workers AS w, present AS p
+        WHERE
+            w.seen_at > (SELECT now FROM clock) - :alive
+            AND (w.started_at < p.started_at OR (w.started_at = p.started_at AND w.id < p.id))
     ),
     {{paused_queues}}
     , pg_notify(:channel, :ping) -- if :ping

@@ -14,6 +14,7 @@
         :rows_due_at AS due_at,
         :rows_delay AS delay,
         :rows_expires_at AS expires_at,
+        :rows_trace AS trace, -- if :traced
         :rows_created_by AS created_by,
         :rows_after AS after,
         :rows_after_on AS after_on,

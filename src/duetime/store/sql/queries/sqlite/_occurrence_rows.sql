@@ -11,6 +11,7 @@
         :rows_due_at AS due_at,
         :rows_delay AS delay,
         :rows_created_by AS created_by,
+        :rows_trace AS trace, -- if :traced
         :rows_after AS after,
         :rows_after_on AS after_on,
         :rows_after_at AS after_at,

@@ -7,7 +7,7 @@ SELECT
         json_array(
             place, id, kind, version, CASE WHEN length(payload) < 10000 THEN payload END, lane,
             tenant, correlation_id, due_at, min(attempt, 2147483646) + 1, base_attempt,
-            losses, created_by, job, tick, triggered_by, expires_at
+            losses, created_by, job, tick, triggered_by, expires_at, trace
         )
     )
 FROM (

@@ -51,6 +51,13 @@ SELECT
             AND w.jobs <> '[]'
             AND (w.started_at > :started_at OR (w.started_at = :started_at AND w.id > :worker))
     ),
+    EXISTS (
+        SELECT 1
+        FROM duetime_workers AS w
+        WHERE
+            w.seen_at > :now - :alive
+            AND (w.started_at < :started_at OR (w.started_at = :started_at AND w.id < :worker))
+    ),
     {{paused_queues}},
     -- Whether a lease or a due time is no number: such a text or blob is later than any number.
     EXISTS (SELECT 1 FROM duetime_actions AS d WHERE d.token IS NOT NULL AND d.lease_until >= '')
