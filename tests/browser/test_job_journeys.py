@@ -9,8 +9,8 @@ from browser.chromium import Tab, confirm
 from browser.shop import JOB, Parcel, Shop
 from duetime import State
 
-MANY = {f"mail-{number:02}" for number in range(20)}
-PAUSED_BEFORE = "mail-old"
+MAIL_JOBS = {f"mail-{number:02}" for number in range(20)}
+PAUSED_JOB = "mail-old"
 # On all Sundays of two months: on the last of each, the clocks of Paris change.
 SUNDAYS = "30 2 * 3,10 0"
 
@@ -18,25 +18,25 @@ SUNDAYS = "30 2 * 3,10 0"
 @pytest.mark.main
 def test_maintenance_pauses_twenty_jobs_and_resumes_exactly_those(tab: Tab, shop: Shop) -> None:
     jobs = shop.app.sync.jobs
-    for name in sorted({*MANY, PAUSED_BEFORE}):
+    for name in sorted({*MAIL_JOBS, PAUSED_JOB}):
         jobs.put(name, "0 3 * * *", payload=Parcel(1))
-    jobs.pause(PAUSED_BEFORE, by="max", note="no longer wanted")
+    jobs.pause(PAUSED_JOB, by="max", note="no longer wanted")
     page = tab.open("/jobs?q=mail&state=scheduled")
     page.get_by_label("Select all rows").check()
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_count(len(MANY))
+    expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_count(len(MAIL_JOBS))
     confirm(page, Note="a new mail server")
     expect(page.get_by_role("status").filter(has_text="Paused: 20.")).to_be_visible()
-    assert paused(shop) == {*MANY, PAUSED_BEFORE}
+    assert paused(shop) == {*MAIL_JOBS, PAUSED_JOB}
 
     page = tab.open("/jobs?q=mail&state=paused")
     expect(page.locator("[data-rows] tbody tr", has_text="a new mail server")).to_have_count(20)
     page.get_by_label("Select all rows").check()
-    page.get_by_label(f"Select {PAUSED_BEFORE}").uncheck()
+    page.get_by_label(f"Select {PAUSED_JOB}").uncheck()
     page.get_by_role("button", name="Resume").click()
     confirm(page, Note="it is there")
     expect(page.get_by_role("status").filter(has_text="Resumed: 20.")).to_be_visible()
-    assert paused(shop) == {PAUSED_BEFORE}
+    assert paused(shop) == {PAUSED_JOB}
 
 
 @pytest.mark.main
