@@ -43,9 +43,10 @@ quick: $(STAMP) ## in under a minute: lint of what changed, units, conformance o
 	@files="$(CHANGED)"; [ -z "$$files" ] || { .venv/bin/ruff format --check $$files && .venv/bin/ruff check $$files; }
 	$(PYTEST) $(PROCESSES) $(QUICK)
 
-# The dashboard's tests: all, or the main journeys with ONLY=main. Debian's Chromium is found on PATH.
+# The dashboard's tests: all, or with ONLY=main the main journeys, on SQLite alone. Debian's Chromium
+# is found on PATH.
 browser: $(STAMP) ## test the dashboard in Chromium: ONLY=main
-	$(PYTEST) tests/browser -m "browser$(if $(ONLY), and $(ONLY))"
+	$(PYTEST) tests/browser $(if $(ONLY),-m "browser and $(ONLY)" -k "not postgres",-m browser)
 
 screenshots: $(STAMP) ## take the pictures of the documentation, in Chromium
 	cd tests && ../.venv/bin/python -m browser.screenshots

@@ -1,6 +1,7 @@
 """Tests of the dashboard in a real browser: Debian's Chromium, driven by Playwright.
 
-`make browser` runs them; `make browser ONLY=main` runs the main journeys, in less than a minute.
+`make browser` runs them; `make browser ONLY=main` runs the main journeys, on SQLite alone, in less
+than a minute.
 
 Helpers:
     chromium     the browser, and tabs that fail a test whose page breaks a rule or logs an error
@@ -14,5 +15,8 @@ Helpers:
     test_live_updates    focus, selection and scroll survive what is new
     test_stopping        open tabs do not keep a server from stopping
     test_hostile_texts   texts that try to be scripts stay texts
+    test_long_texts      long names and notes widen no page
     test_journeys        what operators come for, from end to end
+    test_job_journeys    the same with jobs: many paused, a rule edited, runs of the past
+    test_other_journeys  the same with rights, the audit log and rows of transitions
 """

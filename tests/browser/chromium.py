@@ -12,6 +12,7 @@ from playwright.sync_api import (
     ConsoleMessage,
     Page,
     ViewportSize,
+    expect,
     sync_playwright,
 )
 
@@ -20,7 +21,8 @@ NAMES = ("chromium", "chromium-browser")
 ARGUMENTS = ["--no-sandbox"]
 DESKTOP: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
-TIMEOUT_MILLISECONDS = 15_000
+# A busy machine is no failure.
+TIMEOUT_MILLISECONDS = 30_000
 OpenTab = Callable[..., "Tab"]
 
 
@@ -58,11 +60,21 @@ class Tab:
         dialog.dismiss()
 
 
+def confirm(page: Page, **fields: str) -> None:
+    """Fill in the open dialog and confirm it."""
+    dialog = page.get_by_role("dialog")
+    for label, text in fields.items():
+        dialog.get_by_label(label.replace("_", " ")).fill(text)
+    dialog.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         pytest.skip("no Chromium (Debian and Ubuntu: apt-get install chromium)")
+    expect.set_options(timeout=TIMEOUT_MILLISECONDS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser

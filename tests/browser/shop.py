@@ -41,6 +41,7 @@ class Shop:
     """An app, where its pages are served, and what is in it."""
 
     app: Duetime
+    url: str
     address: str = ""
     key: str = ""
     arguments: dict[str, str] = field(default_factory=dict)
@@ -88,7 +89,7 @@ def fill(shop: Shop) -> None:
 
 @contextmanager
 def shop_at(url: str) -> Iterator[Shop]:
-    shop = Shop(make_app(url))
+    shop = Shop(make_app(url), url)
     fill(shop)
     with serving(shop.app.admin(admin_roles={ROLE})) as address:
         shop.address = address

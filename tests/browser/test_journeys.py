@@ -5,20 +5,11 @@ from urllib.parse import quote
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from browser.chromium import PHONE, OpenTab, Tab
+from browser.chromium import PHONE, OpenTab, Tab, confirm
 from browser.shop import PAUSED_QUEUE, QUEUE, SOON, Broken, Parcel, Shop, signed_in
 from duetime import State
-
-
-def confirm(page: Page, **fields: str) -> None:
-    """Fill in the open dialog and confirm it."""
-    dialog = page.get_by_role("dialog")
-    for label, text in fields.items():
-        dialog.get_by_label(label.replace("_", " ")).fill(text)
-    dialog.get_by_role("button", name="Confirm").click()
-    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 @pytest.mark.main

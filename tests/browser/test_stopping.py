@@ -21,7 +21,8 @@ SECONDS = 2
 def test_a_server_with_usual_settings_stops_beside_eight_tabs(
     open_tab: OpenTab, tmp_path: Path
 ) -> None:
-    shop = Shop(make_app(f"sqlite:///{tmp_path / 'shop.db'}"))
+    url = f"sqlite:///{tmp_path / 'shop.db'}"
+    shop = Shop(make_app(url), url)
     fill(shop)
     with listening() as listener:
         shop.address = f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -41,6 +41,7 @@ class ShownPage(HTMLParser):
     def __post_init__(self) -> None:
         super().__init__()
         self._open: list[str] = []
+        self._actor: str | None = None
         self._labels: dict[str, str] = {}
         self._is_alert = False
         self._label_for: str | None = None
@@ -50,6 +51,8 @@ class ShownPage(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
+        if given.get("class") == "reader":
+            self._actor = given["title"]
         if tag == "html":
             self.language = given.get("lang")
         elif tag == "form":
@@ -105,10 +108,9 @@ class ShownPage(HTMLParser):
 
     @property
     def reader(self) -> str | None:
-        """Who is signed in, as the page says; None if nobody is."""
-        said = [text for text in self.texts.get("p", []) if text.startswith("Signed in as ")]
+        """The actor who is signed in, as the page says; None if nobody is."""
         out = [form for form in self.forms if "Sign out" in form.buttons]
-        return said[0].removeprefix("Signed in as ") if out else None
+        return self._actor if out else None
 
     def form(self, button: str) -> Form:
         """The form whose button has this name."""

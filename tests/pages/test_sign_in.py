@@ -26,6 +26,7 @@ class TestByKey:
             made = await app.api_keys.create("till", ["support"], "acme")
             shown = await browser.send(page.form("Sign in"), API_key=f"  {made.key} ")
             assert shown.reader == f"key:{made.id}"
+            assert "API key" in shown.texts["p"]
             assert await is_signed_in(browser)
         [entry] = await app.audit.find(verb="sign-in", tenant="acme")
         assert (entry.by, entry.source, entry.address) == (
@@ -108,6 +109,9 @@ class TestByLink:
             assert list(page.form("Sign in").labels) == []
             shown = await browser.send(page.form("Sign in"))
             assert (shown.reader or "").startswith("link:")
+            assert "one-time link" in shown.texts["p"]
+            french = await browser.open("/?lang=fr")
+            assert "lien à usage unique" in french.texts["p"]
         async with Browser(app.admin(), LOOPBACK) as second:
             page = await second.open(path)
             used = await second.send(page.form("Sign in"))

@@ -178,7 +178,7 @@ async def open_world(
     """Create jobs, and what waits for something; unless they are lasting, none is left to run in
     the end."""
     await put_jobs(app, names)
-    until = app.clock.now() + timedelta(hours=2)
+    until = (app.clock.now() + timedelta(hours=2)).replace(second=0, microsecond=0)
     await app.queues.pause(NEWS_QUEUE, by="linus", note="the provider is down", until=until)
     await _schedule_ahead(app, app.clock.now(), correlation_id)
     await app.jobs.trigger(names.sync_prices, by="ada")

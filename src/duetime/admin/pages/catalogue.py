@@ -24,6 +24,8 @@ SIGN_IN_TEXTS: Texts = {
     "skip_to_content": Text("Skip to content", "Aller au contenu"),
     "language": Text("Language", "Langue"),
     "signed_in_as": Text("Signed in as {user}", "Connecté en tant que {user}"),
+    "reader_by_key": Text("API key", "clé d'API"),
+    "reader_by_link": Text("one-time link", "lien à usage unique"),
     "sign_out": Text("Sign out", "Se déconnecter"),
     "development": Text(
         "Development: everybody on this machine may do everything.",

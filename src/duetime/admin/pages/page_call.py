@@ -35,6 +35,7 @@ from duetime.admin.pages.snapshots import Snapshots
 from duetime.admin.pages.static_files import static_path
 from duetime.admin.problems import RequestRefused
 from duetime.errors import NotAuthenticated, RateLimited
+from duetime.model.access.identity import KEY_USER, LINK_USER
 from duetime.model.access.refusal import RefusalReason
 from duetime.model.access.sessions import SESSION_LIFETIME
 from duetime.model.clock import SECOND
@@ -80,6 +81,13 @@ class PageCall(AdminCall):
     def allows(self, permission: str) -> bool:
         """Return whether the reader has a permission: what they may not do is not shown."""
         return self.access is not None and self.access.allows(permission)
+
+    @property
+    def reader_name(self) -> str:
+        """What the reader is called; ids of keys and of links say nothing to people."""
+        if self.by.startswith(LINK_USER):
+            return self.text("reader_by_link")
+        return self.text("reader_by_key") if self.by.startswith(KEY_USER) else self.by
 
     async def find_reader(self) -> Access | None:
         """Return the access of the reader of a public page, if they are known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from duetime.admin.pages.texts.text import Text, Texts
 
 FRAME_TEXTS: Texts = {
+    "top_line": Text("Search and display", "Recherche et affichage"),
     "places": Text("Places", "Rubriques"),
     "place_now": Text("Now", "Maintenant"),
     "place_timeline": Text("Timeline", "Chronologie"),
