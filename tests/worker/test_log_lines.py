@@ -117,7 +117,7 @@ def test_the_format_of_the_worker_command_makes_other_loggers_safe() -> None:
 
 
 def test_every_logger_of_the_package_is_safe() -> None:
-    """Loggers come from duetime.logs; only a command that shows or discards records asks for others."""
+    """Loggers come from duetime.logs; only commands that show or discard records ask for others."""
     plain = {
         path.relative_to(SOURCE).as_posix()
         for path in SOURCE.rglob("*.py")
