@@ -82,7 +82,7 @@ SQLITE = (
     ),
     _sqlite("finish_no_losses", "finish_history", "losses + ending_lost", "losses"),
     _sqlite("finish_no_refund", "finish_history", "attempt - ending_refund", "attempt"),
-    _sqlite("claim_without_expiry", "claim_candidates", "expires_at\n", "NULL\n"),
+    _sqlite("claim_without_expiry", "claim_candidates", "expires_at, trace\n", "NULL, trace\n"),
     _sqlite("again_keeps_progress", "requeue", "    progress = NULL,\n", ""),
     _sqlite("again_keeps_stop", "requeue", "    stop_by = NULL,\n", ""),
     _sqlite("again_no_refund", "requeue", "attempt - ending_refund", "attempt"),

@@ -54,6 +54,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "SQLite": "SQLite",
         "connection": "connexion",
         "encoding": "encodage",
+        "telemetry": "télémétrie",
         "schema": "schéma",
         "listen": "notifications",
         "snapshots": "transactions ouvertes",
