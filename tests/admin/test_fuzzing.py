@@ -34,6 +34,7 @@ def test_requests_that_follow_each_other(fuzzed: Fuzzed) -> None:
     assert len(called) > 15
 
 
+@pytest.mark.soak
 def test_limits_of_every_value(memory_fuzzed: Fuzzed) -> None:
     assert list(memory_fuzzed.wrong_answers("coverage")) == []
 

@@ -5,10 +5,11 @@ By chance, or where chance seldom leads to the fault, by the steps of a directed
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import Phase, settings
 
 from duetime.store.base import Store
@@ -56,7 +57,15 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-@pytest.mark.parametrize("mutant", sql_mutants.SQLITE, ids=lambda mutant: mutant.name)
+def some(mutants: Sequence[Mutant]) -> list[ParameterSet]:
+    """Every third one in each test run, the others in `make soak`: each runs many tests."""
+    return [
+        pytest.param(mutant, id=mutant.name, marks=[pytest.mark.soak] if number % 3 else [])
+        for number, mutant in enumerate(mutants)
+    ]
+
+
+@pytest.mark.parametrize("mutant", some(sql_mutants.SQLITE))
 def test_sqlite_mutant_is_caught(mutant: Mutant, copied: Path, sqlite_path: Path) -> None:
     clock = FakeClock()
     with planted(mutant, copied):
@@ -64,7 +73,7 @@ def test_sqlite_mutant_is_caught(mutant: Mutant, copied: Path, sqlite_path: Path
         catch(mutant, clock, store, lambda: clear_sqlite(sqlite_path), "sqlite")
 
 
-@pytest.mark.parametrize("mutant", sql_mutants.POSTGRES, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", some(sql_mutants.POSTGRES))
 def test_postgres_mutant_is_caught(mutant: Mutant, copied: Path, postgres_url: str) -> None:
     clock = FakeClock()
     with planted(mutant, copied):
