@@ -1,0 +1,1 @@
+"""Notifications: topics, events, who subscribes to them, and how events are gathered."""

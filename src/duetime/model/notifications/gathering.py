@@ -1,0 +1,144 @@
+"""Gathering: which notifications a batch of events becomes, at most two for each subscription and
+clock minute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from duetime.model.clock import SECOND
+from duetime.model.ids import NewId
+from duetime.model.notifications.event import StoredEvent, event_text
+from duetime.model.notifications.notification import StoredNotification, with_events
+from duetime.model.notifications.subscription import (
+    IN_APP,
+    StoredSubscription,
+    quiet_until,
+    wants,
+)
+from duetime.model.notifications.topics import Severity
+
+MINUTE = 60 * SECOND
+FIRST, REST = 0, 1
+
+# What tells one notification of a subscription from another: the minute, and the part of it.
+Slot = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The notifications to insert, and those to be replaced by themselves with more events."""
+
+    new: Sequence[StoredNotification]
+    grown: Sequence[StoredNotification]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatheringFacts:
+    """What a gathering decides by. `known` are the notifications of the minutes of these events,
+    and of later ones. `lag` is how long events of a minute may take to be gathered after its end,
+    in microseconds."""
+
+    events: Sequence[StoredEvent]
+    subscriptions: Sequence[StoredSubscription]
+    known: Sequence[StoredNotification]
+    now: int
+    lag: int
+
+
+def gather(facts: GatheringFacts, new_id: NewId) -> Gathered:
+    """Decide what each subscription hears of the events, and when."""
+    gathered = [_gather_for(each, facts, new_id) for each in facts.subscriptions]
+    return Gathered(
+        [new for part in gathered for new in part.new],
+        [grown for part in gathered for grown in part.grown],
+    )
+
+
+def minute_of(instant: int) -> int:
+    """Return the instant at which the clock minute of another began."""
+    return instant - instant % MINUTE
+
+
+def earliest_minute(events: Iterable[StoredEvent]) -> int:
+    return min((minute_of(event.at) for event in events), default=0)
+
+
+def _gather_for(subscription: StoredSubscription, facts: GatheringFacts, new_id: NewId) -> Gathered:
+    events = [event for event in facts.events if wants(subscription, event, facts.now)]
+    known = {
+        (each.minute, each.part): each
+        for each in facts.known
+        if each.subscription_id == subscription.id
+    }
+    by_slot: dict[Slot, list[StoredEvent]] = {}
+    for event in events:
+        slot = _slot_of(subscription, event, known, facts.now)
+        by_slot.setdefault(slot, []).append(event)
+    new, grown = [], []
+    for slot, members in by_slot.items():
+        if slot in known:
+            grown.append(with_events(known[slot], members))
+        else:
+            new.append(_new(subscription, slot, members, facts, new_id))
+    return Gathered(new, grown)
+
+
+def _slot_of(
+    subscription: StoredSubscription,
+    event: StoredEvent,
+    known: Mapping[Slot, StoredNotification],
+    now: int,
+) -> Slot:
+    """Return the first notification, from the minute of the event on, that is not sealed. In quiet
+    hours events that are not critical go to the minute in which these end."""
+    quiet = None if event.severity is Severity.critical else quiet_until(subscription.terms, now)
+    minute = minute_of(event.at if quiet is None else quiet)
+    while True:
+        for part in (FIRST, REST):
+            before = known.get((minute, part))
+            if before is None or before.sealed_at is None:
+                return minute, part
+        minute += MINUTE
+
+
+def _new(
+    subscription: StoredSubscription,
+    slot: Slot,
+    events: Sequence[StoredEvent],
+    facts: GatheringFacts,
+    new_id: NewId,
+) -> StoredNotification:
+    first, terms = events[0], subscription.terms
+    due_at = _due_at(subscription, slot, facts)
+    # What stands in the app is seen at once, and must not change under its readers.
+    sealed = terms.channel == IN_APP and due_at <= facts.now
+    alone = StoredNotification(
+        id=new_id(),
+        subscription_id=subscription.id,
+        channel=terms.channel,
+        tenant=terms.tenant,
+        everywhere=terms.everywhere,
+        minute=slot[0],
+        part=slot[1],
+        due_at=due_at,
+        first_at=first.at,
+        last_at=first.at,
+        topic=first.topic,
+        severity=first.severity,
+        count=1,
+        events=(event_text(first),),
+        sealed_at=facts.now if sealed else None,
+    )
+    return with_events(alone, events[1:])
+
+
+def _due_at(subscription: StoredSubscription, slot: Slot, facts: GatheringFacts) -> int:
+    """Return when a notification is sent: what was known at once now, or when quiet hours end; the
+    rest once all events of its minute must have been gathered."""
+    minute, part = slot
+    if part == REST:
+        return max(minute + MINUTE + facts.lag, facts.now)
+    quiet = quiet_until(subscription.terms, facts.now)
+    held = quiet is not None and minute == minute_of(quiet) and quiet > facts.now
+    return quiet if held and quiet is not None else facts.now
