@@ -11,6 +11,7 @@ import random
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -28,7 +29,15 @@ from duetime.api.arguments import (
     to_act,
     to_action_id,
 )
-from duetime.api.async_api import ApiKeys, Audit, Grants, Jobs, Queues, Workers
+from duetime.api.async_api import (
+    ApiKeys,
+    AppNotifications,
+    Audit,
+    Grants,
+    Jobs,
+    Queues,
+    Workers,
+)
 from duetime.api.operation import async_verb
 from duetime.api.registrar import Declare, Registrar, Site
 from duetime.api.requests import Request, make_request
@@ -46,6 +55,7 @@ from duetime.model.actions.action import Action
 from duetime.model.actions.chain import On
 from duetime.model.clock import Clock, SystemClock
 from duetime.model.lane import Priority
+from duetime.model.notifications.delivery import NOTIFY_KIND, NOTIFY_QUEUE
 from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.model.validation import seconds
@@ -62,6 +72,7 @@ from duetime.worker.gc_tuning import tune_gc
 from duetime.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
+    from duetime.notifications.config import Notifications
     from duetime.testing.driver import Testing
     from duetime.transitions.api import Transitions
     from duetime.worker.worker import Worker
@@ -121,9 +132,13 @@ class Duetime(IncludesRouters, Administered):
         environment_color: str | None = None,
         telemetry_tenant: bool | None = None,
         trace: TraceMode | None = None,
+        notifications: Notifications | None = None,
     ) -> None:
         settings = load(_only_settings(locals()))
+        self._delivering = delivery_config(settings, notifications)
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
+        if self._delivering is not None:
+            runtime = replace(runtime, channels=self._delivering.rules)
         self._assemble(runtime, settings, None if store else settings.url)
 
     def _assemble(self, runtime: AppRuntime, settings: Settings, store_url: str | None) -> None:
@@ -131,6 +146,7 @@ class Duetime(IncludesRouters, Administered):
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
         self.jobs = Jobs(self._setup)
+        self.notifications = AppNotifications(self._setup)
         self.sync = SyncDuetime(self._setup, lambda: self.transitions, lambda: self.testing)
 
     @classmethod
@@ -312,7 +328,39 @@ class Duetime(IncludesRouters, Administered):
         from duetime.worker.worker import Worker
 
         settings = self.worker_settings(concurrency, queues)
+        if self._delivering is not None:
+            self._declare_delivery(self._delivering)
+            settings = replace(settings, delivery_slots=DELIVERY_SLOTS)
         return Worker(self.runtime, settings, companions=self._companions())
+
+    def notifier(self) -> Worker:
+        """A worker that runs none of the app's handlers: it gathers and sends notifications, also
+        while no other worker lives. `duetime serve --no-worker` runs one."""
+        from duetime.registry.jobs import DeclaredJobs
+        from duetime.worker.worker import Worker
+
+        runtime = replace(self.runtime, jobs=DeclaredJobs(), handlers=Handlers(self.runtime.payloads))
+        settings = replace(
+            self.worker_settings(DELIVERY_SLOTS, [NOTIFY_QUEUE]),
+            app=f"{self.settings.name} notifications",
+            subscribing_app=self.settings.name,
+        )
+        if self._delivering is not None:
+            self._declare_delivery(self._delivering)
+            runtime.handlers.take(NOTIFY_KIND, self.runtime.handlers)
+        return Worker(runtime, settings)
+
+    def _declare_delivery(self, config: Notifications) -> None:
+        """Declare the handler that sends notifications, once."""
+        if self.runtime.handlers.get(NOTIFY_KIND) is not None:
+            return
+        from duetime.notifications.sender import SEND_RETRY, SEND_TIMEOUT_SECONDS, make_sender
+
+        send = make_sender(lambda: self.runtime, config, self.settings.base_url)
+        declare = self.handler(
+            kind=NOTIFY_KIND, queue=NOTIFY_QUEUE, retry=SEND_RETRY, timeout=SEND_TIMEOUT_SECONDS
+        )
+        declare(send)
 
     def _companions(self) -> Sequence[Companion]:
         # The property is not evaluated here: an app without transitions need not import SQLAlchemy.
@@ -466,6 +514,16 @@ class Duetime(IncludesRouters, Administered):
         await self.runtime.store.aclose()
 
 
+def delivery_config(settings: Settings, given: Notifications | None) -> Notifications | None:
+    """Return how the app delivers notifications; None if it has no transport, so that it need not
+    load any."""
+    if given is None and not settings.delivers:
+        return None
+    from duetime.notifications.config import notifications_of
+
+    return notifications_of(settings, given)
+
+
 def _only_settings(parameters: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if name not in _NOT_SETTINGS}
 
@@ -495,4 +553,7 @@ FIXED_ATTRIBUTES = {
     "as arguments, Duetime(url, lease=30), or as DUETIME_<NAME>",
     "runtime": f"{_IN_TESTS}",
 }
-_NOT_SETTINGS = frozenset({"self", "clock", "store", "sessions", "__class__"})
+_NOT_SETTINGS = frozenset({"self", "clock", "store", "sessions", "notifications", "__class__"})
+
+# The slots of deliveries in each worker.
+DELIVERY_SLOTS = 2
