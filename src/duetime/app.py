@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 from uuid import UUID
 
 from duetime.admin.mounting import Administered
@@ -29,6 +29,7 @@ from duetime.api.arguments import (
     to_action_id,
 )
 from duetime.api.async_api import ApiKeys, Audit, Grants, Jobs, Queues, Workers
+from duetime.api.fixed_attributes import HasFixedAttributes
 from duetime.api.operation import async_verb
 from duetime.api.registrar import Declare, Registrar, Site
 from duetime.api.requests import Request, make_request
@@ -36,8 +37,15 @@ from duetime.api.router import IncludesRouters
 from duetime.api.setup import CurrentSetup, make_setup
 from duetime.api.sync_api import SyncDuetime
 from duetime.api.wait import poll_intervals
-from duetime.config import Settings, TraceMode, load, refuse_unknown_arguments, whole
-from duetime.errors import ConfigError, WaitTimeout
+from duetime.config import (
+    NotificationSettings,
+    Settings,
+    TraceMode,
+    load,
+    refuse_unknown_arguments,
+    whole,
+)
+from duetime.errors import WaitTimeout
 from duetime.events.bus import Events
 from duetime.events.types import Event, TransitionApplied
 from duetime.logs import get_log
@@ -49,6 +57,7 @@ from duetime.model.lane import Priority
 from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.model.validation import seconds
+from duetime.notifications.config import Notifications, notifications_of
 from duetime.registry.handlers import Handlers
 from duetime.registry.middleware import Middleware
 from duetime.registry.runtime import AppRuntime, Companion
@@ -74,7 +83,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
 
 
-class Duetime(IncludesRouters, Administered):
+class Duetime(IncludesRouters, Administered, HasFixedAttributes):
     """Everything that must happen later, for one application.
 
     The constructor opens no connection; the first verb does. Settings come from arguments, then
@@ -121,8 +130,11 @@ class Duetime(IncludesRouters, Administered):
         environment_color: str | None = None,
         telemetry_tenant: bool | None = None,
         trace: TraceMode | None = None,
+        notifications: Notifications | None = None,
+        **notification_settings: Unpack[NotificationSettings],
     ) -> None:
-        settings = load(_only_settings(locals()))
+        settings = load(_only_settings(locals()) | notification_settings)
+        self._notification_config = notifications_of(settings, notifications)
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
         self._assemble(runtime, settings, None if store else settings.url)
 
@@ -175,16 +187,6 @@ class Duetime(IncludesRouters, Administered):
     @property
     def _verbs(self) -> ActionVerbs:
         return self._setup.now.actions
-
-    if not TYPE_CHECKING:  # Type checkers know that properties cannot be assigned.
-
-        def __setattr__(self, name: str, value: object) -> None:
-            if name in FIXED_ATTRIBUTES:
-                raise ConfigError(
-                    f"app.{name} cannot be assigned: store, workers and handlers would go on with "
-                    f"the former {name}. {FIXED_ATTRIBUTES[name]}"
-                )
-            super().__setattr__(name, value)
 
     # -- declaring -------------------------------------------------------------------
 
@@ -486,13 +488,6 @@ def _make_runtime(
     )
 
 
-_IN_TESTS = "In a test write `with app.testing.override(clock=FakeClock()):`"
-FIXED_ATTRIBUTES = {
-    "clock": f"{_IN_TESTS}, elsewhere Duetime(..., clock=...)",
-    "store": f"{_IN_TESTS}, which opens a store of its own, or override(store=...), or "
-    "override(url=...); elsewhere Duetime(..., store=...)",
-    "settings": f"{_IN_TESTS}, which takes the url of another store, too; elsewhere give settings "
-    "as arguments, Duetime(url, lease=30), or as DUETIME_<NAME>",
-    "runtime": f"{_IN_TESTS}",
-}
-_NOT_SETTINGS = frozenset({"self", "clock", "store", "sessions", "__class__"})
+_NOT_SETTINGS = frozenset(
+    {"self", "clock", "store", "sessions", "notifications", "notification_settings", "__class__"}
+)
