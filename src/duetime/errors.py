@@ -4,6 +4,7 @@ DuetimeError
 ├── ActionNotFound
 ├── JobNotFound
 ├── ApiKeyNotFound
+├── SubscriptionNotFound
 ├── GrantNotFound
 ├── UnreadableJob         another version of duetime wrote the job
 ├── IllegalState          names the state found
@@ -100,6 +101,17 @@ class ApiKeyNotFound(DuetimeError):
             "those that there are"
         )
         self.key_id = key_id
+
+
+class SubscriptionNotFound(DuetimeError):
+    """No subscription to notifications with that id."""
+
+    def __init__(self, subscription_id: UUID) -> None:
+        super().__init__(
+            f"no subscription {subscription_id}: it was never made, or was removed; "
+            "app.notifications.subscriptions() shows those that there are"
+        )
+        self.subscription_id = subscription_id
 
 
 class GrantNotFound(DuetimeError):

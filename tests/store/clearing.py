@@ -12,6 +12,7 @@ TABLES = (
     *("actions", "history", "runs", "tracebacks", "audit", "workers", "jobs", "ticks"),
     *("grants", "api_keys", "links", "sessions", "answers"),
     *("queues", "reports", "bulks", "figures"),
+    *("subscriptions", "events", "notifications", "reads", "episodes", "notifier"),
 )
 
 

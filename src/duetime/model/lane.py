@@ -65,6 +65,8 @@ ROW_LANE_PREFIX = "rows."
 # In a message to other processes, its wake becomes one that names no lanes: code that does not know
 # this name understands that, too.
 PAUSES_LANE = "queues"
+# Wakes the notifier of this process only; those of others learn of events by their sweeps.
+EVENTS_LANE = "events"
 
 
 @dataclass(frozen=True, slots=True)

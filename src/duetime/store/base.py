@@ -64,6 +64,7 @@ from duetime.store.contract.expiry import ExpiryContract
 from duetime.store.contract.figures import FigureContract
 from duetime.store.contract.finding import FindingContract
 from duetime.store.contract.job_definitions import JobDefinitionContract
+from duetime.store.contract.notifications import NotificationContract
 from duetime.store.contract.queues import QueueContract
 from duetime.store.contract.repeats import RepeatContract
 from duetime.store.contract.timeline import TimelineContract
@@ -106,6 +107,7 @@ class Store(
     FigureContract,
     FindingContract,
     JobDefinitionContract,
+    NotificationContract,
     QueueContract,
     RepeatContract,
     TimelineContract,

@@ -185,7 +185,8 @@ class SweepResult:
     all queues that are paused at `now`, also after a look-ahead for some lanes only. Only a sweep
     sets `known` (False if a worker that claims to be registered is not), `youngest` (whether
     this is the youngest live worker that declares jobs of its app) and `oldest` (whether no live
-    worker of any app is older).
+    worker of any app is older), `subscriptions_version` (which grows with each change of the
+    subscriptions to notifications) and `events_wait` (whether events wait to be gathered).
     """
 
     now: int
@@ -197,3 +198,5 @@ class SweepResult:
     youngest: bool = True
     oldest: bool = True
     paused: PausedQueues = field(default_factory=dict)
+    subscriptions_version: int = 0
+    events_wait: bool = False

@@ -32,8 +32,8 @@ class EpisodeChanges:
 
 
 def compare_episodes(stored: Sequence[Episode], present: Sequence[Episode]) -> EpisodeChanges:
-    """Decide what has changed. The end of an episode is an event, too, unless it is of a topic without
-    an end, as a lost worker."""
+    """Decide what has changed. The end of an episode is an event, too, except of a topic without an
+    end, as a lost worker."""
     known, seen = _by_key(stored), _by_key(present)
     begun = [episode for key, episode in seen.items() if key not in known]
     over = [episode for key, episode in known.items() if key not in seen]

@@ -10,7 +10,7 @@ from datetime import datetime
 from uuid import UUID
 
 from duetime.model.clock import from_micros
-from duetime.model.notifications.topics import TEST_TOPIC, TOPICS, Severity
+from duetime.model.notifications.topics import TOPICS, Severity
 
 # What an event says, by name: texts and numbers, never a payload or result.
 EventData = Mapping[str, str | int | float | bool | None]
@@ -68,7 +68,7 @@ class NotificationEvent:
 
 def severity_of(topic: str, ended: bool) -> Severity:
     """Return the severity of a topic's event. The end of an episode is no more than information."""
-    if ended or topic == TEST_TOPIC or topic not in TOPICS:
+    if ended or topic not in TOPICS:
         return Severity.info
     return TOPICS[topic].severity
 

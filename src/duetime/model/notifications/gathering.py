@@ -19,14 +19,14 @@ from duetime.model.notifications.subscription import (
 from duetime.model.notifications.topics import Severity
 
 MINUTE = 60 * SECOND
-FIRST, REST = 0, 1
+FIRST_PART, REST_PART = 0, 1
 
 # What tells one notification of a subscription from another: the minute, and the part of it.
 Slot = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class GatheredNotifications:
     """The notifications to insert, and those to be replaced by themselves with more events."""
 
     new: Sequence[StoredNotification]
@@ -46,10 +46,10 @@ class GatheringFacts:
     lag: int
 
 
-def gather(facts: GatheringFacts, new_id: NewId) -> Gathered:
+def gather(facts: GatheringFacts, new_id: NewId) -> GatheredNotifications:
     """Decide what each subscription hears of the events, and when."""
     gathered = [_gather_for(each, facts, new_id) for each in facts.subscriptions]
-    return Gathered(
+    return GatheredNotifications(
         [new for part in gathered for new in part.new],
         [grown for part in gathered for grown in part.grown],
     )
@@ -64,7 +64,9 @@ def earliest_minute(events: Iterable[StoredEvent]) -> int:
     return min((minute_of(event.at) for event in events), default=0)
 
 
-def _gather_for(subscription: StoredSubscription, facts: GatheringFacts, new_id: NewId) -> Gathered:
+def _gather_for(
+    subscription: StoredSubscription, facts: GatheringFacts, new_id: NewId
+) -> GatheredNotifications:
     events = [event for event in facts.events if wants(subscription, event, facts.now)]
     known = {
         (each.minute, each.part): each
@@ -81,7 +83,7 @@ def _gather_for(subscription: StoredSubscription, facts: GatheringFacts, new_id:
             grown.append(with_events(known[slot], members))
         else:
             new.append(_new(subscription, slot, members, facts, new_id))
-    return Gathered(new, grown)
+    return GatheredNotifications(new, grown)
 
 
 def _slot_of(
@@ -95,7 +97,7 @@ def _slot_of(
     quiet = None if event.severity is Severity.critical else quiet_until(subscription.terms, now)
     minute = minute_of(event.at if quiet is None else quiet)
     while True:
-        for part in (FIRST, REST):
+        for part in (FIRST_PART, REST_PART):
             before = known.get((minute, part))
             if before is None or before.sealed_at is None:
                 return minute, part
@@ -137,7 +139,7 @@ def _due_at(subscription: StoredSubscription, slot: Slot, facts: GatheringFacts)
     """Return when a notification is sent: what was known at once now, or when quiet hours end; the
     rest once all events of its minute must have been gathered."""
     minute, part = slot
-    if part == REST:
+    if part == REST_PART:
         return max(minute + MINUTE + facts.lag, facts.now)
     quiet = quiet_until(subscription.terms, facts.now)
     held = quiet is not None and minute == minute_of(quiet) and quiet > facts.now

@@ -10,11 +10,13 @@ from typing import Any, Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from duetime.errors import InvalidArgument
 from duetime.model.clock import SECOND, from_micros, maybe_from_micros
 from duetime.model.notifications.event import StoredEvent
 from duetime.model.notifications.quiet import QuietHours, to_quiet_hours
 from duetime.model.notifications.topics import Severity, TopicName
-from duetime.model.tenant import Scope
+from duetime.model.tenant import ANY, Scope
+from duetime.words.phrase import phrase
 
 # The channel whose messages stand on the page Alerts.
 IN_APP = "in-app"
@@ -167,6 +169,30 @@ def state_of(subscription: StoredSubscription, now: int) -> SubscriptionState:
     if subscription.confirmed_at is None:
         return "unconfirmed"
     return "muted" if subscription.muted(now) else "active"
+
+
+def terms_scope(terms: SubscriptionTerms) -> Scope:
+    """Return the scope whose subscriptions are counted together with one of these terms."""
+    return ANY if terms.everywhere else terms.tenant
+
+
+def refuse_more_subscriptions(stored: Sequence[StoredSubscription]) -> None:
+    if len(stored) >= MAX_SUBSCRIPTIONS:
+        remedy = phrase("there are {most} already: remove some", most=MAX_SUBSCRIPTIONS)
+        raise InvalidArgument("subscriptions", len(stored), remedy)
+
+
+def new_subscription(new: StoredSubscription, now: int, by: str) -> StoredSubscription:
+    """Return a subscription of people or programs as it is stored: an e-mail address is confirmed
+    by its owner, anything else at once."""
+    return replace(
+        new,
+        created_at=now,
+        created_by=by,
+        modified_at=now,
+        modified_by=by,
+        confirmed_at=None if new.terms.channel == EMAIL else now,
+    )
 
 
 def confirmed(subscription: StoredSubscription, now: int) -> StoredSubscription:

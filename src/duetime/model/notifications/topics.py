@@ -23,8 +23,9 @@ TopicName = Literal[
     "worker-lost",
 ]
 TOPIC_NAMES: tuple[TopicName, ...] = get_args(TopicName)
-# The topic of a message that somebody asked for, to see that a subscription works.
-TEST_TOPIC = "test"
+# The topics of messages about a subscription itself: one that somebody asked for, to see that it
+# works, and the one that asks the owner of an address to confirm it.
+TEST_TOPIC, CONFIRM_TOPIC = "test", "confirm"
 
 
 class Severity(StrEnum):

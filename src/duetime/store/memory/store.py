@@ -76,6 +76,7 @@ from duetime.store.memory.finding import MemoryFinding
 from duetime.store.memory.job_definitions import MemoryJobDefinitions
 from duetime.store.memory.jobs import MemoryJobs
 from duetime.store.memory.lanes import MemoryRow
+from duetime.store.memory.notifications import MemoryNotifications
 from duetime.store.memory.queues import MemoryQueues
 from duetime.store.memory.stats import count, living
 from duetime.store.memory.tables import Tables, has_expired
@@ -96,6 +97,7 @@ class MemoryStore(
     MemoryFinding,
     MemoryJobs,
     MemoryJobDefinitions,
+    MemoryNotifications,
     MemoryQueues,
     MemoryTimeline,
     MemoryTransitions,
@@ -440,6 +442,8 @@ class MemoryStore(
             self._is_youngest(seen, now - worker.alive),
             self._is_oldest(seen, now - worker.alive),
             self._paused(),
+            self._tables.subscriptions_version,
+            bool(self._tables.events),
         )
 
     @immediate

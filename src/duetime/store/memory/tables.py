@@ -20,6 +20,10 @@ from duetime.model.filter import Filter
 from duetime.model.health.figures import FigureKey
 from duetime.model.jobs.job import JobRecord
 from duetime.model.kept_report import StoredReport
+from duetime.model.notifications.episodes import Episode
+from duetime.model.notifications.event import StoredEvent
+from duetime.model.notifications.notification import StoredNotification
+from duetime.model.notifications.subscription import StoredSubscription
 from duetime.model.pause import QueuePause, paused_queues
 from duetime.model.state import State
 from duetime.model.tenant import Scope, sees
@@ -59,6 +63,14 @@ class Tables:
         self.figure_batches: dict[str, int] = {}
         # When an answer was stored, and the answer, by the id of its key.
         self.answers: dict[str, tuple[int, StoredAnswer]] = {}
+        self.subscriptions: dict[UUID, StoredSubscription] = {}
+        # How often the subscriptions have changed.
+        self.notifier: dict[str, int] = {}
+        self.events: dict[UUID, StoredEvent] = {}
+        self.notifications: dict[UUID, StoredNotification] = {}
+        # By reader and notification.
+        self.reads: dict[tuple[str, UUID], bool] = {}
+        self.episodes: dict[tuple[str, str], Episode] = {}
         self.lanes = Lanes()
         self._ids_by_key: dict[KeySlot, UUID] = {}
         self._children: dict[UUID, set[UUID]] = {}
@@ -224,6 +236,28 @@ class Tables:
 
     def set_answer(self, key_id: str, answer: tuple[int, StoredAnswer] | None) -> None:
         self._set(self.answers, key_id, answer)
+
+    def set_subscription(self, place: UUID, subscription: StoredSubscription | None) -> None:
+        self._set(self.subscriptions, place, subscription)
+
+    def advance_notifier(self) -> None:
+        self._set(self.notifier, "version", self.subscriptions_version + 1)
+
+    @property
+    def subscriptions_version(self) -> int:
+        return self.notifier.get("version", 0)
+
+    def set_event(self, event_id: UUID, event: StoredEvent | None) -> None:
+        self._set(self.events, event_id, event)
+
+    def set_notification(self, place: UUID, notification: StoredNotification | None) -> None:
+        self._set(self.notifications, place, notification)
+
+    def set_read(self, reader: str, notification_id: UUID, read: bool | None) -> None:
+        self._set(self.reads, (reader, notification_id), read)
+
+    def set_episode(self, key: tuple[str, str], episode: Episode | None) -> None:
+        self._set(self.episodes, key, episode)
 
     def set_figure(self, key: FigureKey, runs: int | None) -> None:
         self._set(self.figures, key, runs)

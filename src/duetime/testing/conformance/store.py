@@ -31,6 +31,7 @@ from duetime.testing.conformance.listing_jobs import (
     ReadingDefinitions,
 )
 from duetime.testing.conformance.listing_runs import ListingOccurrences, ListingRuns
+from duetime.testing.conformance.notifying import Notifying
 from duetime.testing.conformance.parking import Parking
 from duetime.testing.conformance.pausing import Pausing
 from duetime.testing.conformance.performing import Performing
@@ -46,6 +47,7 @@ from duetime.testing.conformance.retrying import Retrying
 from duetime.testing.conformance.settling import Settling
 from duetime.testing.conformance.signing_in import SigningIn
 from duetime.testing.conformance.sorting import Sorting
+from duetime.testing.conformance.subscribing import Subscribing
 from duetime.testing.conformance.sweeping import Sweeping
 from duetime.testing.conformance.ticking import Ticking
 from duetime.testing.conformance.tracing import KeepingTraces
@@ -100,5 +102,7 @@ class StoreConformance(
     KeysOfHttp,
     SigningIn,
     Answering,
+    Subscribing,
+    Notifying,
 ):
     """Tests of the contract in `duetime.store.base`, family by family."""

@@ -209,13 +209,15 @@ class ClaimFlows(Store, ABC):
     def _sweep_result(self, row: Row, worker: WorkerInfo) -> SweepResult:
         last = cast("str | None", row[5])
         self._child_cursor = LOWEST_ID if last is None else UUID(last)
-        next_tick, known, younger, older, paused = cast("Any", row)[6:11]
+        next_tick, known, younger, older, paused, version, events = cast("Any", row)[6:13]
         return replace(
             records.sweep_result(row, paused),
             next_tick=next_tick,
             known=known or not worker.registered,
             youngest=not younger,
             oldest=not older,
+            subscriptions_version=version,
+            events_wait=bool(events),
         )
 
     def _scan_expired(self, limits: Mapping[str, object]) -> Steps[list[Expired]]:

@@ -21,9 +21,11 @@ from duetime.store.sql.flows.groups import GroupFlows
 from duetime.store.sql.flows.job_definitions import JobDefinitionFlows
 from duetime.store.sql.flows.job_reads import JobReadFlows
 from duetime.store.sql.flows.jobs import JobFlows
+from duetime.store.sql.flows.notifications import NotificationFlows
 from duetime.store.sql.flows.queues import QueueFlows
 from duetime.store.sql.flows.sessions import SessionFlows
 from duetime.store.sql.flows.stats import StatsFlows
+from duetime.store.sql.flows.subscriptions import SubscriptionFlows
 from duetime.store.sql.flows.timeline import TimelineFlows
 from duetime.store.sql.flows.transitions import TransitionFlows
 
@@ -46,6 +48,8 @@ class SqlStore(
     DamagedFlows,
     FigureFlows,
     GroupFlows,
+    NotificationFlows,
+    SubscriptionFlows,
     QueueFlows,
     ExpiryFlows,
     StatsFlows,

@@ -40,7 +40,7 @@ from duetime.store.sql.statements.bulk_rows import json_param
 # Columns of `claim_candidates.sql`.
 ROWID_COLUMN, PAYLOAD_COLUMN = 0, 4
 # The column of `sweep.sql` after those that all dialects return.
-DAMAGED_TIME_COLUMN = 11
+DAMAGED_TIME_COLUMN = 13
 BY_DUE = itemgetter(8)
 
 

@@ -18,6 +18,7 @@ TABLE_PLACEHOLDERS = frozenset(
         *("actions", "history", "runs", "audit", "workers", "migrations", "store"),
         *("jobs", "ticks", "tracebacks", "queues", "reports", "bulks", "figures"),
         *("grants", "api_keys", "links", "sessions", "answers"),
+        *("subscriptions", "events", "notifications", "reads", "episodes", "notifier"),
     )
 )
 

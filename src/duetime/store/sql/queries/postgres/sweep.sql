@@ -109,6 +109,8 @@ SELECT
             w.seen_at > (SELECT now FROM clock) - :alive
             AND (w.started_at < p.started_at OR (w.started_at = p.started_at AND w.id < p.id))
     ),
-    {{paused_queues}}
+    {{paused_queues}},
+    coalesce((SELECT n.version FROM duetime_notifier AS n WHERE n.id = 1), 0),
+    EXISTS (SELECT 1 FROM duetime_events)
     , pg_notify(:channel, :ping) -- if :ping
 FROM clock

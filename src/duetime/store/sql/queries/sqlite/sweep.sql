@@ -59,6 +59,8 @@ SELECT
             AND (w.started_at < :started_at OR (w.started_at = :started_at AND w.id < :worker))
     ),
     {{paused_queues}},
+    coalesce((SELECT n.version FROM duetime_notifier AS n WHERE n.id = 1), 0),
+    EXISTS (SELECT 1 FROM duetime_events),
     -- Whether a lease or a due time is no number: such a text or blob is later than any number.
     EXISTS (SELECT 1 FROM duetime_actions AS d WHERE d.token IS NOT NULL AND d.lease_until >= '')
     OR EXISTS (

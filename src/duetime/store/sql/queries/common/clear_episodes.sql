@@ -1,0 +1,2 @@
+-- Delete all episodes.
+DELETE FROM duetime_episodes

@@ -1,0 +1,2 @@
+-- Delete all events.
+DELETE FROM duetime_events

@@ -1,0 +1,2 @@
+-- Delete all notifications.
+DELETE FROM duetime_notifications

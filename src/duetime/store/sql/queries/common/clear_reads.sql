@@ -1,0 +1,2 @@
+-- Delete all reads.
+DELETE FROM duetime_reads

@@ -1,0 +1,2 @@
+-- Delete all subscriptions.
+DELETE FROM duetime_subscriptions
