@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 from uuid import UUID
 
 from duetime.admin.mounting import Administered
@@ -38,6 +38,7 @@ from duetime.api.async_api import (
     Queues,
     Workers,
 )
+from duetime.api.fixed_attributes import HasFixedAttributes
 from duetime.api.operation import async_verb
 from duetime.api.registrar import Declare, Registrar, Site
 from duetime.api.requests import Request, make_request
@@ -45,8 +46,15 @@ from duetime.api.router import IncludesRouters
 from duetime.api.setup import CurrentSetup, make_setup
 from duetime.api.sync_api import SyncDuetime
 from duetime.api.wait import poll_intervals
-from duetime.config import Settings, TraceMode, load, refuse_unknown_arguments, whole
-from duetime.errors import ConfigError, WaitTimeout
+from duetime.config import (
+    NotificationSettings,
+    Settings,
+    TraceMode,
+    load,
+    refuse_unknown_arguments,
+    whole,
+)
+from duetime.errors import WaitTimeout
 from duetime.events.bus import Events
 from duetime.events.types import Event, TransitionApplied
 from duetime.logs import get_log
@@ -55,10 +63,11 @@ from duetime.model.actions.action import Action
 from duetime.model.actions.chain import On
 from duetime.model.clock import Clock, SystemClock
 from duetime.model.lane import Priority
-from duetime.model.notifications.delivery import NOTIFY_KIND, NOTIFY_QUEUE
 from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.model.validation import seconds
+from duetime.notifications.config import Notifications
+from duetime.notifications.delivering import DeliversNotifications, delivery_config
 from duetime.registry.handlers import Handlers
 from duetime.registry.middleware import Middleware
 from duetime.registry.runtime import AppRuntime, Companion
@@ -85,7 +94,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
 
 
-class Duetime(IncludesRouters, Administered):
+class Duetime(IncludesRouters, Administered, HasFixedAttributes, DeliversNotifications):
     """Everything that must happen later, for one application.
 
     The constructor opens no connection; the first verb does. Settings come from arguments, then
@@ -133,8 +142,9 @@ class Duetime(IncludesRouters, Administered):
         telemetry_tenant: bool | None = None,
         trace: TraceMode | None = None,
         notifications: Notifications | None = None,
+        **notification_settings: Unpack[NotificationSettings],
     ) -> None:
-        settings = load(_only_settings(locals()))
+        settings = load(_only_settings(locals()) | notification_settings)
         self._delivering = delivery_config(settings, notifications)
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
         if self._delivering is not None:
@@ -191,16 +201,6 @@ class Duetime(IncludesRouters, Administered):
     @property
     def _verbs(self) -> ActionVerbs:
         return self._setup.now.actions
-
-    if not TYPE_CHECKING:  # Type checkers know that properties cannot be assigned.
-
-        def __setattr__(self, name: str, value: object) -> None:
-            if name in FIXED_ATTRIBUTES:
-                raise ConfigError(
-                    f"app.{name} cannot be assigned: store, workers and handlers would go on with "
-                    f"the former {name}. {FIXED_ATTRIBUTES[name]}"
-                )
-            super().__setattr__(name, value)
 
     # -- declaring -------------------------------------------------------------------
 
@@ -328,39 +328,7 @@ class Duetime(IncludesRouters, Administered):
         from duetime.worker.worker import Worker
 
         settings = self.worker_settings(concurrency, queues)
-        if self._delivering is not None:
-            self._declare_delivery(self._delivering)
-            settings = replace(settings, delivery_slots=DELIVERY_SLOTS)
-        return Worker(self.runtime, settings, companions=self._companions())
-
-    def notifier(self) -> Worker:
-        """A worker that runs none of the app's handlers: it gathers and sends notifications, also
-        while no other worker lives. `duetime serve --no-worker` runs one."""
-        from duetime.registry.jobs import DeclaredJobs
-        from duetime.worker.worker import Worker
-
-        runtime = replace(self.runtime, jobs=DeclaredJobs(), handlers=Handlers(self.runtime.payloads))
-        settings = replace(
-            self.worker_settings(DELIVERY_SLOTS, [NOTIFY_QUEUE]),
-            app=f"{self.settings.name} notifications",
-            subscribing_app=self.settings.name,
-        )
-        if self._delivering is not None:
-            self._declare_delivery(self._delivering)
-            runtime.handlers.take(NOTIFY_KIND, self.runtime.handlers)
-        return Worker(runtime, settings)
-
-    def _declare_delivery(self, config: Notifications) -> None:
-        """Declare the handler that sends notifications, once."""
-        if self.runtime.handlers.get(NOTIFY_KIND) is not None:
-            return
-        from duetime.notifications.sender import SEND_RETRY, SEND_TIMEOUT_SECONDS, make_sender
-
-        send = make_sender(lambda: self.runtime, config, self.settings.base_url)
-        declare = self.handler(
-            kind=NOTIFY_KIND, queue=NOTIFY_QUEUE, retry=SEND_RETRY, timeout=SEND_TIMEOUT_SECONDS
-        )
-        declare(send)
+        return Worker(self.runtime, self._with_delivery(settings), companions=self._companions())
 
     def _companions(self) -> Sequence[Companion]:
         # The property is not evaluated here: an app without transitions need not import SQLAlchemy.
@@ -514,16 +482,6 @@ class Duetime(IncludesRouters, Administered):
         await self.runtime.store.aclose()
 
 
-def delivery_config(settings: Settings, given: Notifications | None) -> Notifications | None:
-    """Return how the app delivers notifications; None if it has no transport, so that it need not
-    load any."""
-    if given is None and not settings.delivers:
-        return None
-    from duetime.notifications.config import notifications_of
-
-    return notifications_of(settings, given)
-
-
 def _only_settings(parameters: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if name not in _NOT_SETTINGS}
 
@@ -544,16 +502,6 @@ def _make_runtime(
     )
 
 
-_IN_TESTS = "In a test write `with app.testing.override(clock=FakeClock()):`"
-FIXED_ATTRIBUTES = {
-    "clock": f"{_IN_TESTS}, elsewhere Duetime(..., clock=...)",
-    "store": f"{_IN_TESTS}, which opens a store of its own, or override(store=...), or "
-    "override(url=...); elsewhere Duetime(..., store=...)",
-    "settings": f"{_IN_TESTS}, which takes the url of another store, too; elsewhere give settings "
-    "as arguments, Duetime(url, lease=30), or as DUETIME_<NAME>",
-    "runtime": f"{_IN_TESTS}",
-}
-_NOT_SETTINGS = frozenset({"self", "clock", "store", "sessions", "notifications", "__class__"})
-
-# The slots of deliveries in each worker.
-DELIVERY_SLOTS = 2
+_NOT_SETTINGS = frozenset(
+    {"self", "clock", "store", "sessions", "notifications", "notification_settings", "__class__"}
+)

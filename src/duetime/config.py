@@ -7,20 +7,21 @@ import ipaddress
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast, get_args
+from typing import Any, Literal, TypedDict, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
 from duetime.errors import ConfigError, InvalidArgument, did_you_mean, shown
 from duetime.logs import get_log
 from duetime.model.jobs.misfire import MISFIRE_AFTER_SECONDS
-from duetime.model.store_url import mask_password
+from duetime.model.store_url import HIDDEN, mask_password
 from duetime.model.validation import seconds
 from duetime.store.sql.statements.table_names import name_requirement
+from duetime.words.languages import LANGUAGES
 
 # Whether a run is linked to the trace in which it was scheduled, or continues that trace.
 TraceMode = Literal["link", "continue"]
@@ -32,6 +33,9 @@ ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 ENVIRONMENT_COLORS = ("red", "amber", "green", "blue", "grey")
 DAY = 86_400.0
 YEAR_SECONDS = 365 * DAY
+# Settings of which messages show no password, and those of which they show nothing.
+URLS = frozenset({"url", "email"})
+SECRETS = frozenset({"webhook_secret"})
 # Variables of the command line and of the tests.
 NOT_SETTINGS = ("DUETIME_APP", "DUETIME_TOKEN", "DUETIME_TEST_")
 
@@ -80,10 +84,27 @@ class Settings:
     environment_color: str | None = None
     telemetry_tenant: bool = True
     trace: TraceMode = "link"
+    email: str | None = None
+    email_sender: str | None = None
+    webhook_secret: str | None = None
+    webhook_allow_hosts: tuple[str, ...] = ()
+    notification_templates: str | None = None
+    notification_languages: tuple[str, ...] = LANGUAGES
 
     def __repr__(self) -> str:
         values = (f"{f.name}={displayed(f.name, getattr(self, f.name))}" for f in fields(self))
         return f"Settings({', '.join(values)})"
+
+
+class NotificationSettings(TypedDict, total=False):
+    """The settings of notifications, as arguments of an app; `Notifications(...)` has them all."""
+
+    email: str | None
+    email_sender: str | None
+    webhook_secret: str | None
+    webhook_allow_hosts: str | Sequence[str] | None
+    notification_templates: str | None
+    notification_languages: str | Sequence[str] | None
 
 
 def load(
@@ -204,7 +225,8 @@ def _warn_of_unknown(variables: Iterable[str]) -> None:
 def refuse_unknown_arguments(constructor: F) -> F:
     """Make a constructor refuse unknown arguments as unknown settings are refused. Its signature
     stays what type checkers and editors read."""
-    known = [name for name in inspect.signature(constructor).parameters if name != "self"]
+    signature = _with_notification_settings(inspect.signature(constructor))
+    known = [name for name in signature.parameters if name != "self"]
 
     @wraps(constructor)
     def checked(*args: Any, **kwargs: Any) -> None:
@@ -213,7 +235,18 @@ def refuse_unknown_arguments(constructor: F) -> F:
                 raise _unknown(name, "argument", known)
         constructor(*args, **kwargs)
 
+    checked.__signature__ = signature  # type: ignore[attr-defined]
     return cast("F", checked)
+
+
+def _with_notification_settings(signature: inspect.Signature) -> inspect.Signature:
+    """Return a signature that names the settings in its last parameter, `**settings`."""
+    *named, _ = signature.parameters.values()
+    notification_settings = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=type_)
+        for name, type_ in NotificationSettings.__annotations__.items()
+    ]
+    return signature.replace(parameters=[*named, *notification_settings])
 
 
 def _known(name: str, source: str) -> str:
@@ -284,8 +317,13 @@ def _wrong(name: str, value: object, wanted: str) -> ConfigError:
 
 
 def displayed(name: str, value: object) -> str:
-    """Return the repr of a setting's value for a message: without the password of a URL."""
-    return shown(mask_password(value) if name == "url" and isinstance(value, str) else value)
+    """Return the repr of a setting's value for a message: without the password of a URL, and
+    without a secret."""
+    if not isinstance(value, str):
+        return shown(value)
+    if name in SECRETS:
+        return repr(HIDDEN)
+    return shown(mask_password(value) if name in URLS else value)
 
 
 def _route_prefix(name: str, value: object) -> str:
@@ -328,6 +366,14 @@ def _environment_color(name: str, value: object) -> str | None:
     raise _wrong(name, value, f"one of {', '.join(ENVIRONMENT_COLORS)}")
 
 
+def _names(name: str, value: object) -> tuple[str, ...]:
+    given = value.split(",") if isinstance(value, str) else value
+    names = [str(item).strip() for item in given] if isinstance(given, Iterable) else [""]
+    if not all(names):
+        raise _wrong(name, value, "a list, or a text with commas")
+    return tuple(names)
+
+
 def _trace(name: str, value: object) -> str:
     if value in get_args(TraceMode):
         return str(value)
@@ -361,6 +407,12 @@ _CHECK_BY_NAME: Mapping[str, Callable[[str, object], object]] = {
     "trace": _trace,
     "environment": _optional_text,
     "environment_color": _environment_color,
+    "email": _optional_text,
+    "email_sender": _optional_text,
+    "webhook_secret": _optional_text,
+    "webhook_allow_hosts": _names,
+    "notification_templates": _optional_text,
+    "notification_languages": _names,
 }
 _CHECKS: Mapping[str, Callable[[str, object], Any]] = {
     f.name: _CHECK_BY_NAME.get(f.name) or _CHECK_BY_TYPE[str(f.type)] for f in fields(Settings)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from duetime.admin.pages.formats.durations import duration, relative
 from duetime.admin.pages.formats.instants import clock_time, day_of, exact, short
 from duetime.admin.pages.formats.numbers import (
-    NOTHING,
     CountedNoun,
     byte_size,
     compact,
@@ -24,6 +23,7 @@ from duetime.admin.pages.formats.numbers import (
 from duetime.admin.pages.formats.phrases import OUTCOMES, STATES
 from duetime.admin.pages.languages import LANGUAGES, Language
 from duetime.model.state import Outcome, State
+from duetime.words.habits import NO_NUMBER
 
 PARIS = ZoneInfo("Europe/Paris")
 NOW = datetime(2026, 6, 14, 12, 2, tzinfo=UTC)
@@ -70,8 +70,8 @@ def test_a_number_of_more_digits_than_python_writes_is_written() -> None:
         (-0.04, "0", "0"),
         (-1.26, "-1.3", "-1,3"),
         (1234.56, "1,234.6", "1\u202f234,6"),
-        (math.nan, NOTHING, NOTHING),
-        (math.inf, NOTHING, NOTHING),
+        (math.nan, NO_NUMBER, NO_NUMBER),
+        (math.inf, NO_NUMBER, NO_NUMBER),
         (1e300, "> 10^30", "> 10^30"),
     ],
 )
@@ -164,7 +164,7 @@ def test_nothing_is_plural_in_english_and_singular_in_french(count: int, en: str
         (-2.5, "-2.5 s", "-2,5 s"),
         (-184, "-3 min 4 s", "-3 min 4 s"),
         (-0.000_000_1, "0 ms", "0 ms"),
-        (math.nan, NOTHING, NOTHING),
+        (math.nan, NO_NUMBER, NO_NUMBER),
     ],
 )
 def test_durations_have_the_units_that_matter(seconds: float, en: str, fr: str) -> None:
@@ -184,7 +184,7 @@ def test_durations_have_the_units_that_matter(seconds: float, en: str, fr: str) 
         (90 * DAY, "in 3 months", "dans 3 mois"),
         (2 * YEAR, "in 2 years", "dans 2 ans"),
         (-7973 * YEAR, "7,973 years ago", "il y a 7 973 ans"),
-        (math.inf, NOTHING, NOTHING),
+        (math.inf, NO_NUMBER, NO_NUMBER),
     ],
 )
 def test_distances_lead_ahead_or_back(seconds: float, en: str, fr: str) -> None:

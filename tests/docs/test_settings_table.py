@@ -20,6 +20,8 @@ def shown(value: object) -> str:
             return f"`{value:.0f}` ({value / DAY:g} days)"
         case float():
             return f"`{value:g}`"
+        case (*names,) if names:
+            return ", ".join(f"`{name}`" for name in names)
         case _:
             return f"`{value}`"
 

@@ -20,6 +20,7 @@ from duetime.model.jobs.job import Overlap
 from duetime.model.jobs.misfire import MisfirePolicy
 from duetime.model.jobs.view import JobState
 from duetime.model.lane import Priority
+from duetime.model.notifications.topics import Severity
 from duetime.model.reason import ReasonCode
 from duetime.model.state import Outcome, State
 from duetime.model.transition import Effect
@@ -47,6 +48,7 @@ NAMED = {
     "state": State,
     "outcome": Outcome,
     "priority": Priority,
+    "severity": Severity,
     "job_state": JobState,
     "overlap": Overlap,
     "misfire": MisfirePolicy,

@@ -46,7 +46,12 @@ from duetime.model.notifications.subscription import (
     ended,
     muted_until,
 )
-from duetime.model.notifications.topics import CONFIRM_TOPIC, TEST_TOPIC, check_severity, check_topics
+from duetime.model.notifications.topics import (
+    CONFIRM_TOPIC,
+    TEST_TOPIC,
+    check_severity,
+    check_topics,
+)
 from duetime.model.page_cursor import seal, unseal
 from duetime.model.tenant import AMBIENT, ANY
 from duetime.model.validation import check_count, check_name, instant
@@ -65,9 +70,7 @@ MAX_UNREAD = 1000
 class NotificationVerbs:
     """Builds the operations of notifications and of the subscriptions to them."""
 
-    def __init__(
-        self, runtime: AppRuntime, new_id: NewId
-    ) -> None:
+    def __init__(self, runtime: AppRuntime, new_id: NewId) -> None:
         self.runtime = runtime
         self._new_id = new_id
         self._store = runtime.store
@@ -117,7 +120,9 @@ class NotificationVerbs:
         )
         new = self._new(to_terms(arguments, tenant, self.runtime.channels))
         flow = self._store.add_subscription(new, to_act(by, note))
-        return Operation(flow, lambda stored: as_created(stored, self._now()), connection=connection)
+        return Operation(
+            flow, lambda stored: as_created(stored, self._now()), connection=connection
+        )
 
     def _new(self, terms: SubscriptionTerms) -> StoredSubscription:
         return StoredSubscription(
@@ -356,7 +361,9 @@ def _to_subscription_id(given: UUID | str) -> UUID:
 
 
 def _to_reader(reader: str | None) -> str:
-    return to_act(None, None).by if reader is None else check_name("reader", reader, MAX_NAME_LENGTH)
+    return (
+        to_act(None, None).by if reader is None else check_name("reader", reader, MAX_NAME_LENGTH)
+    )
 
 
 def _refuse_declared(stored: StoredSubscription) -> None:
@@ -374,9 +381,7 @@ def _linked_id(token: str) -> UUID:
     return link.subscription_id
 
 
-def _proven(
-    purpose: LinkPurpose, token: str, stored: StoredSubscription
-) -> StoredSubscription:
+def _proven(purpose: LinkPurpose, token: str, stored: StoredSubscription) -> StoredSubscription:
     """Return the subscription if the token is of a link to it; else there is none, as for an id
     that never was."""
     link = read_token(token)

@@ -10,6 +10,7 @@ from string import Formatter
 from typing import Any
 
 from duetime.errors import DuetimeError, InvalidArgument, shown
+from duetime.words.habits import ENGLISH_HABITS, Habits
 from duetime.words.phrase import Phrase
 from duetime.words.plural import Plural
 from duetime.words.rule_grammar import RuleGrammar
@@ -21,7 +22,8 @@ LANGUAGES = ("en", "fr")
 @dataclass(frozen=True, slots=True)
 class Language:
     """One language: the grammar of rules, the texts of phrases by their English templates, the
-    names of codes by their nouns, and a sentence for each class of errors.
+    names of codes by their nouns, a sentence for each class of errors, and the habits of writing
+    numbers and dates.
 
     `show` formats a number, instant or clock, and `typeset` sets the spaces of a sentence. English
     has no texts but the templates themselves. `invalid` is said of an argument, its value and the
@@ -37,6 +39,7 @@ class Language:
     invalid: str = "{argument}={value} is not valid: {remedy}"
     other: str = "{text}"
     quoted: str = "{text}"
+    habits: Habits = ENGLISH_HABITS
 
 
 @cache

@@ -116,9 +116,7 @@ class Notifier:
     async def _check_health(self) -> None:
         queues = await self._store.perform(self._store.queues(self._alive))
         seen = await self._store.perform(self._store.workers(SEEN_WITHIN))
-        facts = HealthFacts(
-            now=queues.now, queues=queues_of(queues), seen=seen, alive=self._alive
-        )
+        facts = HealthFacts(now=queues.now, queues=queues_of(queues), seen=seen, alive=self._alive)
         present = self._confirmed(episodes_of(facts))
         await self._store.perform(self._store.change_episodes(present))
 

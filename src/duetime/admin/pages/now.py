@@ -21,7 +21,6 @@ from duetime.admin.pages.figures import (
     read_group_figures,
     read_recent_figures,
 )
-from duetime.admin.pages.formats.numbers import NOTHING
 from duetime.admin.pages.next_due import NextDue, soonest
 from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
@@ -32,6 +31,7 @@ from duetime.model.health.checks import Level
 from duetime.model.health.problems import Problem, overdue_level
 from duetime.model.health.queues import Queue
 from duetime.model.health.stats import Stats
+from duetime.words.habits import NO_NUMBER
 
 NOW_PAGE = PageTable()
 
@@ -120,7 +120,7 @@ async def _queue_counts(page: FramedPage) -> dict[str, Queue]:
 
 def _lateness_chart(page: FramedPage, figures: RecentFigures) -> Markup:
     p99 = figures.lateness_p99
-    value = NOTHING if p99 is None else page.duration(p99)
+    value = NO_NUMBER if p99 is None else page.duration(p99)
     return sparkline(figures.lateness_line, page.text("now_lateness_chart", value=value))
 
 

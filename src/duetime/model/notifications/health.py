@@ -10,6 +10,7 @@ from duetime.model.clock import SECOND, seconds_of
 from duetime.model.health.queues import Queue
 from duetime.model.notifications.delivery import NOTIFY_QUEUE
 from duetime.model.notifications.episodes import Episode
+from duetime.model.notifications.event import EventData
 
 # From when on overdue work is worth a message.
 OVERDUE_SECONDS = 60.0
@@ -53,7 +54,7 @@ def _is_overdue(queue: Queue) -> bool:
 
 
 def _overdue(queue: Queue) -> Episode:
-    data = {
+    data: EventData = {
         "queue": queue.name,
         "count": queue.overdue,
         "seconds": round(queue.oldest_overdue or 0.0),
@@ -70,5 +71,10 @@ def _no_worker(facts: HealthFacts) -> Episode:
 
 
 def _lost(worker: WorkerInfo) -> Episode:
-    data = {"worker": worker.id, "host": worker.host, "pid": worker.pid, "app": worker.app}
+    data: EventData = {
+        "worker": worker.id,
+        "host": worker.host,
+        "pid": worker.pid,
+        "app": worker.app,
+    }
     return Episode("worker-lost", worker.id, data)

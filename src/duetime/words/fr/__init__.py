@@ -2,6 +2,7 @@
 
 from duetime.words.fr.checks import TEXTS as CHECKS
 from duetime.words.fr.errors import SENTENCES
+from duetime.words.fr.habits import FRENCH_HABITS
 from duetime.words.fr.names import NAMES
 from duetime.words.fr.reasons import TEXTS as REASONS
 from duetime.words.fr.remedies import TEXTS as REMEDIES
@@ -19,4 +20,5 @@ LANGUAGE = Language(
     invalid=typeset("{argument}={value} n'est pas une valeur valable : {remedy}"),
     other=typeset("l'opération a été refusée : « {text} »"),
     quoted=typeset("« {text} »"),
+    habits=FRENCH_HABITS,
 )

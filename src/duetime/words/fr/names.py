@@ -28,6 +28,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "high": "haute",
         "critical": "critique",
     },
+    "severity": {"info": "information", "warning": "avertissement", "critical": "critique"},
     "job_state": {
         "scheduled": "planifiée",
         "running": "en cours",

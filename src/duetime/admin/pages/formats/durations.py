@@ -5,21 +5,14 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from duetime.admin.pages.formats.numbers import (
-    NOTHING,
-    CountedNoun,
-    counted,
-    decimal,
-    whole,
-    with_unit,
-)
+from duetime.admin.pages.formats.numbers import CountedNoun, counted
 from duetime.admin.pages.languages import Language
+from duetime.words.habits import DAY, HOUR, MINUTE, NO_NUMBER, duration_text, with_unit
+from duetime.words.languages import language_of
 
-MINUTE, HOUR, DAY = 60, 3600, 86_400
 # Months and years of a distance are rough: it is about, not exactly, three months.
 MONTH, YEAR = 30.4375 * DAY, 365.25 * DAY
 
-DAYS_SHORT: dict[Language, str] = {"en": "d", "fr": "j"}
 DAYS: dict[Language, CountedNoun] = {
     "en": CountedNoun("day", "days"),
     "fr": CountedNoun("jour", "jours"),
@@ -49,17 +42,13 @@ DISTANCES: dict[Language, DistanceWords] = {
 
 
 def duration(seconds: float, language: Language) -> str:
-    """`2.4 ms`, `1.2 s`, `3 min 4 s`, `2 h 5 min`, `3 d 4 h`; in French `2,4 ms` and `3 j 4 h`."""
-    if not math.isfinite(seconds):
-        return NOTHING
-    size = _size(abs(seconds), language)
-    return f"-{size}" if seconds < 0 and size != _size(0, language) else size
+    return duration_text(seconds, language_of(language).habits)
 
 
 def relative(seconds: float, language: Language) -> str:
     """Where a distance from now leads: `in 3 min`, `2 h ago`; `dans 3 min`, `il y a 2 h`."""
     if not math.isfinite(seconds):
-        return NOTHING
+        return NO_NUMBER
     words = DISTANCES[language]
     size = abs(seconds)
     if size < 0.5:
@@ -71,30 +60,6 @@ def distance_words(language: Language) -> str:
     """Return the words of `relative` for scripts: now, future, past, and the counted nouns."""
     nouns = (form for noun in (DAYS, MONTHS, YEARS) for form in noun[language])
     return "|".join((*DISTANCES[language], *nouns))
-
-
-def _size(seconds: float, language: Language) -> str:
-    # Each limit is where rounding reaches the next unit: 59.97 s are 1 min.
-    if seconds < 0.0995:
-        return with_unit(decimal(seconds * 1000, 1 if seconds >= 0.00095 else 2, language), "ms")
-    if seconds < 0.9995:
-        return with_unit(whole(round(seconds * 1000), language), "ms")
-    if seconds < 9.95:
-        return with_unit(decimal(seconds, 1, language), "s")
-    if seconds < 59.5:
-        return with_unit(whole(round(seconds), language), "s")
-    if seconds < HOUR - 0.5:
-        return _two_units(round(seconds), 60, "min", "s", language)
-    if seconds < DAY - MINUTE / 2:
-        return _two_units(round(seconds / MINUTE), 60, "h", "min", language)
-    return _two_units(round(seconds / HOUR), 24, DAYS_SHORT[language], "h", language)
-
-
-def _two_units(count: int, per_large: int, large: str, small: str, language: Language) -> str:
-    """`3 min 4 s`; `3 min` where nothing is left."""
-    many, rest = divmod(count, per_large)
-    text = with_unit(whole(many, language), large)
-    return with_unit(text, with_unit(str(rest), small)) if rest else text
 
 
 def _distance(seconds: float, language: Language) -> str:

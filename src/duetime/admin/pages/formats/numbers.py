@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from duetime.admin.pages.languages import Language
+from duetime.words.habits import decimal_number, whole_number, with_unit
+from duetime.words.languages import language_of
 
-NO_BREAK_SPACE = "\u00a0"
-NARROW_NO_BREAK_SPACE = "\u202f"
-GROUP_MARKS: dict[Language, str] = {"en": ",", "fr": NARROW_NO_BREAK_SPACE}
-DECIMAL_MARKS: dict[Language, str] = {"en": ".", "fr": ","}
-# What stands where there is no number.
-NOTHING = "\u2013"
-# Python writes no whole number of more digits than 4,300; a page needs far fewer.
-MAX_SHOWN = 10**30
 COMPACT_UNITS = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
 SIZE_UNITS: dict[Language, tuple[str, ...]] = {
     "en": ("B", "kB", "MB", "GB", "TB", "PB", "EB"),
@@ -30,28 +23,11 @@ class CountedNoun(NamedTuple):
 
 
 def whole(number: int, language: Language) -> str:
-    """`12,345`, or `12 345` in French; of what no page has room for, the bound."""
-    if abs(number) >= MAX_SHOWN:
-        return "> 10^30" if number > 0 else "< -10^30"
-    return f"{number:,}".replace(",", GROUP_MARKS[language])
+    return whole_number(number, language_of(language).habits)
 
 
 def decimal(number: float, digits: int, language: Language) -> str:
-    """A number with up to `digits` decimals: `1.5`, `1,5`; `2` rather than `2.0`."""
-    if not math.isfinite(number):
-        return NOTHING
-    if abs(number) >= MAX_SHOWN:
-        return whole(int(number), language)
-    before, _, after = f"{abs(number):.{digits}f}".partition(".")
-    after = after.rstrip("0")
-    sign = "-" if number < 0 and (int(before) or after) else ""
-    mark = DECIMAL_MARKS[language] if after else ""
-    return f"{sign}{whole(int(before), language)}{mark}{after}"
-
-
-def with_unit(number: str, unit: str) -> str:
-    """A number and its unit, which stay on one line."""
-    return f"{number}{NO_BREAK_SPACE}{unit}"
+    return decimal_number(number, digits, language_of(language).habits)
 
 
 def compact(number: int) -> str:
