@@ -45,6 +45,7 @@ from duetime.api.requests import Request, make_request
 from duetime.api.router import IncludesRouters
 from duetime.api.setup import CurrentSetup, make_setup
 from duetime.api.sync_api import SyncDuetime
+from duetime.api.transition_host import HostsTransitions
 from duetime.api.wait import poll_intervals
 from duetime.config import (
     NotificationSettings,
@@ -58,7 +59,6 @@ from duetime.errors import WaitTimeout
 from duetime.events.bus import Events
 from duetime.events.types import Event, TransitionApplied
 from duetime.logs import get_log
-from duetime.model.act import Act
 from duetime.model.actions.action import Action
 from duetime.model.actions.chain import On
 from duetime.model.clock import Clock, SystemClock
@@ -72,7 +72,6 @@ from duetime.registry.handlers import Handlers
 from duetime.registry.middleware import Middleware
 from duetime.registry.runtime import AppRuntime, Companion
 from duetime.store.base import Store
-from duetime.store.flow import Flow
 from duetime.store_factory import open_store
 from duetime.telemetry.meters import Meters
 from duetime.telemetry.tracing import Tracing
@@ -94,7 +93,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
 
 
-class Duetime(IncludesRouters, Administered, HasFixedAttributes, DeliversNotifications):
+class Duetime(
+    IncludesRouters, Administered, HasFixedAttributes, HostsTransitions, DeliversNotifications
+):
     """Everything that must happen later, for one application.
 
     The constructor opens no connection; the first verb does. Settings come from arguments, then
@@ -351,43 +352,11 @@ class Duetime(IncludesRouters, Administered, HasFixedAttributes, DeliversNotific
             store=lambda: self.store,
             to_act=to_act,
             audit=self._audit_transition,
+            row_parked=self._row_parked,
             running=self.runtime.running,
             has_durable_subscribers=lambda: self.runtime.outbox.has_subscribers(TransitionApplied),
         )
         return Transitions(ports, self._setup.own.store_url, self.job)
-
-    def _check_durable(self, event: type[Event]) -> None:
-        """Raise ConfigError if actions for this event cannot be inserted with its change."""
-        if event is TransitionApplied and "transitions" in vars(self):
-            self.transitions.check_durable_subscriber()
-
-    def _insert_actions(
-        self, session: object, payloads: Sequence[Any], events: Sequence[Event]
-    ) -> None:
-        """Insert the actions of transitions, and those of durable subscribers, in the transaction
-        that applies the transitions."""
-        requests = [
-            item if isinstance(item, Request | tuple) else self.request(item) for item in payloads
-        ]
-        if requests:
-            self.sync.schedule_many(requests, connection=session)
-        if self.runtime.outbox.has_subscribers(TransitionApplied):
-            flow = Flow(lambda: self.runtime.outbox.insert(events))
-            self.store.join(session).perform_blocking(flow)
-
-    def _audit_transition(
-        self, session: object, act: Act, name: str, before: Snapshot, after: Snapshot
-    ) -> None:
-        """Write an audit entry in this session's transaction; without one, in the store's own."""
-        entry = self.store.audit_transition("retry", act, name, before, after)
-        place = self.store if session is None else self.store.join(session)
-        place.perform_blocking(entry)
-
-    def _check_store(self, session: object) -> None:
-        """Raise ConfigError unless the session leads to the store's database. Creates the store's
-        tables first, before the session takes locks that would block their creation."""
-        self.sync.find(limit=1)
-        self.sync.find(limit=1, connection=session)
 
     def worker_settings(
         self, concurrency: int | None = None, queues: QueuesArgument = None

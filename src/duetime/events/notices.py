@@ -18,6 +18,9 @@ from duetime.model.actions.completion import Completion, Finish
 from duetime.model.notifications.delivery import is_own_kind
 from duetime.model.notifications.event import NewEvent
 from duetime.model.notifications.topics import TopicName
+from duetime.model.transition import RowError
+
+MAX_SUBJECT_LENGTH = 500
 
 TOPIC_OF_EVENT: Mapping[type[Event], TopicName] = {
     ActionFailed: "action-failed",
@@ -71,6 +74,19 @@ def lost_notice(expired: Expired, completion: Completion) -> NewEvent:
         "final": isinstance(completion, Finish),
     }
     return NewEvent("action-lost", expired.tenant, str(expired.id), data)
+
+
+def parked_notice(error: RowError) -> NewEvent:
+    """Return what is said of a row whose transition failed for good."""
+    subject = f"{error.model}.{error.column} {error.id}"[:MAX_SUBJECT_LENGTH]
+    data = {
+        "model": error.model,
+        "column": error.column,
+        "key": None if error.id is None else str(error.id)[:MAX_SUBJECT_LENGTH],
+        "error": error.error,
+        "attempts": error.attempts,
+    }
+    return NewEvent("transition-parked", None, subject, data)
 
 
 def _action_failed(event: Any) -> NewEvent:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from duetime.model.actions.claim import SeenWorker, WorkerInfo
 from duetime.model.clock import SECOND, seconds_of
 from duetime.model.health.queues import Queue
-from duetime.model.notifications.delivery import NOTIFY_QUEUE
+from duetime.model.notifications.delivery import NOTIFY_QUEUE, is_notifier
 from duetime.model.notifications.episodes import Episode
 from duetime.model.notifications.event import EventData
 
@@ -29,11 +29,6 @@ class HealthFacts:
     queues: Sequence[Queue]
     seen: Sequence[SeenWorker]
     alive: int
-
-
-def is_notifier(queues: Sequence[str]) -> bool:
-    """Return whether a worker only sends notifications, as that of `duetime serve --no-worker`."""
-    return tuple(queues) == (NOTIFY_QUEUE,)
 
 
 def episodes_of(facts: HealthFacts) -> list[Episode]:

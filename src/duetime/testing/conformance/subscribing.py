@@ -21,6 +21,7 @@ from duetime.model.notifications.subscription import (
 )
 from duetime.model.notifications.topics import CONFIRM_TOPIC, TEST_TOPIC
 from duetime.model.tenant import ANY
+from duetime.store.flow import Flow
 from duetime.testing.conformance.granting import ANN
 from duetime.testing.conformance.probe import SECOND, Probe
 from duetime.testing.conformance.suite import Suite
@@ -108,11 +109,12 @@ class Subscribing(Suite):
 
     async def test_another_scope_changes_and_removes_nothing(self, probe: Probe) -> None:
         stored = await subscribe(probe, tenant="a")
-        for flow in (
+        flows: tuple[Flow[Any], ...] = (
             probe.store.edit_subscription(stored.id, "b", ANN, "end", lambda each, now: each),
             probe.store.remove_subscription(stored.id, "b", ANN),
             probe.store.send_single(stored.id, "b", TEST_TOPIC, ANN),
-        ):
+        )
+        for flow in flows:
             with pytest.raises(SubscriptionNotFound):
                 await probe.do(flow)
         assert await probe.do(probe.store.subscriptions("a")) == [stored]
