@@ -6,17 +6,15 @@ from pathlib import Path
 
 from duetime.model.notifications.event import NotificationEvent
 from duetime.model.notifications.notification import SEVERAL_TOPICS, Notification
-from duetime.model.notifications.topics import EPISODES, TEST_TOPIC, TOPIC_NAMES
+from duetime.model.notifications.topics import CONFIRM_TOPIC, EPISODES, TEST_TOPIC, TOPIC_NAMES
 
 OWN_TEMPLATES = Path(__file__).parent / "templates"
-# Of the mail that asks whether an address wants messages.
-CONFIRM = "confirm"
 TOPIC_TEMPLATES = (
     *TOPIC_NAMES,
     *(f"{name}-over" for name in TOPIC_NAMES if name in EPISODES),
     SEVERAL_TOPICS,
     TEST_TOPIC,
-    CONFIRM,
+    CONFIRM_TOPIC,
 )
 TEXT_LAYOUT, HTML_LAYOUT = "message.txt", "message.html"
 # Every file that a language may have, and those that a whole translation has.
