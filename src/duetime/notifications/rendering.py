@@ -146,7 +146,7 @@ def _lines(
     for event, event_values in zip(notification.events, values["events"], strict=True):
         text = templates.block(template_of_event(event), "event", values | {"event": event_values})
         if text:
-            yield LineValues(text, event_values.link)
+            yield LineValues(text, event_values.link, event.at)
 
 
 def _cut(subject: str) -> str:

@@ -23,15 +23,14 @@ OPTIONAL_FILES = tuple(f"{name}.html" for name in TOPIC_TEMPLATES)
 
 
 def template_of(notification: Notification) -> str:
-    """Return the template for the subject and the advice."""
-    over = all(event.ended for event in notification.events)
-    return f"{notification.topic}-over" if over and _has_end(notification) else notification.topic
+    """Return the template for the subject and the advice. What began and what is over have none in
+    common."""
+    templates = {template_of_event(event) for event in notification.events}
+    if notification.topic in EPISODES and templates:
+        return templates.pop() if len(templates) == 1 else SEVERAL_TOPICS
+    return notification.topic
 
 
 def template_of_event(event: NotificationEvent) -> str:
     """Return the template for the line about an event."""
     return f"{event.topic}-over" if event.ended and event.topic in EPISODES else event.topic
-
-
-def _has_end(notification: Notification) -> bool:
-    return notification.topic in EPISODES and bool(notification.events)

@@ -26,10 +26,11 @@ LAYOUT_NAMES = frozenset({"subject", "lines", "advice"})
 
 
 class LineValues(NamedTuple):
-    """The line about an event, and the page of what it is about."""
+    """The line about an event, the page of what it is about, and when it happened."""
 
     text: str
     link: str | None
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
