@@ -12,5 +12,5 @@ test_webhook       webhooks, to receivers that verify, redirect, are slow, busy,
 test_targets       which addresses a webhook may reach
 test_links         tokens of links, genuine and forged
 test_notification_settings   how an app is told by what it notifies
-test_translate     `duetime notifications translate`
+test_translate     translations of messages: what is written, kept and named
 """

@@ -36,6 +36,7 @@ class Conversation:
         self._server = server
 
     def hang_up(self) -> None:
+        assert isinstance(self._server.transport, asyncio.Transport)
         self._server.transport.abort()
 
 
