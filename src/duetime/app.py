@@ -11,6 +11,7 @@ import random
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
@@ -28,7 +29,15 @@ from duetime.api.arguments import (
     to_act,
     to_action_id,
 )
-from duetime.api.async_api import ApiKeys, Audit, Grants, Jobs, Queues, Workers
+from duetime.api.async_api import (
+    ApiKeys,
+    AppNotifications,
+    Audit,
+    Grants,
+    Jobs,
+    Queues,
+    Workers,
+)
 from duetime.api.fixed_attributes import HasFixedAttributes
 from duetime.api.operation import async_verb
 from duetime.api.registrar import Declare, Registrar, Site
@@ -36,6 +45,7 @@ from duetime.api.requests import Request, make_request
 from duetime.api.router import IncludesRouters
 from duetime.api.setup import CurrentSetup, make_setup
 from duetime.api.sync_api import SyncDuetime
+from duetime.api.transition_host import HostsTransitions
 from duetime.api.wait import poll_intervals
 from duetime.config import (
     NotificationSettings,
@@ -49,7 +59,6 @@ from duetime.errors import WaitTimeout
 from duetime.events.bus import Events
 from duetime.events.types import Event, TransitionApplied
 from duetime.logs import get_log
-from duetime.model.act import Act
 from duetime.model.actions.action import Action
 from duetime.model.actions.chain import On
 from duetime.model.clock import Clock, SystemClock
@@ -57,12 +66,12 @@ from duetime.model.lane import Priority
 from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.model.validation import seconds
-from duetime.notifications.config import Notifications, notifications_of
+from duetime.notifications.config import Notifications
+from duetime.notifications.delivering import DeliversNotifications, delivery_config
 from duetime.registry.handlers import Handlers
 from duetime.registry.middleware import Middleware
 from duetime.registry.runtime import AppRuntime, Companion
 from duetime.store.base import Store
-from duetime.store.flow import Flow
 from duetime.store_factory import open_store
 from duetime.telemetry.meters import Meters
 from duetime.telemetry.tracing import Tracing
@@ -71,6 +80,7 @@ from duetime.worker.gc_tuning import tune_gc
 from duetime.worker.settings import WorkerSettings
 
 if TYPE_CHECKING:
+    from duetime.notifications.config import Notifications
     from duetime.testing.driver import Testing
     from duetime.transitions.api import Transitions
     from duetime.worker.worker import Worker
@@ -83,7 +93,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=Event)
 
 
-class Duetime(IncludesRouters, Administered, HasFixedAttributes):
+class Duetime(
+    IncludesRouters, Administered, HasFixedAttributes, HostsTransitions, DeliversNotifications
+):
     """Everything that must happen later, for one application.
 
     The constructor opens no connection; the first verb does. Settings come from arguments, then
@@ -134,8 +146,10 @@ class Duetime(IncludesRouters, Administered, HasFixedAttributes):
         **notification_settings: Unpack[NotificationSettings],
     ) -> None:
         settings = load(_only_settings(locals()) | notification_settings)
-        self._notification_config = notifications_of(settings, notifications)
+        self._delivering = delivery_config(settings, notifications)
         runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
+        if self._delivering is not None:
+            runtime = replace(runtime, channels=self._delivering.rules)
         self._assemble(runtime, settings, None if store else settings.url)
 
     def _assemble(self, runtime: AppRuntime, settings: Settings, store_url: str | None) -> None:
@@ -143,6 +157,7 @@ class Duetime(IncludesRouters, Administered, HasFixedAttributes):
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
         self.jobs = Jobs(self._setup)
+        self.notifications = AppNotifications(self._setup)
         self.sync = SyncDuetime(self._setup, lambda: self.transitions, lambda: self.testing)
 
     @classmethod
@@ -314,7 +329,7 @@ class Duetime(IncludesRouters, Administered, HasFixedAttributes):
         from duetime.worker.worker import Worker
 
         settings = self.worker_settings(concurrency, queues)
-        return Worker(self.runtime, settings, companions=self._companions())
+        return Worker(self.runtime, self._with_delivery(settings), companions=self._companions())
 
     def _companions(self) -> Sequence[Companion]:
         # The property is not evaluated here: an app without transitions need not import SQLAlchemy.
@@ -337,43 +352,11 @@ class Duetime(IncludesRouters, Administered, HasFixedAttributes):
             store=lambda: self.store,
             to_act=to_act,
             audit=self._audit_transition,
+            row_parked=self._row_parked,
             running=self.runtime.running,
             has_durable_subscribers=lambda: self.runtime.outbox.has_subscribers(TransitionApplied),
         )
         return Transitions(ports, self._setup.own.store_url, self.job)
-
-    def _check_durable(self, event: type[Event]) -> None:
-        """Raise ConfigError if actions for this event cannot be inserted with its change."""
-        if event is TransitionApplied and "transitions" in vars(self):
-            self.transitions.check_durable_subscriber()
-
-    def _insert_actions(
-        self, session: object, payloads: Sequence[Any], events: Sequence[Event]
-    ) -> None:
-        """Insert the actions of transitions, and those of durable subscribers, in the transaction
-        that applies the transitions."""
-        requests = [
-            item if isinstance(item, Request | tuple) else self.request(item) for item in payloads
-        ]
-        if requests:
-            self.sync.schedule_many(requests, connection=session)
-        if self.runtime.outbox.has_subscribers(TransitionApplied):
-            flow = Flow(lambda: self.runtime.outbox.insert(events))
-            self.store.join(session).perform_blocking(flow)
-
-    def _audit_transition(
-        self, session: object, act: Act, name: str, before: Snapshot, after: Snapshot
-    ) -> None:
-        """Write an audit entry in this session's transaction; without one, in the store's own."""
-        entry = self.store.audit_transition("retry", act, name, before, after)
-        place = self.store if session is None else self.store.join(session)
-        place.perform_blocking(entry)
-
-    def _check_store(self, session: object) -> None:
-        """Raise ConfigError unless the session leads to the store's database. Creates the store's
-        tables first, before the session takes locks that would block their creation."""
-        self.sync.find(limit=1)
-        self.sync.find(limit=1, connection=session)
 
     def worker_settings(
         self, concurrency: int | None = None, queues: QueuesArgument = None

@@ -11,13 +11,21 @@ from duetime.api.arguments import TenantArgument
 from duetime.api.audit import AuditVerbs
 from duetime.api.grants import GrantVerbs
 from duetime.api.jobs import JobVerbs
+from duetime.api.notifications import NotificationVerbs
 from duetime.api.operation import async_verb
 from duetime.api.queues import QueueVerbs
 from duetime.api.setup import CurrentSetup
+from duetime.api.subscription_arguments import (
+    Patterns,
+    SeverityName,
+    SubscriptionArguments,
+    Topics,
+    to_terms,
+)
 from duetime.api.workers import WorkerVerbs
 from duetime.model.audit import AuditEntry
 from duetime.model.filter import MAX_PAGE_SIZE
-from duetime.model.tenant import AMBIENT
+from duetime.model.tenant import AMBIENT, ANY, Scope
 
 
 class Audit:
@@ -91,6 +99,75 @@ class ApiKeys:
     create = async_verb(ApiKeyVerbs.create)
     list = async_verb(ApiKeyVerbs.list)
     revoke = async_verb(ApiKeyVerbs.revoke)
+
+
+class AppNotifications:
+    """`app.notifications`: who hears of what, and the notifications in the app."""
+
+    def __init__(self, setup: CurrentSetup) -> None:
+        self._setup = setup
+
+    @property
+    def _verbs(self) -> NotificationVerbs:
+        return self._setup.now.notifications
+
+    def subscribe(
+        self,
+        topics: Topics,
+        *,
+        email: str | None = None,
+        webhook: str | None = None,
+        in_app: bool = False,
+        via: str | None = None,
+        to: str | None = None,
+        jobs: Patterns = (),
+        kinds: Patterns = (),
+        queues: Patterns = (),
+        language: str = "en",
+        zone: str = "UTC",
+        minimum: SeverityName = "info",
+        quiet: str | None = None,
+        show_errors: bool = True,
+        tenant: Scope = ANY,
+    ) -> None:
+        """Declare a subscription in code: workers and `duetime serve` store it when they start. A
+        process that does not run a worker needs no declaration. Give `topics` as for `add`; one of
+        `email`, `webhook`, `in_app=True` and `via` (with `to`) says where. Without `tenant`, it
+        hears of the rows of all tenants."""
+        arguments = SubscriptionArguments(
+            topics=topics,
+            email=email,
+            webhook=webhook,
+            in_app=in_app,
+            via=via,
+            to=to,
+            jobs=jobs,
+            kinds=kinds,
+            queues=queues,
+            language=language,
+            zone=zone,
+            minimum=minimum,
+            quiet=quiet,
+            show_errors=show_errors,
+        )
+        runtime = self._setup.own.runtime
+        terms = to_terms(arguments, tenant, runtime.channels)
+        if terms not in runtime.subscribed:
+            runtime.subscribed.append(terms)
+
+    add = async_verb(NotificationVerbs.add)
+    subscriptions = async_verb(NotificationVerbs.subscriptions)
+    get = async_verb(NotificationVerbs.get)
+    change = async_verb(NotificationVerbs.change)
+    mute = async_verb(NotificationVerbs.mute)
+    remove = async_verb(NotificationVerbs.remove)
+    test = async_verb(NotificationVerbs.test)
+    confirm = async_verb(NotificationVerbs.confirm)
+    unsubscribe = async_verb(NotificationVerbs.unsubscribe)
+    linked = async_verb(NotificationVerbs.linked)
+    list = async_verb(NotificationVerbs.list)
+    unread = async_verb(NotificationVerbs.unread)
+    read = async_verb(NotificationVerbs.read)
 
 
 class Jobs:

@@ -210,6 +210,7 @@ class JobVerbs(JobReads):
             lambda done: done[1],
             events=lambda done: _events_of(done[0]),
             connection=connection,
+            notifies=True,
         )
 
     def _pausing(self, act: Act, scope: Scope, until: datetime | None) -> JobEdit:
@@ -358,6 +359,7 @@ class JobVerbs(JobReads):
             lambda done: self._to_job(done[1]),
             events=lambda done: _events_of(done[0]),
             connection=connection,
+            notifies=True,
         )
 
     def _change(self, name: str, decide: JobEdit, tenant: Scope) -> Steps[EditAndSettlement]:

@@ -47,10 +47,15 @@ class Operation(Generic[T]):
     count: Callable[[Any], None] = lambda _: None
     events: Callable[[Any], Iterable[Event]] | None = None
     connection: object = None
+    # Whether subscriptions to notifications may want its events.
+    notifies: bool = False
 
     def with_outbox(self, outbox: Outbox) -> Flow[Any]:
-        """The flow, extended to insert actions for durable subscribers in its transaction."""
-        return self.flow if self.events is None else outbox.with_outbox(self.flow, self.events)
+        """The flow, extended to insert actions for durable subscribers, and rows for notifications,
+        in its transaction."""
+        if self.events is None:
+            return self.flow
+        return outbox.with_outbox(self.flow, self.events, notifies=self.notifies)
 
     def events_for(self, stored: object) -> Iterable[Event]:
         return () if self.events is None else self.events(stored)

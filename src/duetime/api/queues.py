@@ -9,13 +9,16 @@ from datetime import datetime
 
 from duetime.api.arguments import MAX_QUEUE_LENGTH, to_act
 from duetime.api.operation import Operation
+from duetime.errors import InvalidArgument
 from duetime.model.actions.claim import alive_micros
 from duetime.model.clock import to_micros
 from duetime.model.health.queues import PausedQueue, Queue, as_paused, queues_of
 from duetime.model.health.stats import MOST_FINISHED
+from duetime.model.notifications.delivery import NOTIFY_QUEUE
 from duetime.model.validation import check_count, check_name, instant
 from duetime.registry.runtime import AppRuntime
 from duetime.store.flow import and_then
+from duetime.words.phrase import phrase
 
 
 class QueueVerbs:
@@ -50,6 +53,7 @@ class QueueVerbs:
         of the result is then empty. `ignored_by` names living workers of older versions.
         """
         queue, act = check_name("name", name, MAX_QUEUE_LENGTH), to_act(by, note)
+        _refuse_deliveries(queue)
         end = None if until is None else to_micros(instant("until", until))
         flow = and_then(
             self._store.pause_queue(queue, act, until=end),
@@ -70,3 +74,11 @@ class QueueVerbs:
         queue = check_name("name", name, MAX_QUEUE_LENGTH)
         flow = self._store.resume_queue(queue, to_act(by, note))
         return Operation(flow, bool, connection=connection)
+
+
+def _refuse_deliveries(queue: str) -> None:
+    if queue == NOTIFY_QUEUE:
+        remedy = phrase(
+            "notifications are sent by this queue, which cannot be paused: mute subscriptions"
+        )
+        raise InvalidArgument("name", queue, remedy)

@@ -9,6 +9,7 @@ from duetime.api.api_keys import ApiKeyVerbs
 from duetime.api.audit import AuditVerbs
 from duetime.api.grants import GrantVerbs
 from duetime.api.jobs import JobVerbs
+from duetime.api.notifications import NotificationVerbs
 from duetime.api.queues import QueueVerbs
 from duetime.api.workers import WorkerVerbs
 from duetime.config import Settings
@@ -32,6 +33,7 @@ class Setup:
     api_keys: ApiKeyVerbs
     queues: QueueVerbs
     workers: WorkerVerbs
+    notifications: NotificationVerbs
 
 
 def make_setup(runtime: AppRuntime, settings: Settings, store_url: str | None) -> Setup:
@@ -49,6 +51,7 @@ def make_setup(runtime: AppRuntime, settings: Settings, store_url: str | None) -
         ApiKeyVerbs(runtime, new_id),
         QueueVerbs(runtime, settings.sweep),
         WorkerVerbs(runtime, settings.sweep),
+        NotificationVerbs(runtime, new_id),
     )
 
 

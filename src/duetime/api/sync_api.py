@@ -18,6 +18,7 @@ from duetime.api.arguments import Delay, Parent, PayloadT, TenantArgument, to_ac
 from duetime.api.audit import AuditVerbs
 from duetime.api.grants import GrantVerbs
 from duetime.api.jobs import JobVerbs
+from duetime.api.notifications import NotificationVerbs
 from duetime.api.operation import blocking_verb
 from duetime.api.queues import QueueVerbs
 from duetime.api.setup import CurrentSetup
@@ -93,6 +94,31 @@ class SyncApiKeys:
     create = blocking_verb(ApiKeyVerbs.create)
     list = blocking_verb(ApiKeyVerbs.list)
     revoke = blocking_verb(ApiKeyVerbs.revoke)
+
+
+class SyncNotifications:
+    """`app.sync.notifications`: subscriptions and notifications without `await`."""
+
+    def __init__(self, setup: CurrentSetup) -> None:
+        self._setup = setup
+
+    @property
+    def _verbs(self) -> NotificationVerbs:
+        return self._setup.now.notifications
+
+    add = blocking_verb(NotificationVerbs.add)
+    subscriptions = blocking_verb(NotificationVerbs.subscriptions)
+    get = blocking_verb(NotificationVerbs.get)
+    change = blocking_verb(NotificationVerbs.change)
+    mute = blocking_verb(NotificationVerbs.mute)
+    remove = blocking_verb(NotificationVerbs.remove)
+    test = blocking_verb(NotificationVerbs.test)
+    confirm = blocking_verb(NotificationVerbs.confirm)
+    unsubscribe = blocking_verb(NotificationVerbs.unsubscribe)
+    linked = blocking_verb(NotificationVerbs.linked)
+    list = blocking_verb(NotificationVerbs.list)
+    unread = blocking_verb(NotificationVerbs.unread)
+    read = blocking_verb(NotificationVerbs.read)
 
 
 class SyncAudit:
@@ -282,6 +308,7 @@ class SyncDuetime:
         self.api_keys = SyncApiKeys(setup)
         self.queues = SyncQueues(setup)
         self.workers = SyncWorkers(setup)
+        self.notifications = SyncNotifications(setup)
         self._transitions = transitions
         self._testing = testing
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +25,7 @@ from duetime.cli.worker_spec import WorkerSpec
 from duetime.errors import StoreUnavailable
 from duetime.logs import get_log
 from duetime.model.ids import TimeOrderedIds
+from duetime.store.outage_log import OutageLog
 from duetime.worker.event_loop import run_loop
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 log = get_log("duetime.admin")
 
+# Between two attempts to start the notifier.
+RESTART_SECONDS = 1.0
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -136,6 +140,29 @@ def make_server(
     return WebServer(config, announce_link)
 
 
+@asynccontextmanager
+async def notifying(app: Duetime) -> AsyncIterator[None]:
+    """Send notifications beside the server, as soon as the store is there."""
+    task = asyncio.create_task(notify(app))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def notify(app: Duetime) -> None:
+    outage = OutageLog(log, "notifier")
+    while True:
+        try:
+            async with app.notifier():
+                outage.recovered()
+                await asyncio.Event().wait()
+        except StoreUnavailable as error:
+            outage.failed(error)
+            await asyncio.sleep(RESTART_SECONDS)
+
+
 async def run(app: Duetime, server: WebServer, *, worker: bool) -> None:
     """Serve until a signal; then the worker's running handlers may finish."""
     loop = asyncio.get_running_loop()
@@ -148,6 +175,8 @@ async def run(app: Duetime, server: WebServer, *, worker: bool) -> None:
             await stack.enter_async_context(app)
             if worker:
                 await stack.enter_async_context(app.worker())
+            else:
+                await stack.enter_async_context(notifying(app))
             await server.serve()
     finally:
         for number in SIGNALS:

@@ -1,18 +1,20 @@
-"""The outbox: an action for each durable subscriber of an event, inserted in the transaction of
-the change. `OutboxStore` adds the outbox to the verbs that workers call.
+"""The outbox: an action for each durable subscriber of an event, and a row for notifications,
+inserted in the transaction of the change. `OutboxStore` adds the outbox to the verbs that workers
+call.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from uuid import UUID
 
 from duetime.errors import ConfigError, InvalidPayload
 from duetime.events.filter import EventFilter
+from duetime.events.notices import NotificationInterest, lost_notice, notices_of
 from duetime.events.types import (
     EVENT_BY_STATE,
     ActionCancelled,
@@ -21,6 +23,7 @@ from duetime.events.types import (
     ActionSucceeded,
     Event,
     JobFailing,
+    JobPaused,
     JobRecovered,
     JobResumed,
     cancelled_events,
@@ -31,7 +34,7 @@ from duetime.events.types import (
 )
 from duetime.logs import get_log
 from duetime.model.actions.action import NewAction
-from duetime.model.actions.claim import Claim
+from duetime.model.actions.claim import Claim, Expired
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
 from duetime.model.ids import NewId
 from duetime.model.jobs.change import JobEdit, JobEditResult
@@ -83,12 +86,15 @@ SubscriberKinds = dict[type[Event], list[DurableSubscription]]
 
 class Outbox:
     """The outbox of one store. `kinds` are the durable subscribers of each event type, declared in
-    this process."""
+    this process; `interest` says which topics subscriptions to notifications want."""
 
-    def __init__(self, store: Store, new_id: NewId, kinds: SubscriberKinds) -> None:
+    def __init__(
+        self, store: Store, new_id: NewId, kinds: SubscriberKinds, interest: NotificationInterest
+    ) -> None:
         self._store = store
         self._new_id = new_id
         self._subscriptions = kinds
+        self._interest = interest
 
     def add(self, type_: type[Event], kind: PayloadType, wanted: EventFilter) -> None:
         # The change was accepted already: what it reports is stored as JSON has it.
@@ -96,24 +102,39 @@ class Outbox:
         self._subscriptions.setdefault(type_, []).append(DurableSubscription(kind, wanted))
 
     def has_subscribers(self, *types: type[Event]) -> bool:
-        """Return whether any of these types has durable subscribers; without any, the hot path
-        skips the outbox."""
+        """Return whether any of these types has durable subscribers."""
         return any(type_ in self._subscriptions for type_ in types)
 
+    def is_wanted(self, *types: type[Event]) -> bool:
+        """Return whether durable subscribers, or subscriptions to notifications, want any of these
+        types; if none is, the hot path skips the outbox."""
+        return self.has_subscribers(*types) or self._interest.wants_events(types)
+
+    @property
+    def wants_losses(self) -> bool:
+        """Return whether a subscription wants to hear of runs whose worker vanished."""
+        return self._interest.wants("action-lost")
+
     def wants_end(self, claim: Claim, completion: Completion) -> bool:
-        """Return whether a durable subscriber wants the event of this completion, before it is
-        built."""
+        """Return whether anything wants the event of this completion, before it is built."""
         if not isinstance(completion, Finish):
             return False
-        subscriptions = self._subscriptions.get(EVENT_BY_STATE[completion.state], ())
-        return any(
+        event = EVENT_BY_STATE[completion.state]
+        subscriptions = self._subscriptions.get(event, ())
+        return self._interest.wants_events([event]) or any(
             s.filter.accepts_fields(kind=claim.kind, tenant=claim.tenant) for s in subscriptions
         )
 
-    def with_outbox(self, flow: Flow[T], events_of: Callable[[T], Iterable[Event]]) -> Flow[T]:
+    def with_outbox(
+        self,
+        flow: Flow[T],
+        events_of: Callable[[T], Iterable[Event]],
+        *,
+        notifies: bool = True,
+    ) -> Flow[T]:
         """Return the flow extended, in its transaction, by the actions for subscribers of its
-        events."""
-        if not self._subscriptions:
+        events, and by rows for notifications if it `notifies`: if its events may have a topic."""
+        if not self._subscriptions and not (notifies and self._interest.topics != frozenset()):
             return flow
 
         def insert_events(value: T) -> Steps[T]:
@@ -123,10 +144,20 @@ class Outbox:
         return then(flow, insert_events)
 
     def insert(self, events: Iterable[Event]) -> Steps[None]:
-        """Insert an action for each subscriber of each event."""
-        new = [action for event in events for action in self._actions(event)]
+        """Insert an action for each subscriber of each event, and a row for notifications."""
+        listed = [*events]
+        new = [action for event in listed for action in self._actions(event)]
         if new:
             yield from self._store.add(new, "return").start()
+        notices = notices_of(listed, self._interest)
+        if notices:
+            yield from self._store.add_events(notices).start()
+
+    def insert_lost(self, lost: Sequence[tuple[Expired, Completion]]) -> Steps[None]:
+        """Insert rows for notifications about runs whose worker vanished."""
+        if lost and self._interest.wants("action-lost"):
+            notices = [lost_notice(*each) for each in lost]
+            yield from self._store.add_events(notices).start()
 
     def _actions(self, event: Event) -> Iterable[NewAction]:
         subscriptions = self._subscriptions.get(type(event), ())
@@ -201,18 +232,19 @@ class OutboxStore:
         flow = self._store.complete(
             [completion for _, completion in completions], skip_busy_jobs=skip_busy_jobs
         )
-        if not self._outbox.has_subscribers(*COMPLETION_EVENTS):
+        if not self._outbox.is_wanted(*COMPLETION_EVENTS):
             return flow
         wanted = [pair for pair in completions if self._outbox.wants_end(*pair)]
-        if not wanted and not self._outbox.has_subscribers(*OCCURRENCE_EVENTS):
+        if not wanted and not self._outbox.is_wanted(*OCCURRENCE_EVENTS):
             return flow
         return self._outbox.with_outbox(flow, lambda done: _completion_events(wanted, done))
 
-    def rescue(self, completions: Sequence[Completion]) -> Flow[CompletionResult]:
+    def rescue(self, rescues: Mapping[Expired, Completion]) -> Flow[CompletionResult]:
         """Complete lost actions. An action that is lost for good has no claim here, so its
         record is read."""
+        completions = [*rescues.values()]
         flow = self._store.complete(completions, rescuing=True, skip_busy_jobs=True)
-        if not self._outbox.has_subscribers(*COMPLETION_EVENTS):
+        if not self._outbox.is_wanted(*COMPLETION_EVENTS) and not self._outbox.wants_losses:
             return flow
 
         def insert_events(done: CompletionResult) -> Steps[CompletionResult]:
@@ -222,6 +254,8 @@ class OutboxStore:
                     record = yield from self._store.get(completion.id, ANY).start()
                     events.append(finish_event(record_subject(record), completion))
             yield from self._outbox.insert(events)
+            applied = [(e, c) for e, c in rescues.items() if c.id in done.applied]
+            yield from self._outbox.insert_lost(applied)
             return done
 
         return then(flow, insert_events)
@@ -230,11 +264,13 @@ class OutboxStore:
         flow = settle_descendants(self._store, parents)
         if not self._outbox.has_subscribers(ActionCancelled):
             return flow
-        return self._outbox.with_outbox(flow, lambda done: cancelled_events([], done.settled))
+        return self._outbox.with_outbox(
+            flow, lambda done: cancelled_events([], done.settled), notifies=False
+        )
 
     def edit_jobs(self, which: JobSelector, decide: JobEdit) -> Flow[JobEditResult]:
         flow = self._store.edit_jobs(which, decide)
-        if not self._outbox.has_subscribers(JobResumed):
+        if not self._outbox.is_wanted(JobPaused, JobResumed):
             return flow
         return self._outbox.with_outbox(flow, _changed_job_events)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from duetime.config import Settings
 from duetime.errors import ConfigError, InvalidArgument, shown
-from duetime.model.notifications.subscription import EMAIL, IN_APP, WEBHOOK
+from duetime.model.notifications.subscription import EMAIL, IN_APP, WEBHOOK, ChannelRules
 from duetime.model.store_url import mask_password
 from duetime.model.validation import seconds
 from duetime.notifications.addresses import is_mailbox
@@ -90,6 +90,14 @@ class Notifications:
             from duetime.notifications.placeholders import refuse_wrong_templates
 
             refuse_wrong_templates(Path(self.templates), self.languages)
+
+    @property
+    def rules(self) -> ChannelRules:
+        """What a subscription may ask for."""
+        hosts = () if self.webhook is None else tuple(self.webhook.allow_hosts)
+        return ChannelRules(
+            channels=self.channels, languages=tuple(self.languages), allowed_hosts=hosts
+        )
 
     @property
     def channels(self) -> tuple[str, ...]:

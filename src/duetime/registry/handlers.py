@@ -172,6 +172,10 @@ class Handlers:
         self._by_kind[payload.kind] = handler
         return handler
 
+    def take(self, kind: str, others: Handlers) -> None:
+        """Add the handler that other handlers have for a kind."""
+        self._by_kind[kind] = others._by_kind[kind]
+
     def tables(self) -> list[dict[Any, Any]]:
         """Return what changes when a handler is added."""
         return [self._by_kind]

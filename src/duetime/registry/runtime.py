@@ -8,9 +8,11 @@ from typing import Any, Protocol
 from weakref import WeakSet
 
 from duetime.events.bus import Events
+from duetime.events.notices import NotificationInterest
 from duetime.events.outbox import Outbox, OutboxStore, SubscriberKinds
 from duetime.model.clock import Clock
 from duetime.model.ids import TimeOrderedIds
+from duetime.model.notifications.subscription import ChannelRules, SubscriptionTerms
 from duetime.model.payloads.registry import Payloads
 from duetime.registry.handlers import Handlers
 from duetime.registry.jobs import DeclarationSignal, DeclaredJobs
@@ -56,12 +58,18 @@ class AppRuntime:
     # what was abandoned with its event loop does not run any more.
     running: WeakSet[object] = field(default_factory=WeakSet)
     tracing: Tracing = field(default_factory=Tracing)
+    # What code subscribes to, to be stored by every process that runs a worker.
+    subscribed: list[SubscriptionTerms] = field(default_factory=list)
+    channels: ChannelRules = field(default_factory=ChannelRules)
+    interest: NotificationInterest = field(init=False)
     outbox: Outbox = field(init=False)
     outbox_store: OutboxStore = field(init=False)
     transactions: HandlerTransactions = field(init=False)
 
     def __post_init__(self) -> None:
-        outbox = Outbox(self.store, TimeOrderedIds(), self.subscriber_kinds)
+        interest = NotificationInterest()
+        object.__setattr__(self, "interest", interest)
+        outbox = Outbox(self.store, TimeOrderedIds(), self.subscriber_kinds, interest)
         object.__setattr__(self, "outbox", outbox)
         object.__setattr__(self, "outbox_store", OutboxStore(self.store, outbox))
         object.__setattr__(self, "transactions", HandlerTransactions(self.store, self.sessions))

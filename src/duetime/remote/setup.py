@@ -78,4 +78,5 @@ def make_remote_setup(clients: HttpClients, exchanger: Exchanger) -> Setup:
         api_keys=asking("api_keys", local.api_keys),
         queues=asking("queues", local.queues),
         workers=asking("workers", local.workers),
+        notifications=asking("notifications", local.notifications),
     )

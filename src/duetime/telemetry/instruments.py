@@ -44,6 +44,12 @@ APPLIED = MetricSpec("duetime.transition.applied", "counter", "{row}", "Transiti
 UNAPPLIED = MetricSpec(
     "duetime.transition.failed", "counter", "{row}", "Transitions of rows that failed."
 )
+NOTIFIED = MetricSpec(
+    "duetime.notification.sent", "counter", "{notification}", "Notifications that were sent."
+)
+UNNOTIFIED = MetricSpec(
+    "duetime.notification.failed", "counter", "{notification}", "Notifications given up."
+)
 LATENESS = MetricSpec(
     "duetime.action.lateness", "histogram", "s", "How long after its due time a run started."
 )
@@ -59,6 +65,6 @@ SLOTS_USED = MetricSpec(
 )
 ALL = (
     *(SCHEDULED, EXECUTED, CANCELLED, FAILED, RESCHEDULED, RETRIED, LOST, REDISPATCHED),
-    *(APPLIED, UNAPPLIED, LATENESS, DURATION, SWEEP),
+    *(APPLIED, UNAPPLIED, NOTIFIED, UNNOTIFIED, LATENESS, DURATION, SWEEP),
     *(BACKLOG, OLDEST_OVERDUE, WORKERS, SLOTS_USED),
 )

@@ -43,6 +43,12 @@ class ActionAttributes:
         self.of_queue = lru_cache(maxsize=4096)(self._of_queue)
         self.of_lane = lru_cache(maxsize=4096)(self._of_lane)
 
+    def of_tenant(self, tenant: str | None) -> dict[str, str]:
+        """Return the attribute of a tenant, if measurements name any."""
+        if not self._tenants:
+            return {}
+        return {"duetime.tenant": GLOBAL if tenant is None else self._tenant(tenant)}
+
     def _of_lane(
         self, kind: str, tenant: str | None, lane: str, job: str | None, outcome: str | None = None
     ) -> Attributes:
@@ -57,8 +63,7 @@ class ActionAttributes:
         outcome: str | None = None,
     ) -> Attributes:
         attributes = {"duetime.kind": self._kind(kind), "duetime.queue": self._queue(queue)}
-        if self._tenants:
-            attributes["duetime.tenant"] = GLOBAL if tenant is None else self._tenant(tenant)
+        attributes |= self.of_tenant(tenant)
         if job is not None:
             attributes["duetime.job"] = self._job(job)
         if outcome is not None:

@@ -40,6 +40,8 @@ class Meters:
         self._redispatched = self._counter(instruments.REDISPATCHED)
         self._applied = self._counter(instruments.APPLIED)
         self._unapplied = self._counter(instruments.UNAPPLIED)
+        self._notified = self._counter(instruments.NOTIFIED)
+        self._unnotified = self._counter(instruments.UNNOTIFIED)
         self._sweep = self._histogram(instruments.SWEEP)
         self._lateness = self._histogram(instruments.LATENESS)
         self._duration = self._histogram(instruments.DURATION)
@@ -98,6 +100,12 @@ class Meters:
             self._applied.add(applied, tags)
         if failed:
             self._unapplied.add(failed, tags)
+
+    def notified(self, topic: str, channel: str, tenant: str | None, *, sent: bool) -> None:
+        """Count a notification that was sent, or given up."""
+        tags = {"duetime.topic": topic, "duetime.channel": channel}
+        tags |= self._attributes.of_tenant(tenant)
+        (self._notified if sent else self._unnotified).add(1, tags)
 
     def swept(self, took: float) -> None:
         """Record a pass over the rows of transitions."""

@@ -53,6 +53,8 @@ class RowBatch:
     chance: Callable[[], float]
     log: Log
     insert_actions: InsertActions
+    # Called in the transaction in which a row is parked.
+    row_parked: Callable[[Session, RowError], None]
     # Whether TransitionApplied has subscribers.
     emits_events: bool
     # Whether each changed row is reported, to a subscriber or to a hook.

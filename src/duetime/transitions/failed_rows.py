@@ -61,7 +61,7 @@ def _record_failure(
     entry = {"applied_at": None, "attempts": attempts, "retry_at": again, "error": text}
     failed = batch.statements.mark_failed.values(entry)
     batch.run(session, failed, duetime_row_key=row.row_key)
-    return RowError(
+    failure = RowError(
         model=batch.target.model,
         column=batch.target.attribute(batch.target.column),
         id=row.id,
@@ -69,3 +69,6 @@ def _record_failure(
         attempts=attempts,
         retry_at=again,
     )
+    if again is None:
+        batch.row_parked(session, failure)
+    return failure

@@ -58,6 +58,8 @@ class TransitionPorts:
     to_act: Callable[[str | None, str | None], Act]
     # Write an audit entry about a transition: in this session, or, for None, in the store.
     audit: Callable[[Session | None, Act, str, Mapping[str, object], Mapping[str, object]], None]
+    # Appends an event for notifications, in this session if it is on the store's database.
+    row_parked: Callable[[Session, RowError], None]
     # Whether TransitionApplied has durable subscribers, whose actions are inserted with the change.
     has_durable_subscribers: Callable[[], bool] = lambda: False
 
@@ -206,6 +208,7 @@ class TransitionSweeper:
             chance=self._ports.chance,
             log=registration.log,
             insert_actions=self._ports.insert_actions,
+            row_parked=self._ports.row_parked,
             emits_events=emits_events,
             reports_rows=emits_events or registration.hooks.has_hook(target),
             cursor=cursor,

@@ -30,3 +30,7 @@ class WorkerSettings:
     keep_tracebacks: bool = True
     retention_audit: float = YEAR_SECONDS
     misfire_after: float = MISFIRE_AFTER_SECONDS
+    # The slots of the queue of deliveries; 0 where nothing can be delivered.
+    delivery_slots: int = 0
+    # The app whose code declares subscriptions, if the worker itself is of no app.
+    subscribing_app: str | None = None

@@ -273,7 +273,7 @@ class Sweeper:
         """Store the rescues; return those that took effect. A rescue that the store refuses must
         not block the others, so a refused batch is halved."""
         try:
-            return await self._send_rescues([*rescues.values()])
+            return await self._send_rescues(rescues)
         except REFUSALS as error:
             if len(rescues) == 1:
                 [expired] = rescues
@@ -282,10 +282,10 @@ class Sweeper:
         parts = (islice(rescues.items(), half), islice(rescues.items(), half, None))
         return [freed for part in parts for freed in await self._free(dict(part))]
 
-    async def _send_rescues(self, rescues: Sequence[Completion]) -> list[Completion]:
+    async def _send_rescues(self, rescues: Mapping[Expired, Completion]) -> list[Completion]:
         done = await self._store.perform(self._outbox_store.rescue(rescues))
         self._completed(done)
-        return [rescue for rescue in rescues if rescue.id in done.applied]
+        return [rescue for rescue in rescues.values() if rescue.id in done.applied]
 
     async def _free_damaged(self, expired: Expired, error: Exception) -> list[Completion]:
         """Fail an action that cannot be rescued because the store has lost its data."""
@@ -293,7 +293,8 @@ class Sweeper:
             if await drop_lost_data(self._store, Fence(expired.id, expired.token)):
                 reason = f"its lease ran out, and its row is damaged: {error}"
                 log.error("action %s failed: %s", expired.id, reason)
-                return await self._send_rescues([fail_lost(expired, truncate_error(reason))])
+                failed = fail_lost(expired, truncate_error(reason))
+                return await self._send_rescues({expired: failed})
         except REFUSALS as refused:
             error = refused
         log.error("action %s cannot be rescued: %s", expired.id, error)

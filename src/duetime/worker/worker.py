@@ -19,7 +19,7 @@ from duetime.model.actions.retry import Retry
 from duetime.model.clock import SettableClock, micros_of
 from duetime.model.health.worker import WorkerHealth
 from duetime.model.jobs.change import AppliedJobChange
-from duetime.model.lane import PAUSES_LANE, is_row_lane
+from duetime.model.lane import EVENTS_LANE, PAUSES_LANE, is_row_lane
 from duetime.registry.runtime import AppRuntime, Companion
 from duetime.store.flow import Wake
 from duetime.store.outage_log import OutageLog
@@ -38,6 +38,7 @@ from duetime.worker.leases.heartbeat import Renewal, fences_of
 from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
 from duetime.worker.leases.loop_monitor import LoopClosed
 from duetime.worker.leases.store_clock import StoreClock
+from duetime.worker.notifier import Notifier
 from duetime.worker.ports import Ports
 from duetime.worker.pruner import Pruner
 from duetime.worker.reporter import Reporter
@@ -74,7 +75,7 @@ class Worker:
         self._runtime = runtime
         self._store = runtime.store
         self._settings = settings
-        self._pools = pools_of(settings.concurrency, settings.queues)
+        self._pools = pools_of(settings.concurrency, settings.queues, settings.delivery_slots)
         self._clock = StoreClock(runtime.clock, ports.monotonic)
         self._runs = RunsInFlight()
         self._pauses = KnownPauses()
@@ -169,6 +170,8 @@ class Worker:
             caught_up=self._reporter.caught_up,
         )
         self._pruner, self._index_builder = Pruner(store, settings), IndexBuilder(store)
+        runtime = self._runtime
+        self._notifier = Notifier(store, runtime.interest, runtime.subscribed, settings)
 
     def _assemble_jobs(self, ports: Ports) -> None:
         """Create the services of recurring jobs."""
@@ -237,6 +240,7 @@ class Worker:
             self._seeder.sweep_finished(swept.youngest)
             self._figures.service.wake()
             self._gauges.sweep_finished(swept)
+            self._notifier.sweep_finished(swept)
 
     def _ticked(self, changes: Sequence[AppliedJobChange]) -> None:
         """A queued occurrence waits for an earlier one, which may have finished in the meantime."""
@@ -248,9 +252,13 @@ class Worker:
         """Pass wakes on to the ticker and the claimer; without any wakes, anything may have
         changed. A wake is a hint, which must not end the listener that received it."""
         try:
+            others = [wake for wake in wakes if wake.lane != EVENTS_LANE]
+            if len(others) < len(wakes):
+                self._notifier.events_added()
             # Which queues are paused is read from the store, and believed of nobody else.
-            pauses_changed = any(wake.lane == PAUSES_LANE for wake in wakes)
-            self._pass_on(() if pauses_changed else wakes)
+            pauses_changed = any(wake.lane == PAUSES_LANE for wake in others)
+            if others or not wakes:
+                self._pass_on(() if pauses_changed else others)
         except Exception:
             log.exception("worker %s drops a wake that failed: %.200r", self.id, wakes)
             self._sweeper.request_look(True)
@@ -297,6 +305,7 @@ class Worker:
                 )
             )
             await self._sweeper.sweep()
+            await self._notifier.start()
             await self._seeder.seed()
             for companion in self._companions:
                 await companion.start()
@@ -306,7 +315,7 @@ class Worker:
             self._heartbeat.start()
             self._stack = stack.pop_all()
         owners = (self._sweeper, self._claimer, self._completer, self._pruner, self._child_settler)
-        others = (self._ticker, self._seeder, self._figures, self._gauges)
+        others = (self._ticker, self._seeder, self._figures, self._gauges, self._notifier)
         services = [owner.service for owner in (*owners, *others)]
         services += [self._completer.concurrent_service, self._ticker.concurrent_service]
         services.append(self._index_builder.service)
@@ -391,7 +400,7 @@ class Worker:
             self._sweeper.service, self._pruner.service, self._index_builder.service
         )
         await self._stop_services(
-            *(completer.service, completer.concurrent_service),
+            *(completer.service, completer.concurrent_service, self._notifier.service),
             *(self._child_settler.service, self._figures.service, self._gauges.service),
         )
         await self._flush_completions()

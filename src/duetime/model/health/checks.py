@@ -17,6 +17,7 @@ from duetime.model.health.diagnosis import (
 )
 from duetime.model.health.stats import LivingWorker, Parked, Stats
 from duetime.model.jobs.stats import JobStats
+from duetime.model.notifications.delivery import is_notifier
 from duetime.model.validation import amount
 from duetime.words.languages import said
 from duetime.words.phrase import Phrase, joined, phrase
@@ -235,7 +236,7 @@ def judge_work(stats: Stats, runs: HasHandler | None = None) -> list[CheckResult
         ticks(stats),
         failing(stats.jobs),
         unreadable(stats.jobs),
-        workers(stats.workers),
+        workers(_running_work(stats.workers)),
         problems(stats.workers),
         wakes(stats.workers),
     ]
@@ -260,7 +261,7 @@ def overdue(stats: Stats) -> CheckResult:
     if not stats.overdue:
         return _ok("overdue", phrase("none"))
     remedy = phrase("add workers or slots, and check that every queue is served")
-    if not stats.workers:
+    if not _running_work(stats.workers):
         remedy = phrase("start a worker")
     late = "{count:,}, the oldest for {age}"
     figure = phrase(late, count=stats.overdue, age=amount(oldest))
@@ -356,6 +357,11 @@ def unreadable(jobs: JobStats) -> CheckResult:
         "another version of duetime wrote this; upgrade duetime on this machine and on all workers"
     )
     return _warning("unreadable", _named_jobs(jobs.unreadable), remedy)
+
+
+def _running_work(living: Iterable[LivingWorker]) -> list[LivingWorker]:
+    """Return the workers without those that only send notifications."""
+    return [worker for worker in living if not is_notifier(worker.queues)]
 
 
 def workers(living: Iterable[LivingWorker]) -> CheckResult:

@@ -19,6 +19,7 @@ from duetime.model.health.checks import (
 from duetime.model.health.diagnosis import Diagnosis
 from duetime.model.health.queues import Queue
 from duetime.model.health.stats import LivingWorker, Stats
+from duetime.model.notifications.delivery import is_notifier
 
 ProblemName = Literal[
     "no_worker",
@@ -100,7 +101,7 @@ def is_stalled(worker: LivingWorker, at: datetime, sweep: float) -> bool:
 
 def _of_workers(facts: ProblemFacts) -> Iterator[Problem]:
     stats = facts.stats
-    if not stats.workers:
+    if all(is_notifier(worker.queues) for worker in stats.workers):
         waits = stats.overdue > 0
         level = Level.failure if waits else Level.warning
         yield Problem(name="no_worker", level=level, since=_oldest(stats), count=stats.overdue)

@@ -63,6 +63,11 @@ def is_own_kind(kind: str) -> bool:
     return kind.startswith(OWN_KINDS)
 
 
+def is_notifier(queues: Sequence[str]) -> bool:
+    """Return whether a worker only sends notifications, as that of `duetime serve --no-worker`."""
+    return tuple(queues) == (NOTIFY_QUEUE,)
+
+
 def delivery_actions(notifications: Sequence[StoredNotification], new_id: NewId) -> list[NewAction]:
     """Return the actions that send notifications; those in the app are not sent."""
     return [_delivery(each, new_id()) for each in notifications if each.channel != IN_APP]

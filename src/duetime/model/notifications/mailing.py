@@ -8,6 +8,7 @@ from uuid import UUID
 
 from duetime.errors import InvalidArgument
 from duetime.model.clock import SECOND
+from duetime.model.notifications.delivery import SealedNotification
 from duetime.model.notifications.event import StoredEvent, event_text
 from duetime.model.notifications.notification import StoredNotification
 from duetime.model.notifications.subscription import IN_APP, StoredSubscription
@@ -45,6 +46,21 @@ def single_message(
         events=(event_text(event),),
         sealed_at=now if terms.channel == IN_APP else None,
     )
+
+
+def undeliverable(sealed: SealedNotification) -> str | None:
+    """Return why a notification is not sent any more; None if it is."""
+    subscription, topic = sealed.subscription, sealed.notification.topic
+    if subscription is None:
+        return "its subscription was removed"
+    if subscription.ended_at is not None:
+        return f"its subscription has ended: {subscription.end_reason}"
+    confirms, is_confirmed = topic == CONFIRM_TOPIC, subscription.confirmed_at is not None
+    if confirms == is_confirmed:
+        return "its address is confirmed" if confirms else "its address is not confirmed"
+    if subscription.muted(sealed.now) and topic != TEST_TOPIC:
+        return "its subscription is muted"
+    return None
 
 
 def refuse_more_confirmations(sent: int) -> None:

@@ -16,6 +16,7 @@ from duetime.model.notifications.event import StoredEvent
 from duetime.model.notifications.quiet import QuietHours, to_quiet_hours
 from duetime.model.notifications.topics import Severity, TopicName
 from duetime.model.tenant import ANY, Scope
+from duetime.words.languages import LANGUAGES
 from duetime.words.phrase import phrase
 
 # The channel whose messages stand on the page Alerts.
@@ -28,6 +29,16 @@ DECLARED_FOR = 600 * SECOND
 MAX_SUBSCRIPTIONS = 200
 
 SubscriptionState = Literal["active", "unconfirmed", "muted", "ended"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelRules:
+    """What the configuration of an app says of channels: which there are, in which languages they
+    speak, and which hosts of webhooks need neither TLS nor a global address."""
+
+    channels: tuple[str, ...] = (IN_APP,)
+    languages: tuple[str, ...] = LANGUAGES
+    allowed_hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

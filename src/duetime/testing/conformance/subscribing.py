@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +21,7 @@ from duetime.model.notifications.subscription import (
 )
 from duetime.model.notifications.topics import CONFIRM_TOPIC, TEST_TOPIC
 from duetime.model.tenant import ANY
+from duetime.store.flow import Flow
 from duetime.testing.conformance.granting import ANN
 from duetime.testing.conformance.probe import SECOND, Probe
 from duetime.testing.conformance.suite import Suite
@@ -32,18 +32,22 @@ def new_terms(**given: Any) -> SubscriptionTerms:
 
 
 def unstored(**given: Any) -> StoredSubscription:
-    fields = {"created_at": 0, "created_by": "", "modified_at": 0, "modified_by": ""}
+    fields: dict[str, Any] = {"created_at": 0, "created_by": "", "modified_at": 0}
+    fields |= {"modified_by": "", "secret": "whsec"}
     return StoredSubscription(
         id=uuid4(),
         terms=new_terms(**given),
         app=None,
-        secret="s",
-        **fields,  # type: ignore[arg-type]
+        **fields,
     )
 
 
 async def subscribe(probe: Probe, **given: Any) -> StoredSubscription:
     return await probe.do(probe.store.add_subscription(unstored(**given), ANN))
+
+
+async def all_of(probe: Probe) -> list[StoredSubscription]:
+    return await probe.do(probe.store.subscriptions(ANY))
 
 
 async def version(probe: Probe) -> int:
@@ -61,7 +65,7 @@ class Subscribing(Suite):
             probe.now,
         )
         assert await probe.do(probe.store.subscription(stored.id, None)) == stored
-        assert await probe.do(probe.store.subscriptions(ANY)) == [stored]
+        assert await all_of(probe) == [stored]
 
     async def test_a_subscription_is_seen_in_its_scope(self, probe: Probe) -> None:
         ours, of_none = await subscribe(probe, tenant="a"), await subscribe(probe)
@@ -69,7 +73,7 @@ class Subscribing(Suite):
         for scope, expected in (("a", ours), (None, of_none)):
             assert await probe.do(probe.store.subscriptions(scope)) == [expected]
         assert await probe.do(probe.store.subscriptions("b")) == []
-        assert len(await probe.do(probe.store.subscriptions(ANY))) == 3
+        assert len(await all_of(probe)) == 3
         for hidden in (of_none, of_all):
             with pytest.raises(SubscriptionNotFound, match=str(hidden.id)):
                 await probe.do(probe.store.subscription(hidden.id, "a"))
@@ -94,7 +98,7 @@ class Subscribing(Suite):
         assert {(entry.by, entry.tenant, entry.subject) for entry in entries} == {
             ("ann", "a", "subscription")
         }
-        assert await probe.do(probe.store.subscriptions(ANY)) == []
+        assert await all_of(probe) == []
 
     async def test_an_edit_that_changes_nothing_leaves_no_entry(self, probe: Probe) -> None:
         stored = await subscribe(probe)
@@ -105,11 +109,12 @@ class Subscribing(Suite):
 
     async def test_another_scope_changes_and_removes_nothing(self, probe: Probe) -> None:
         stored = await subscribe(probe, tenant="a")
-        for flow in (
+        flows: tuple[Flow[Any], ...] = (
             probe.store.edit_subscription(stored.id, "b", ANN, "end", lambda each, now: each),
             probe.store.remove_subscription(stored.id, "b", ANN),
             probe.store.send_single(stored.id, "b", TEST_TOPIC, ANN),
-        ):
+        )
+        for flow in flows:
             with pytest.raises(SubscriptionNotFound):
                 await probe.do(flow)
         assert await probe.do(probe.store.subscriptions("a")) == [stored]
@@ -119,8 +124,11 @@ class Subscribing(Suite):
         assert stored.confirmed_at is None
         [action] = await probe.find(kinds=("duetime.notify",))
         assert (action.queue, action.tenant, action.due_at) == ("duetime", None, probe.now)
-        edit = probe.store.edit_subscription(stored.id, None, ANN, "confirm", confirmed)
-        assert (await probe.do(edit)).confirmed_at == probe.now
+        edit = probe.store.edit_subscription(
+            stored.id, None, ANN, "confirm", lambda each, now: confirmed(each, now)
+        )
+        after: StoredSubscription = await probe.do(edit)
+        assert after.confirmed_at == probe.now
 
     async def test_confirmations_are_limited_by_the_day(self, probe: Probe) -> None:
         [first, *_] = [
@@ -153,8 +161,9 @@ class Subscribing(Suite):
         )
         await probe.do(edit)
         probe.pass_time(SECOND)
-        await probe.do(probe.store.declare_subscriptions([replace(declared, secret="other")]))
-        [stored] = await probe.do(probe.store.subscriptions(ANY))
+        of_another_process = declared_subscription("shop", declared.terms, "other")
+        await probe.do(probe.store.declare_subscriptions([of_another_process]))
+        [stored] = await all_of(probe)
         assert (stored.end_reason, stored.secret, stored.seen_at) == ("asked", "secret", probe.now)
         assert await version(probe) == first + 1
 
@@ -164,8 +173,8 @@ class Subscribing(Suite):
         theirs = declared_subscription("other", new_terms(), "s")
         await probe.do(probe.store.declare_subscriptions([old, theirs]))
         await probe.do(probe.store.declare_subscriptions([new]))
-        assert len(await probe.do(probe.store.subscriptions(ANY))) == 3
+        assert len(await all_of(probe)) == 3
         probe.pass_time(DECLARED_FOR)
         await probe.do(probe.store.declare_subscriptions([new]))
-        left = {each.id for each in await probe.do(probe.store.subscriptions(ANY))}
+        left = {each.id for each in await all_of(probe)}
         assert left == {new.id, theirs.id}

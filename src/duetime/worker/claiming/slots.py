@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from duetime.errors import ConfigError
 from duetime.model.health.worker import SlotUse
+from duetime.model.notifications.delivery import NOTIFY_QUEUE
 from duetime.model.validation import check_name
 
 if TYPE_CHECKING:
@@ -104,12 +105,27 @@ class Pool:
             self._finished, self._since = 0, now
 
 
-def pools_of(concurrency: int, queues: QueuesArgument) -> list[Pool]:
+def pools_of(concurrency: int, queues: QueuesArgument, delivery_slots: int = 0) -> list[Pool]:
     """Return the pools for the settings `concurrency` and `queues`.
 
     `queues={"billing": 5}` gives billing its own slots and all other queues `concurrency`;
-    `queues=["billing"]` serves only billing, with `concurrency` slots.
+    `queues=["billing"]` serves only billing, with `concurrency` slots. Deliveries of notifications
+    have slots of their own in each worker that can send any.
     """
+    pools = _pools_of(concurrency, queues)
+    if not delivery_slots:
+        return pools
+    own = Pool(delivery_slots, _just(NOTIFY_QUEUE), (NOTIFY_QUEUE,))
+    return [own, *(_without_deliveries(pool) for pool in pools)]
+
+
+def _without_deliveries(pool: Pool) -> Pool:
+    serves = pool.serves
+    pool.serves = lambda queue: queue != NOTIFY_QUEUE and serves(queue)
+    return pool
+
+
+def _pools_of(concurrency: int, queues: QueuesArgument) -> list[Pool]:
     if queues is None:
         return [Pool(concurrency, lambda queue: True)]
     if isinstance(queues, str):

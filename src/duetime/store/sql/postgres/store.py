@@ -15,6 +15,7 @@ from duetime.errors import ConfigError
 from duetime.model.clock import Clock, SettableClock, SystemClock, micros_of, to_micros
 from duetime.model.health.diagnosis import Diagnosis
 from duetime.model.ids import TimeOrderedIds
+from duetime.model.lane import EVENTS_LANE
 from duetime.store.base import Listener, OnWake
 from duetime.store.flow import Flow, Mode, Pipeline, Rows, Statement, Steps, Wake
 from duetime.store.listeners import Listeners
@@ -301,7 +302,9 @@ class PostgresStore(SqlStore):
         return self._notify_statement(now) if now else None
 
     def _due_soon(self, wakes: Sequence[Wake]) -> list[Wake]:
-        return [wake for wake in wakes if wake.due_at < wake.now + self._notify_within]
+        """Return the wakes that others must hear of before their next poll."""
+        until = self._notify_within
+        return [w for w in wakes if w.due_at < w.now + until and w.lane != EVENTS_LANE]
 
     def _wake_after_caller(self, wakes: Sequence[Wake]) -> None:
         """Wake listeners after a caller's commit, over a connection of our own."""
