@@ -169,7 +169,7 @@ def test_values_of_a_layout_are_others(tmp_path: Path) -> None:
 
 def test_unknown_files_are_refused(tmp_path: Path) -> None:
     write(tmp_path, job_failling_txt=OWN_TOPIC)
-    with pytest.raises(ConfigError, match="did you mean 'job-failing.txt'"):
+    with pytest.raises(ConfigError, match=r"did you mean 'job-failing\.txt'"):
         Notifications(templates=tmp_path)
 
 
