@@ -1,4 +1,4 @@
-"""How an app is told by what it notifies: by an argument, or by settings."""
+"""By what an app notifies: an argument says so, or settings do."""
 
 from __future__ import annotations
 
