@@ -42,9 +42,10 @@ def test_the_api_works_on_the_lowest_versions(tmp_path: Path) -> None:
 
 
 def locked(*names: str) -> list[str]:
+    """Return the versions of the lock, which may have one for each range of Pythons."""
     lock = (ROOT / "requirements" / "dev.txt").read_text()
-    pins = {line.partition("==")[0]: line.split()[0] for line in lock.splitlines() if "==" in line}
-    return [pins[name] for name in names]
+    pins = [line.rstrip(" \\") for line in lock.splitlines() if "==" in line]
+    return [pin for pin in pins if pin.partition("==")[0] in names]
 
 
 def assert_lowest(python: str) -> None:
