@@ -27,13 +27,27 @@ LEFT_OUT = (
 
 @pytest.mark.soak
 def test_the_api_works_on_the_lowest_versions(tmp_path: Path) -> None:
+    python = environment(tmp_path, "lowest-direct")
+    assert_lowest(python)
+    assert_the_tests_pass(python)
+
+
+@pytest.mark.soak
+def test_the_api_works_on_the_newest_versions(tmp_path: Path) -> None:
+    """The lock may be older than what an application gets that is installed today."""
+    assert_the_tests_pass(environment(tmp_path, "highest"))
+
+
+def environment(folder: Path, resolution: str) -> str:
     wanted = [word for extra in EXTRAS for word in ("--extra", extra)]
-    python = install(
-        tmp_path, "--resolution", "lowest-direct", *wanted, "-r", str(ROOT / "pyproject.toml")
-    )
+    given = ["--resolution", resolution, *wanted, "-r", str(ROOT / "pyproject.toml")]
+    python = install(folder, *given)
     uv("pip", "install", "--quiet", "--python", python, *locked(*TOOLS))
     uv("pip", "install", "--quiet", "--python", python, "--no-deps", "-e", str(ROOT))
-    assert_lowest(python)
+    return python
+
+
+def assert_the_tests_pass(python: str) -> None:
     command = [python, "-m", "pytest", "tests/admin", "tests/identity", "-n", "2", *LEFT_OUT]
     done = subprocess.run(
         [*command, "-p", "no:cacheprovider"], cwd=ROOT, capture_output=True, text=True

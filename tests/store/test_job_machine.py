@@ -18,7 +18,7 @@ from store.job_machine import JobMachine
 from store.sql_mutants import Mutant, copy_sql, planted
 
 # The same examples every time; `make soak` takes more of them, in other orders.
-FEW = settings(
+FEW_HISTORIES = settings(
     max_examples=5,
     derandomize=True,
     stateful_step_count=25,
@@ -26,11 +26,15 @@ FEW = settings(
     database=None,
     suppress_health_check=list(HealthCheck),
 )
-MANY = settings(FEW, max_examples=150, derandomize=False)
+MANY_HISTORIES = settings(FEW_HISTORIES, max_examples=150, derandomize=False)
 # It is enough to see that a run fails.
-UNTIL_IT_FAILS = settings(FEW, max_examples=60, phases=[Phase.generate], report_multiple_bugs=False)
+UNTIL_FAILURE = settings(
+    FEW_HISTORIES, max_examples=60, phases=[Phase.generate], report_multiple_bugs=False
+)
 SIZES = pytest.mark.parametrize(
-    "how", [FEW, pytest.param(MANY, marks=pytest.mark.soak)], ids=["few", "many"]
+    "how",
+    [FEW_HISTORIES, pytest.param(MANY_HISTORIES, marks=pytest.mark.soak)],
+    ids=["few", "many"],
 )
 
 
@@ -86,4 +90,4 @@ def test_a_fault_in_the_sql_of_jobs_is_caught(
     mutant: Mutant, copied: Path, sqlite_path: Path
 ) -> None:
     with planted(mutant, copied), pytest.raises(AssertionError):
-        test_jobs_on_sqlite(sqlite_path, UNTIL_IT_FAILS)
+        test_jobs_on_sqlite(sqlite_path, UNTIL_FAILURE)
