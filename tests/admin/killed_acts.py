@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import sys
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -84,7 +83,7 @@ def run(url: str, left: Round, case: Case, verb: str) -> None:
         ended = in_child(lambda: asyncio.run(act(url, left, case, verb, number)))  # noqa: B023
         assert ended in (-signal.SIGKILL, PASSED), (str(case), number, ended)
         what = {"act": str(case), "verb": verb, "number": number, "passed": ended == PASSED}
-        printed = in_child(partial(asyncio.run, print_outcome(url, left, what)))
+        printed = in_child(lambda: asyncio.run(print_outcome(url, left, what)))  # noqa: B023
         assert printed == PASSED, what
         number += 1
 
