@@ -315,6 +315,7 @@ class FaultyStore(Store):
     notifications = delegated("notifications")
     count_unread = delegated("count_unread")
     read_notifications = delegated("read_notifications")
+    erase_events = delegated("erase_events")
     prune_notifications = delegated("prune_notifications")
 
     # -- the worker's verbs ----------------------------------------------------------
