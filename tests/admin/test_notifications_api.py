@@ -142,7 +142,7 @@ async def test_a_repeated_request_makes_one_subscription(client: httpx.AsyncClie
     assert (other.status_code, problem(other)) == (422, "idempotency-key-reused")
 
 
-async def test_a_subscription_is_muted_and_heard_again(
+async def test_a_subscription_is_muted_and_sends_again(
     client: httpx.AsyncClient, clock: FakeClock
 ) -> None:
     path = f"{PATH}/{(await made(client))['id']}"
@@ -150,8 +150,8 @@ async def test_a_subscription_is_muted_and_heard_again(
     assert (await client.post(f"{path}/mute", json=body)).status_code == 204
     assert (await client.get(path)).json()["state"] == "muted"
     prefer = {"prefer": "return=representation"}
-    heard = await client.post(f"{path}/mute", json={"until": None}, headers=prefer)
-    assert (heard.status_code, heard.json()["state"]) == (200, "active")
+    unmuted = await client.post(f"{path}/mute", json={"until": None}, headers=prefer)
+    assert (unmuted.status_code, unmuted.json()["state"]) == (200, "active")
     for wrong in ({}, {"until": "2001-01-01T00:00:00Z"}, {"until": "2130-01-01T00:00:00"}):
         refused = await client.post(f"{path}/mute", json=wrong)
         assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "#/until")
@@ -310,8 +310,8 @@ async def test_texts_of_errors_are_sent_for_who_may_read_them(client: httpx.Asyn
     refused = await subscribe(client, CLERK, show_errors=True)
     assert (refused.status_code, refused.json()["permission"]) == (403, "payload.read")
     path = f"{PATH}/{(await made(client, CLERK))['id']}"
-    wished = await client.patch(path, json={"show_errors": True}, headers=by(CLERK))
-    assert (wished.status_code, wished.json()["permission"]) == (403, "payload.read")
+    changed = await client.patch(path, json={"show_errors": True}, headers=by(CLERK))
+    assert (changed.status_code, changed.json()["permission"]) == (403, "payload.read")
     allowed = await client.patch(path, json={"show_errors": True}, headers=by(READER))
     assert (allowed.status_code, allowed.json()["show_errors"]) == (200, True)
     hidden = await client.patch(path, json={"show_errors": False}, headers=by(CLERK))

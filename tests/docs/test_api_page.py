@@ -66,7 +66,7 @@ STUBS = {
 # For who builds a Context in a test.
 UNUSED = {"stop", "note"}
 # For our own tests, and for stores.
-NOT_FOR_USERS = {"worker_settings", "on_change", "runtime"}
+NOT_FOR_USERS = {"worker_settings", "with_delivery", "on_change", "runtime"}
 
 
 def public(class_: type) -> set[str]:

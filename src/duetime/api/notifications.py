@@ -121,9 +121,10 @@ class NotificationVerbs:
         )
         new = self._new(to_terms(arguments, tenant, self.runtime.channels))
         flow = self._store.add_subscription(new, to_act(by, note))
-        return Operation(
-            flow, lambda stored: as_created(stored, self._now()), connection=connection
-        )
+        return Operation(flow, self._created, connection=connection)
+
+    def _created(self, stored: StoredSubscription) -> CreatedSubscription:
+        return as_created(stored, self._now())
 
     def _new(self, terms: SubscriptionTerms) -> StoredSubscription:
         return StoredSubscription(

@@ -97,19 +97,12 @@ def subscribe(
     where = {"email": email, "webhook": webhook, "in_app": in_app, "via": via, "to": to}
     terms = _given(jobs=job, kinds=kind, queues=queue, language=language, zone=zone)
     terms |= _given(minimum=minimum, quiet=quiet)
-    wanted: dict[str, Any] = where | terms | {"show_errors": show_errors}
+    wanted: dict[str, Any] = where | terms | {"show_errors": show_errors, "note": note}
+    names = cast("Topics", topics)  # the verb refuses other names
     with open_app(app, url) as target:
-        made = target.sync.notifications.add(
-            cast("Topics", topics),  # the verb refuses other names
-            **wanted,
-            tenant=scope(tenant, any_tenant),
-            by=actor(target, by),
-            note=note,
-        )
-    if json:
-        print_json(plain_document(made))
-        return
-    _print_made(made)
+        whose, who = scope(tenant, any_tenant), actor(target, by)
+        made = target.sync.notifications.add(names, **wanted, tenant=whose, by=who)
+    _print_made(made, json)
 
 
 def change(
@@ -249,7 +242,10 @@ SUBSCRIPTION_COMMANDS: Mapping[str, Callable[..., None]] = {
 # -- what is printed ------------------------------------------------------------------------------
 
 
-def _print_made(made: CreatedSubscription) -> None:
+def _print_made(made: CreatedSubscription, json: bool) -> None:
+    if json:
+        print_json(plain_document(made))
+        return
     if made.secret is not None:
         print_lines(made.secret)
         print_lines("keep the line above, it verifies signatures and is not shown again", err=True)

@@ -53,10 +53,10 @@ def add(call: RemoteCall) -> HttpSteps[CreatedSubscription]:
 
 
 def change(call: RemoteCall) -> HttpSteps[Subscription]:
-    """Send what is given only. No quiet hours are another wish than none that is told."""
+    """Send what is given only. That quiet hours end is sent as null."""
     quiet = call.arguments["quiet"]
-    told = {None: NULL, "unchanged": None}.get(quiet, quiet)
-    changed: Subscription = yield from _with_lists(call).given(quiet=told).send(CHANGE)
+    sent = {None: NULL, "unchanged": None}.get(quiet, quiet)
+    changed: Subscription = yield from _with_lists(call).given(quiet=sent).send(CHANGE)
     return changed
 
 
