@@ -14,10 +14,11 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, Sp
 from opentelemetry.trace import StatusCode
 
 from api.apps import Note
-from duetime import Duetime
+from duetime import Cancel, Context, Duetime, Fail, Snooze
 from duetime.store.base import Store
+from duetime.testing import FakeClock
 from polling import until
-from telemetry.exporters import Metrics, Spans, attributes_of
+from telemetry.exporters import Metrics, Spans, attributes_of, context_of
 
 numbers = itertools.count()
 
@@ -69,7 +70,7 @@ async def test_a_killed_workers_run_is_counted_as_lost_once(
 
 
 async def test_a_lost_lease_is_no_success(
-    url: str, spans: Spans, meters: Metrics, monkeypatch: pytest.MonkeyPatch
+    url: str, spans: Spans, meters: Metrics, caplog: pytest.LogCaptureFixture
 ) -> None:
     kind = f"cut-off-{next(numbers)}"
     async with Duetime(url) as app:
@@ -85,6 +86,9 @@ async def test_a_lost_lease_is_no_success(
     run = spans.only("duetime.execute")
     assert attributes_of(run)["duetime.outcome"] == "lost"
     assert run.status.status_code is StatusCode.ERROR
+    trace_id, span_id = context_of(run)
+    [line] = [record for record in caplog.records if "lease" in record.getMessage()]
+    assert (line.trace_id, line.span_id) == (f"{trace_id:032x}", f"{span_id:016x}")  # type: ignore[attr-defined]
     assert meters.count("duetime.action.executed", kind=kind) == 0
     assert meters.points("duetime.action.duration", kind=kind) == []
 
@@ -100,6 +104,29 @@ async def take_over(store: Store) -> None:
     assert record.token is not None
     done = Finish(record.id, record.token, State.failed, Outcome.failed, error="elsewhere")
     await store.perform(store.complete([done]))
+
+
+@pytest.mark.parametrize(
+    ("signal", "outcome"),
+    [(Snooze(1), "snoozed"), (Cancel("not wanted"), "cancelled"), (Fail("no"), "failed")],
+)
+async def test_only_failures_are_errors(
+    url: str, clock: FakeClock, spans: Spans, signal: Exception, outcome: str
+) -> None:
+    async with Duetime(url, clock=clock) as app:
+
+        @app.handler(kind="note")
+        async def note(payload: Note, ctx: Context) -> None:
+            if not spans.all("duetime.execute"):
+                raise signal
+
+        await app.schedule(Note())
+        await app.testing.advance(60)
+    run = spans.all("duetime.execute")[0]
+    assert attributes_of(run)["duetime.outcome"] == outcome
+    failed = outcome == "failed"
+    assert (run.status.status_code is StatusCode.ERROR) is failed
+    assert [event.name for event in run.events] == ["exception"] * failed
 
 
 class Broken(SpanExporter):

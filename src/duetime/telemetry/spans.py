@@ -125,12 +125,13 @@ def _current(made: Span) -> Iterator[None]:
         otel_context.detach(token)
 
 
-def record_error(made: Span, error: BaseException) -> None:
-    """Record an error: its class and text, without secrets. Its traceback stays here."""
+def record_error(made: Span, error: BaseException, at: int | None = None) -> None:
+    """Record an error, now or `at` an instant: its class and text, without secrets. Its traceback
+    stays here."""
     if not made.is_recording():
         return
     name, text = f"{type(error).__module__}.{type(error).__qualname__}", error_text(error)
-    made.add_event("exception", {"exception.type": name, "exception.message": text})
+    made.add_event("exception", {"exception.type": name, "exception.message": text}, at)
     made.set_attribute("error.type", name)
     made.set_status(Status(StatusCode.ERROR, text))
 
