@@ -81,7 +81,7 @@ lock: $(PRIVATE_UV) ## renew the locked versions
 		--no-header --no-annotate --no-emit-index-url --no-emit-find-links -o $(LOCK)
 
 clean: ## remove all that make has made
-	rm -rf .venv .uv .bench dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .uv .bench .tools dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 NO_INDEX := Packages could not be installed. If the package index cannot be reached, set UV_DEFAULT_INDEX and PIP_INDEX_URL to a mirror; behind a TLS proxy, set SSL_CERT_FILE and PIP_CERT to the proxy's certificate.
 

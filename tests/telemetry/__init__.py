@@ -5,6 +5,8 @@ test_spans            spans, their parents and links, on every store
 test_tracing          traces across processes, transactions and requests
 test_metrics          names, units, boundaries, attributes, gauges
 test_trace_text       what is stored of a trace
+test_chains           links of children and of durable subscribers
+test_gauge_reader     which worker reads the figures of the store, and how often
 test_no_lies          lost leases, killed workers, rolled back transactions
 test_prometheus       the text for Prometheus, and who serves it
 test_documented       the page against the code, the dashboard and the alerts

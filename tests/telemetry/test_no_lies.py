@@ -9,13 +9,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.trace import StatusCode
 
 from api.apps import Note
-from duetime import Cancel, Context, Duetime, Fail, Snooze
+from duetime import Cancel, Context, Duetime, Every, Fail, Snooze
 from duetime.store.base import Store
+from duetime.telemetry import safe_spans
 from duetime.testing import FakeClock
 from polling import until
 from telemetry.exporters import Metrics, Spans, attributes_of, context_of
@@ -158,6 +159,47 @@ async def test_no_action_fails_because_an_exporter_raises(url: str, spans: Spans
         async with app.worker():
             action = await app.schedule(Note())
             assert (await app.wait(action.id, timeout=20)).result == 7
+
+
+class Failing(SpanProcessor):
+    """A processor that raises when a span starts, or when it ends: the SDK lets that through."""
+
+    def __init__(self, when: str) -> None:
+        self.when = when
+
+    def on_start(self, span: object, parent_context: object = None) -> None:
+        if self.when == "start":
+            raise ConnectionError("the collector is away")
+
+    def on_end(self, span: object) -> None:
+        if self.when == "end":
+            raise ConnectionError("the collector is away")
+
+
+@pytest.mark.parametrize("when", ["start", "end"])
+async def test_nothing_fails_because_a_processor_raises(
+    url: str,
+    spans: Spans,
+    when: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(safe_spans, "_failures", safe_spans.SdkFailures())
+    spans.provider.add_span_processor(Failing(when))
+    async with Duetime(url) as app:
+
+        @app.handler(kind="note")
+        async def note(payload: Note) -> int:
+            return 7
+
+        app.job(Every(seconds=1), name="shop-often")(lambda: None)
+        async with app.worker():
+            action = await app.schedule(Note())
+            assert (await app.wait(action.id, timeout=20)).result == 7
+            await app.cancel((await app.schedule(Note(), delay=60)).id)
+            await until(lambda: app.jobs.runs("shop-often"))
+    lines = [record.getMessage() for record in caplog.records if record.levelname != "INFO"]
+    assert lines == ["a span was not recorded: the OpenTelemetry SDK failed, logged once a minute"]
 
 
 async def test_no_action_waits_for_an_exporter_that_hangs(url: str, spans: Spans) -> None:

@@ -14,6 +14,7 @@ from duetime.model.clock import unix_nanos
 from duetime.model.lane import parse_lane
 from duetime.model.state import Outcome
 from duetime.model.trace import parent_trace, scheduling_trace, set_trace
+from duetime.telemetry.safe_spans import end_span, start_span
 from duetime.telemetry.spans import (
     MAX_ERROR_LENGTH,
     SYSTEM,
@@ -21,7 +22,6 @@ from duetime.telemetry.spans import (
     record_error,
     remote_context,
     stored_trace,
-    tracer,
 )
 from duetime.telemetry.tracing import Tracing
 
@@ -42,7 +42,7 @@ class RunSpan:
 
     def __init__(self, tracing: Tracing, claim: Claim) -> None:
         """Start it, and make it current for the rest of this context. Each run has a new one."""
-        self._span = tracer().start_span(
+        self._span = start_span(
             "duetime.execute",
             context=_parent(tracing, claim),
             kind=SpanKind.CONSUMER,
@@ -69,7 +69,7 @@ class RunSpan:
                 self._record_error()
                 text = (error or outcome.value)[:MAX_ERROR_LENGTH]
                 self._span.set_status(Status(StatusCode.ERROR, text))
-        self._span.end(self._handled_at)
+        end_span(self._span, self._handled_at)
 
     def refused(self) -> None:
         """The lease was lost: what this run did does not count."""
@@ -77,7 +77,7 @@ class RunSpan:
             self._record_error()
             self._span.set_attribute("duetime.outcome", Outcome.lost.value)
             self._span.set_status(Status(StatusCode.ERROR, "the lease was lost"))
-        self._span.end(self._handled_at)
+        end_span(self._span, self._handled_at)
 
     def _record_error(self) -> None:
         if self._error is not None:
