@@ -2,6 +2,7 @@
 
 conftest, exporters   the SDK with exporters in memory, as long as these tests run
 test_spans            spans, their parents and links, on every store
+test_ways_to_schedule every way to schedule stores the trace
 test_tracing          traces across processes, transactions and requests
 test_metrics          names, units, boundaries, attributes, gauges
 test_trace_text       what is stored of a trace
