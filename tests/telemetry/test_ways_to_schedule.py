@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from opentelemetry import trace
 from sqlalchemy import create_engine
-from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
 from admin.client import admin_of, client_of
@@ -198,5 +198,8 @@ async def test_the_actions_of_a_transition_are_in_the_trace_of_the_sweep(
         await app.transitions.sweep()
         made = await app.testing.scheduled(Remind)
     Base.metadata.drop_all(sync_engine)
+    sync_engine.dispose()
+    if isinstance(engine, AsyncEngine):
+        await engine.dispose()
     assert len(made) == 1
     assert trace_ids(made) == {f"{context_of(spans.only('duetime.sweep'))[0]:032x}"}
