@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from uuid import UUID
 
@@ -48,6 +48,7 @@ from duetime.model.clock import Clock, SystemClock
 from duetime.model.lane import Priority
 from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
+from duetime.model.trace import current_trace
 from duetime.model.validation import seconds
 from duetime.registry.handlers import Handlers
 from duetime.registry.middleware import Middleware
@@ -356,7 +357,7 @@ class Duetime(IncludesRouters, Administered):
         if requests:
             self.sync.schedule_many(requests, connection=session)
         if self.runtime.outbox.has_subscribers(TransitionApplied):
-            flow = Flow(lambda: self.runtime.outbox.insert(events))
+            flow = Flow(partial(self.runtime.outbox.insert, events, current_trace()))
             self.store.join(session).perform_blocking(flow)
 
     def _audit_transition(
