@@ -122,7 +122,7 @@ def _webhook(url: str | None, rules: ChannelRules) -> str:
     try:
         read_target(check_name("webhook", url, MAX_ADDRESS_LENGTH), rules.allowed_hosts)
     except ForbiddenTarget as error:
-        raise InvalidArgument("webhook", url, phrase("{text}", text=str(error))) from None
+        raise InvalidArgument("webhook", url, str(error)) from None
     return str(url)
 
 

@@ -37,6 +37,13 @@ def _no_key(error: errors.ApiKeyNotFound) -> str:
     )
 
 
+def _no_subscription(error: errors.SubscriptionNotFound) -> str:
+    return (
+        f"il n'y a pas d'abonnement {error.subscription_id} : il n'a jamais été créé, ou a été "
+        "supprimé"
+    )
+
+
 def _no_grant(error: errors.GrantNotFound) -> str:
     return f"il n'y a pas de droit {error.grant_id} : il n'a jamais été accordé, ou a été retiré"
 
@@ -155,6 +162,7 @@ SENTENCES: Mapping[type[DuetimeError], Callable[[Any], str]] = {
     errors.ActionNotFound: _no_action,
     errors.JobNotFound: _no_job,
     errors.ApiKeyNotFound: _no_key,
+    errors.SubscriptionNotFound: _no_subscription,
     errors.GrantNotFound: _no_grant,
     errors.UnreadableJob: _unreadable_job,
     errors.IllegalState: _illegal_state,
