@@ -146,10 +146,18 @@ class Duetime(
     ) -> None:
         settings = load(_only_settings(locals()) | notification_settings)
         channels = self._configure_delivery(settings, notifications)
-        runtime = _make_runtime(settings, clock or SystemClock(), store, sessions, channels)
-        self._assemble(runtime, settings, None if store else settings.url)
+        self._assemble(settings, clock or SystemClock(), store, sessions, channels)
 
-    def _assemble(self, runtime: AppRuntime, settings: Settings, store_url: str | None) -> None:
+    def _assemble(
+        self,
+        settings: Settings,
+        clock: Clock,
+        store: Store | None,
+        sessions: Callable[[], Any] | None,
+        channels: ChannelRules,
+    ) -> None:
+        runtime = _make_runtime(settings, clock, store, sessions, channels)
+        store_url = None if store else settings.url
         self._setup = CurrentSetup(make_setup(runtime, settings, store_url))
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
