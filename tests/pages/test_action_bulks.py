@@ -220,7 +220,7 @@ class TestRights:
             page = await browser.open(address("cancel", action.id))
             assert "Confirm" not in {name for form in page.forms for name in form.buttons}
             token = page.form("Sign out").fields["token"]
-            path = f"/actions/bulk?{address('cancel', action.id).partition('?')[2]}"
+            path = f"/actions/chosen/bulk?{address('cancel', action.id).partition('?')[2]}"
             refused = await browser.post(Form(path, "post", {"token": token}))
         assert refused.status_code == 403
         assert (await app.get(action.id)).state is State.scheduled

@@ -199,6 +199,18 @@ GET /sign-in         public
 POST /sign-in        public
 POST /sign-out       any identity
 GET /static/{path:path} public
+GET /live                   any identity
+GET /                       stats.read
+POST /now/resume-queue      queues.manage
+POST /now/pause-job         jobs.pause
+GET /timeline               actions.read
+GET /actions                actions.read
+POST /actions/chosen/bulk   actions.bulk
+GET /actions/{id}           actions.read
+POST /actions/{id}/cancel   actions.cancel
+POST /actions/{id}/retry    actions.retry
+POST /actions/{id}/reschedule actions.reschedule
+POST /actions/{id}/repeat   actions.schedule
 GET /jobs                   jobs.read
 GET /jobs/{name}            jobs.read
 POST /jobs/chosen/pause     jobs.pause
@@ -208,6 +220,26 @@ POST /jobs/{name}/resume    jobs.pause
 POST /jobs/{name}/trigger   jobs.trigger
 POST /jobs/{name}/backfill  jobs.backfill
 POST /jobs/{name}/edit      jobs.edit
+GET /schedule               actions.schedule
+POST /schedule              actions.schedule
+POST /schedule/check        actions.schedule
+GET /transitions            transitions.read
+POST /transitions/sweep     transitions.manage
+POST /transitions/retry     transitions.manage
+GET /workers                workers.read
+GET /queues                 queues.read
+POST /queues/pause          queues.manage
+POST /queues/resume         queues.manage
+GET /audit                  audit.read
+GET /audit/export           audit.read
+GET /alerts                 notifications.read
+POST /alerts/resume-queue   queues.manage
+POST /alerts/pause-job      jobs.pause
+GET /settings               any identity
+POST /settings/keys         admin
+POST /settings/keys/revoke  admin
+POST /settings/grants       admin
+POST /settings/grants/remove admin
 """
 
 
@@ -218,7 +250,7 @@ def test_each_page_needs_what_the_specification_says() -> None:
         for table in ALL_PAGES
         for page in map(declaration_of, table.endpoints)
     }
-    assert by_hand <= declared
+    assert by_hand == declared
 
 
 async def undeclared(page: Any) -> Response:

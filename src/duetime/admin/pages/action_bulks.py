@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 1.0
 COUNTED = re.compile(r"[0-9]{1,12}")
 
 
-@ACTION_BULKS.act("/actions/bulk", "actions.bulk", on=show_actions)
+@ACTION_BULKS.act("/actions/chosen/bulk", "actions.bulk", on=show_actions)
 async def change_actions(page: ThisPage) -> Response:
     """Cancel, retry or move the actions that the dialog of the page was about, or go on with it."""
     query = page.query(BulkQuery)
