@@ -6,6 +6,7 @@ Folders, each with a map in its `__init__`:
     pages, browser                   the pages, without scripts; in a real browser, `make browser`
     identity                         who sends a request over HTTP
     joining, transitions             callers' transactions; row transitions
+    notifications                    messages, and what carries them
     telemetry                        metrics, spans and log records, read through the SDK
     simulation, job_simulation       simulated clusters in virtual time
     faults                           faults in real processes
@@ -16,6 +17,7 @@ Folders, each with a map in its `__init__`:
 Helpers in this folder:
     servers, databases   PostgreSQL servers and databases for the tests
     environments         environments of their own, with other packages
+    certificates         certificates that servers of tests sign themselves
     polling, patching    wait for a condition; replace code by a mutant
     hostile_wakes        messages that a stranger may send to workers
     run_page             runs the examples of a documentation page

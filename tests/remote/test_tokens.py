@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
-import ipaddress
 import logging
-import ssl
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
+from certificates import certificate
 from duetime import Duetime
 from duetime.errors import ConfigError, DuetimeError
 from remote.conftest import Served
@@ -164,31 +159,6 @@ def test_a_proxy_sees_nothing_of_requests_to_this_machine(
 
 
 # -- certificates ---------------------------------------------------------------------------------
-
-
-def certificate(folder: Path, host: str) -> tuple[ssl.SSLContext, Path]:
-    """Make a certificate for an address that signs itself."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a test")])
-    now = datetime.datetime.now(datetime.UTC)
-    address = x509.IPAddress(ipaddress.ip_address(host))
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    (folder / "server.pem").write_bytes(made.public_bytes(pem))
-    private = key.private_bytes(
-        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    (folder / "key.pem").write_bytes(private)
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(folder / "server.pem", folder / "key.pem")
-    return context, folder / "server.pem"
 
 
 @pytest.mark.parametrize("ask", [lambda app: app.sync.find(), lambda app: asyncio.run(app.find())])

@@ -73,13 +73,14 @@ def make_mail(message: Message, sender: str) -> EmailMessage:
     mail["Subject"] = _header(message.subject)
     mail["Date"] = format_datetime(message.at)
     mail["Message-ID"] = f"<{message.id}@{address_of(sender).rpartition('@')[2]}>"
-    mail["Content-Language"] = _header(message.language)
     # So that no out-of-office note answers.
     mail["Auto-Submitted"] = "auto-generated"
     if message.unsubscribe_link is not None:
         _add_unsubscription(mail, message.unsubscribe_link)
     mail.set_content(message.text)
     mail.add_alternative(message.html, subtype="html")
+    # Last, since headers of content move to the first part when there is another.
+    mail["Content-Language"] = _header(message.language)
     return mail
 
 

@@ -18,7 +18,7 @@ from duetime.notifications.topic_templates import (
     TEMPLATE_FILES,
     TEXT_LAYOUT,
 )
-from duetime.notifications.values import EVENT_NAMES, LAYOUT_VALUES, MESSAGE_NAMES
+from duetime.notifications.values import EVENT_NAMES, LAYOUT_NAMES, MESSAGE_NAMES, LineValues
 
 BLOCKS = ("subject", "event", "advice")
 KNOWN_FILES = (*TEMPLATE_FILES, *OPTIONAL_FILES)
@@ -76,29 +76,32 @@ def problems_of_template(name: str, source: str) -> Iterator[str]:
 
 def _unknown_values(name: str, tree: nodes.Template) -> Iterator[str]:
     is_topic = name.endswith(".txt") and name != TEXT_LAYOUT
-    known = MESSAGE_NAMES | ({"event"} if is_topic else LAYOUT_VALUES)
+    known = MESSAGE_NAMES | ({"event"} if is_topic else LAYOUT_NAMES)
     for found in sorted(find_undeclared_variables(tree) - known):
         yield f"unknown value {{{{ {found} }}}}{did_you_mean(found, known)}"
 
 
 def _unknown_event_values(tree: nodes.Template) -> Iterator[str]:
-    """Yield wrong values of events, which templates know as `event`, `first`, or by a name of their
-    own in a loop over `events`."""
-    events = {"event", "first", *_loop_names(tree)}
+    """Yield wrong values of events and lines, which a template knows as `event` or `first`, or by a
+    name of its own in a loop."""
+    holders = {"event": EVENT_NAMES, "first": EVENT_NAMES, **dict(_loop_names(tree))}
     for found in tree.find_all(nodes.Getattr):
         holder = found.node
-        if not isinstance(holder, nodes.Name) or holder.name not in events:
+        if not isinstance(holder, nodes.Name) or holder.name not in holders:
             continue
-        if found.attr not in EVENT_NAMES:
-            near = did_you_mean(found.attr, EVENT_NAMES)
+        known = holders[holder.name]
+        if found.attr not in known:
+            near = did_you_mean(found.attr, known)
             yield f"unknown value {{{{ {holder.name}.{found.attr} }}}}{near}"
 
 
-def _loop_names(tree: nodes.Template) -> Iterator[str]:
+def _loop_names(tree: nodes.Template) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the names that loops give to events and lines, each with the values that it has."""
+    members = {"events": EVENT_NAMES, "lines": frozenset(LineValues._fields)}
     for loop in tree.find_all(nodes.For):
-        over_events = isinstance(loop.iter, nodes.Name) and loop.iter.name == "events"
-        if over_events and isinstance(loop.target, nodes.Name):
-            yield loop.target.name
+        match loop.iter, loop.target:
+            case nodes.Name(name=collection), nodes.Name(name=name) if collection in members:
+                yield name, members[collection]
 
 
 def _wrong_blocks(name: str, tree: nodes.Template, environment: Environment) -> Iterator[str]:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
-from uuid import uuid5
 from zoneinfo import ZoneInfo
 
 from duetime.logs import get_log
-from duetime.model.clock import from_micros
-from duetime.model.notifications.event import NotificationEvent
 from duetime.model.notifications.notification import Notification
 from duetime.model.notifications.subscription import WEBHOOK, StoredSubscription, SubscriptionTerms
-from duetime.model.notifications.topics import Severity
+from duetime.model.notifications.topics import CONFIRM_TOPIC
 from duetime.notifications.config import Notifications
 from duetime.notifications.environment import MessageTemplates
 from duetime.notifications.formats import FORMATS, ReaderFormats
 from duetime.notifications.links import link_to_act, link_to_page
 from duetime.notifications.message import Message
-from duetime.notifications.strings import MessageStrings, strings_of
-from duetime.notifications.topic_templates import CONFIRM, template_of, template_of_event
+from duetime.notifications.message_data import message_data, shown_data
+from duetime.notifications.strings import strings_of
+from duetime.notifications.topic_templates import template_of, template_of_event
 from duetime.notifications.transport import NotConfigured
-from duetime.notifications.values import MESSAGE_NAMES, MessageValues, shown_data
-from duetime.notifications.values import values_of as notification_values
+from duetime.notifications.values import LineValues, message_values
 
 log = get_log("duetime.notifications")
 
@@ -38,12 +36,12 @@ class MessageTexts(NamedTuple):
     html: str
 
 
-class MessageSource(NamedTuple):
-    """What a message is written by: a template, and one for the line about each event."""
+class Links(NamedTuple):
+    """Where a message leads: to a page, and to what acts for its reader."""
 
-    values: Callable[[MessageStrings], MessageValues]
-    template: str
-    lines: tuple[str, ...] = ()
+    page: str | None
+    unsubscribe: str | None
+    confirm: str | None
 
 
 def render(
@@ -53,15 +51,11 @@ def render(
     base_url: str | None,
     config: Notifications,
 ) -> Message:
-    """Return the message of a notification for a subscription."""
+    """Return the message of a notification for a subscription. NotConfigured for the one that asks
+    to confirm an address if there is no `base_url`, since it is nothing but a link."""
     terms = subscription.terms
-    unsubscribe_link = link_to_act("unsubscribe", subscription, base_url)
-
-    def values(strings: MessageStrings) -> MessageValues:
-        return notification_values(notification, terms, strings, base_url, unsubscribe_link)
-
-    lines = tuple(template_of_event(event) for event in notification.events)
-    texts = _texts(MessageSource(values, template_of(notification), lines), terms, config)
+    links = _links(notification, subscription, base_url)
+    texts = _texts(notification, terms, links, base_url, config)
     return Message(
         id=notification.id,
         subscription_id=subscription.id,
@@ -73,91 +67,86 @@ def render(
         language=terms.language,
         zone=terms.zone,
         count=notification.count,
-        **texts._asdict(),
-        link=link_to_page(notification, base_url),
-        unsubscribe_link=unsubscribe_link,
+        subject=texts.subject,
+        text=texts.text,
+        html=texts.html,
+        link=links.page,
+        unsubscribe_link=links.unsubscribe,
         at=notification.last_at,
-        events=tuple(_masked(event, terms) for event in notification.events),
-        data=_data(notification, terms, base_url),
+        events=tuple(
+            replace(event, data=shown_data(event, terms)) for event in notification.events
+        ),
+        data=message_data(notification, terms, links.page),
         secret=_signing_secret(subscription, config),
     )
 
 
-def render_confirmation(
-    subscription: StoredSubscription, *, base_url: str | None, config: Notifications
-) -> Message:
-    """Return the mail that asks the owner of an address whether it wants messages. NotConfigured
-    without a `base_url`, since it holds a link."""
-    terms = subscription.terms
-    link = link_to_act("confirm", subscription, base_url)
-    if link is None:
+def _links(
+    notification: Notification, subscription: StoredSubscription, base_url: str | None
+) -> Links:
+    if notification.topic != CONFIRM_TOPIC:
+        unsubscribe = link_to_act("unsubscribe", subscription, base_url)
+        return Links(link_to_page(notification, base_url), unsubscribe, None)
+    confirm = link_to_act("confirm", subscription, base_url)
+    if confirm is None:
         raise NotConfigured(
             "an address cannot be confirmed without a base_url: give the address under which "
             "people reach the dashboard, as Duetime(base_url=...)"
         )
-
-    def values(strings: MessageStrings) -> MessageValues:
-        return MessageValues(
-            topic=CONFIRM,
-            count=0,
-            address=terms.address,
-            language=terms.language,
-            confirm_link=link,
-        )
-
-    texts = _texts(MessageSource(values, CONFIRM), terms, config)
-    return Message(
-        # Another one whenever the address or the secret of the link has changed.
-        id=uuid5(subscription.id, link),
-        subscription_id=subscription.id,
-        channel=terms.channel,
-        to=terms.address,
-        topic=CONFIRM,
-        severity=Severity.info,
-        tenant=terms.tenant,
-        language=terms.language,
-        zone=terms.zone,
-        count=0,
-        **texts._asdict(),
-        link=link,
-        unsubscribe_link=None,
-        at=from_micros(subscription.created_at),
-        events=(),
-        data={"link": link},
-    )
+    return Links(confirm, None, confirm)
 
 
-def _texts(wording: MessageSource, terms: SubscriptionTerms, config: Notifications) -> MessageTexts:
+def _texts(
+    notification: Notification,
+    terms: SubscriptionTerms,
+    links: Links,
+    base_url: str | None,
+    config: Notifications,
+) -> MessageTexts:
     """Write a message by the templates of users; by ours if theirs fail, so that none is lost."""
-    folder = None if config.templates is None else Path(config.templates)
+    if config.templates is None:
+        return _written(notification, terms, links, base_url, None)
+    folder = Path(config.templates)
     try:
-        return _written(wording, terms, folder)
+        return _written(notification, terms, links, base_url, folder)
     except Exception:
-        if folder is None:
-            raise
         log.exception(
             "templates of %s fail for %s in %s; the message is written by those of duetime",
             folder,
-            wording.template,
+            notification.topic,
             terms.language,
         )
-        return _written(wording, terms, None)
+        return _written(notification, terms, links, base_url, None)
 
 
-def _written(wording: MessageSource, terms: SubscriptionTerms, folder: Path | None) -> MessageTexts:
+def _written(
+    notification: Notification,
+    terms: SubscriptionTerms,
+    links: Links,
+    base_url: str | None,
+    folder: Path | None,
+) -> MessageTexts:
     templates = MessageTemplates(folder, terms.language)
     strings = strings_of(terms.language, folder)
-    values = wording.values(strings)
-    context: dict[str, Any] = {name: getattr(values, name) for name in MESSAGE_NAMES}
-    context[FORMATS] = ReaderFormats(strings.habits, ZoneInfo(terms.zone))
-    context["subject"] = _cut(templates.block(wording.template, "subject", context))
-    context["advice"] = templates.block(wording.template, "advice", context)
-    context["lines"] = [
-        templates.block(template, "event", context | {"event": event})
-        for template, event in zip(wording.lines, values.events, strict=True)
-    ]
-    html = templates.html(wording.template, context)
-    return MessageTexts(context["subject"], templates.text(context), html)
+    template = template_of(notification)
+    values = message_values(notification, terms, strings, links.page, base_url)
+    values |= {"unsubscribe_link": links.unsubscribe, "confirm_link": links.confirm}
+    values[FORMATS] = ReaderFormats(strings.habits, ZoneInfo(terms.zone))
+    subject = _cut(templates.block(template, "subject", values))
+    values["subject"] = subject
+    values["advice"] = templates.block(template, "advice", values)
+    values["lines"] = list(_lines(notification, templates, values))
+    return MessageTexts(subject, templates.text(values), templates.html(template, values))
+
+
+def _lines(
+    notification: Notification, templates: MessageTemplates, values: dict[str, Any]
+) -> Iterator[LineValues]:
+    """Yield a line about each event of which its topic has something to say."""
+    for event, event_values in zip(notification.events, values["events"], strict=True):
+        text = templates.block(template_of_event(event), "event", values | {"event": event_values})
+        if text:
+            yield LineValues(text, event_values.link, event.at)
 
 
 def _cut(subject: str) -> str:
@@ -171,43 +160,3 @@ def _signing_secret(subscription: StoredSubscription, config: Notifications) -> 
     if subscription.app is None:
         return subscription.secret
     return None if config.webhook is None else config.webhook.secret
-
-
-def _masked(event: NotificationEvent, terms: SubscriptionTerms) -> NotificationEvent:
-    return NotificationEvent(
-        event.at,
-        event.topic,
-        event.tenant,
-        event.subject,
-        shown_data(event, terms),
-        event.ended,
-    )
-
-
-def _data(
-    notification: Notification, terms: SubscriptionTerms, base_url: str | None
-) -> dict[str, Any]:
-    """Return what a message says, for programs."""
-    return {
-        "id": str(notification.id),
-        "subscription_id": str(notification.subscription_id),
-        "severity": str(notification.severity),
-        "tenant": notification.tenant,
-        "count": notification.count,
-        "first_at": notification.first_at.isoformat(),
-        "last_at": notification.last_at.isoformat(),
-        "link": link_to_page(notification, base_url),
-        "events": [_event_data(event, terms) for event in notification.events],
-    }
-
-
-def _event_data(event: NotificationEvent, terms: SubscriptionTerms) -> dict[str, Any]:
-    return {
-        "at": event.at.isoformat(),
-        "topic": event.topic,
-        "severity": str(event.severity),
-        "tenant": event.tenant,
-        "subject": event.subject,
-        "ended": event.ended,
-        "data": shown_data(event, terms),
-    }
