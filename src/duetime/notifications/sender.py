@@ -16,11 +16,10 @@ from duetime.model.notifications.delivery import SealedNotification
 from duetime.model.notifications.mailing import undeliverable
 from duetime.model.notifications.notification import as_notification
 from duetime.model.notifications.subscription import StoredSubscription, ended
-from duetime.model.notifications.topics import CONFIRM_TOPIC
 from duetime.model.tenant import ANY
 from duetime.notifications.config import Notifications
 from duetime.notifications.message import Message
-from duetime.notifications.rendering import render, render_confirmation
+from duetime.notifications.rendering import render
 from duetime.notifications.transport import AddressGone, NotDelivered, Refused, Transport
 from duetime.notifications.transports import transport_for
 from duetime.registry.context import Context
@@ -106,11 +105,8 @@ class Delivery:
         await self._transport(message.channel).send(message)
 
     def _message(self, sealed: SealedNotification, subscription: StoredSubscription) -> Message:
-        base_url, config = self._base_url, self._config
-        if sealed.notification.topic == CONFIRM_TOPIC:
-            return render_confirmation(subscription, base_url=base_url, config=config)
         notification = as_notification(sealed.notification)
-        return render(notification, subscription, base_url=base_url, config=config)
+        return render(notification, subscription, base_url=self._base_url, config=self._config)
 
     def _transport(self, channel: str) -> Transport:
         if channel not in self._transports:
