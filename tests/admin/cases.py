@@ -21,8 +21,8 @@ DECLARED: dict[tuple[str, str], RouteDeclaration] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subjects:
-    """What requests name: an action in each state, jobs, a grant and a key. Those of a tenant; or
-    as here, names of what never was."""
+    """What requests name: an action in each state, jobs, a grant, a key, a subscription and a
+    notification. Those of a tenant; or as here, names of what never was."""
 
     scheduled: str = field(default_factory=lambda: str(uuid4()))
     cancelled: str = field(default_factory=lambda: str(uuid4()))
@@ -34,6 +34,8 @@ class Subjects:
     removed: str = field(default_factory=lambda: f"shop-{uuid4().hex[:8]}")
     grant: str = field(default_factory=lambda: str(uuid4()))
     api_key: str = field(default_factory=lambda: str(uuid4()))
+    subscription: str = field(default_factory=lambda: str(uuid4()))
+    notification: str = field(default_factory=lambda: str(uuid4()))
 
     def put_into(self, text: str) -> str:
         """Return the text with the name of a subject in place of each `<scheduled>` and so on."""
@@ -82,6 +84,8 @@ async def make_subjects(app: Duetime, tenant: str | None) -> Subjects:
         await app.jobs.put(name, "30 2 * * *", payload=Parcel(), tenant=tenant)
     await app.jobs.remove(names.removed, tenant=tenant)
     [run] = await app.runs(failed.id, tenant=tenant)
+    subscription = await app.notifications.add("job-failing", in_app=True, tenant=tenant)
+    notification = await app.notifications.test(subscription.id, tenant=tenant)
     return Subjects(
         scheduled=str(scheduled.id),
         cancelled=str(cancelled.id),
@@ -92,6 +96,8 @@ async def make_subjects(app: Duetime, tenant: str | None) -> Subjects:
         removed=names.removed,
         grant=str((await app.grants.set(f"role-{uuid4()}", "actions.read", tenant)).id),
         api_key=str((await app.api_keys.create("till", ["support"], tenant)).id),
+        subscription=str(subscription.id),
+        notification=str(notification.id),
     )
 
 
@@ -233,4 +239,27 @@ def _access() -> Iterator[Case]:
     yield Case("DELETE", "/api/api-keys/<api_key>", 204)
 
 
-CASES = [*_service(), *_actions(), *_bulks(), *_jobs(), *_access()]
+def _notifications() -> Iterator[Case]:
+    yield Case("GET", "/api/subscriptions")
+    yield Case("POST", "/api/subscriptions", 201, body=SUBSCRIPTION)
+    path = "/api/subscriptions/<subscription>"
+    yield Case("GET", path)
+    yield Case("PATCH", path, body={"topics": ["*"], "minimum": "critical", "kinds": ["parcel"]})
+    yield Case("DELETE", path, 204)
+    yield Case("POST", f"{path}/mute", 204, body={"until": "2131-01-01T00:00:00Z"})
+    yield Case("POST", f"{path}/test", 202)
+    yield Case("GET", "/api/notifications")
+    yield Case("GET", "/api/notifications?unread=true")
+    yield Case("GET", "/api/notifications/unread")
+    chosen = {"ids": ["<notification>"]}
+    yield Case("POST", "/api/notifications/read", 204, absent=204, body=chosen)
+
+
+SUBSCRIPTION = {
+    "topics": ["job-failing", "action-failed"],
+    "in_app": True,
+    "jobs": ["shop-*"],
+    "zone": "Europe/Paris",
+    "quiet": "22:00-07:00",
+}
+CASES = [*_service(), *_actions(), *_bulks(), *_jobs(), *_access(), *_notifications()]

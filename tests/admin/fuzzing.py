@@ -39,12 +39,16 @@ PAYLOAD = {
 }
 RULE = {"enum": ["*/5 * * * *", "30 2 * * *", {"every": 90}]}
 ZONE = {"enum": ["UTC", "Europe/Paris", None]}
+TOPICS = {"type": "array", "items": {"enum": ["*", "job-failing", "overdue"]}, "minItems": 1}
+CLOCK = {"enum": ["UTC", "Europe/Paris"], "type": "string"}
 BODIES: dict[str, Document] = {
     "ScheduleBody": {"kind": KIND, "payload": PAYLOAD},
     "NewActionBody": {"kind": KIND, "payload": PAYLOAD},
     "RepeatBody": {"payload": PAYLOAD},
     "JobBody": {"kind": KIND, "payload": PAYLOAD, "recurrence": RULE, "tz": ZONE},
     "PreviewBody": {"recurrence": RULE, "tz": ZONE},
+    "NewSubscriptionBody": {"topics": TOPICS, "in_app": {"const": True}, "zone": CLOCK},
+    "SubscriptionChangeBody": {"topics": TOPICS, "zone": CLOCK},
 }
 PARAMETERS: dict[str, Document] = {
     "name": {"enum": [*JOBS, "shop-new"], "type": "string"},
@@ -68,7 +72,7 @@ class Fuzzed:
 
     def fill(self) -> None:
         """Begin anew with what requests can find: actions in several states, jobs, a grant, a
-        key."""
+        key, a subscription and a notification."""
         sync = self.app.sync
         sync.testing.reset(wipe=self._wipe)
         for number in range(3):
@@ -80,6 +84,7 @@ class Fuzzed:
         sync.jobs.remove(JOBS[-1])
         sync.grants.set("support", "actions.read")
         sync.api_keys.create("till", ["support"])
+        sync.notifications.test(sync.notifications.add("*", in_app=True).id)
 
     def follow_links(self, scenarios: int, *, derandomize: bool, seed: int = 0) -> set[str]:
         """Send requests that use what earlier answers brought, from a filled store in each

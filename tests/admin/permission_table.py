@@ -52,6 +52,16 @@ POST /api/api-keys                    admin
 DELETE /api/api-keys/{id}             admin
 GET /api/audit                        audit.read
 GET /api/audit/export                 audit.read
+GET /api/subscriptions                subscriptions.manage
+POST /api/subscriptions               subscriptions.manage
+GET /api/subscriptions/{id}           subscriptions.manage
+PATCH /api/subscriptions/{id}         subscriptions.manage
+DELETE /api/subscriptions/{id}        subscriptions.manage
+POST /api/subscriptions/{id}/mute     subscriptions.manage
+POST /api/subscriptions/{id}/test     subscriptions.manage
+GET /api/notifications                notifications.read
+GET /api/notifications/unread         notifications.read
+POST /api/notifications/read          notifications.read
 """
 Place = tuple[str, str]
 

@@ -37,14 +37,20 @@ VERBS: dict[Place, str] = {
     ("DELETE", "/api/grants/{id}"): "remove",
     ("POST", "/api/api-keys"): "create",
     ("DELETE", "/api/api-keys/{id}"): "revoke",
+    ("POST", "/api/subscriptions"): "subscribe",
+    ("PATCH", "/api/subscriptions/{id}"): "change",
+    ("DELETE", "/api/subscriptions/{id}"): "remove",
+    ("POST", "/api/subscriptions/{id}/mute"): "mute",
+    ("POST", "/api/subscriptions/{id}/test"): "test",
 }
 # By the verb in the body.
 BY_BODY = {("POST", "/api/jobs/bulk")}
-# They change nothing, or not here: this app has no row transitions.
+# They change nothing but a mark of the reader's, or not here: this app has no row transitions.
 NO_ACTS = {
     ("POST", "/api/recurrences/preview"),
     ("POST", "/api/transitions/sweep"),
     ("POST", "/api/transitions/parked/retry"),
+    ("POST", "/api/notifications/read"),
 }
 AWAY = "ALTER TABLE duetime_audit RENAME TO duetime_audit_away"
 
@@ -135,7 +141,7 @@ async def test_without_its_entry_there_is_no_act(app: Duetime, url: str) -> None
         for case, verb, subjects in prepared_for:
             before = await stored(app, subjects)
             response = await case.send(client, subjects, sent_by(sender(case)))
-            assert response.status_code >= 500, (case, verb)
+            assert response.status_code >= 500, (case, verb, response.text)
             assert await stored(app, subjects) == before, case
 
 
@@ -155,5 +161,7 @@ async def stored(app: Duetime, subjects: Subjects) -> list[Any]:
         [job.name for job in await app.jobs.list(removed=True, tenant=ANY, limit=200)],
         await app.grants.list(tenant=ANY),
         await app.api_keys.list(tenant=ANY),
+        await app.notifications.subscriptions(tenant=ANY),
+        list(await app.notifications.list(tenant=ANY, limit=200)),
         [(queue.name, queue.paused_at) for queue in await app.queues.list()],
     ]

@@ -65,6 +65,7 @@ async def app(app: Duetime) -> Duetime:
     await make_subjects(app, "other")
     secret = Parcel(text=MARK)
     await app.schedule(secret, delay=60, tenant="other", key=MARK, correlation_id=MARK, queue=MARK)
+    await app.notifications.add("*", in_app=True, jobs=MARK, tenant="other")
     return app
 
 
@@ -89,6 +90,8 @@ async def everything(app: Duetime) -> list[Any]:
         list(await app.jobs.list(tenant=ANY, removed=True)),
         await app.grants.list(tenant=ANY),
         await app.api_keys.list(tenant=ANY),
+        await app.notifications.subscriptions(tenant=ANY),
+        list(await app.notifications.list(reader=OF_TENANT.user, tenant=ANY)),
         [(queue.name, queue.paused_at) for queue in await app.queues.list()],
         [entry for entry in entries if entry.verb != "refuse"],
     ]
@@ -283,7 +286,7 @@ async def test_requests_in_any_order(app: Duetime, client: httpx.AsyncClient) ->
         assert states[:1] in ([action.state], []), subjects
 
 
-PAGES = ["/api/actions?limit=1", "/api/jobs?limit=1", "/api/audit?limit=1"]
+PAGES = [f"/api/{noun}?limit=1" for noun in ("actions", "jobs", "audit", "notifications")]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -39,7 +39,7 @@ def named() -> Duetime:
 async def test_a_named_origin_may_call(named: Duetime, origin: str) -> None:
     async with client_of(admin_of(named), sender=None) as client:
         wanted = "authorization,content-type,idempotency-key,if-match"
-        for method in ("GET", "POST", "PUT", "DELETE"):
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
             asked = await client.options(
                 "/api/jobs/shop-daily", headers=preflight(origin, method, wanted)
             )
@@ -62,7 +62,7 @@ async def test_a_named_origin_may_call(named: Duetime, origin: str) -> None:
         preflight("https://ops.example.evil.example"),
         preflight("http://ops.example"),
         preflight(f"{OPS}:8443"),
-        preflight(OPS, "PATCH"),
+        preflight(OPS, "PROPFIND"),
         preflight(OPS, headers="x-other"),
     ],
 )

@@ -30,6 +30,8 @@ HOLD = (
     "SELECT 1 FROM duetime_actions WHERE tenant = 'acme' FOR UPDATE",
     "SELECT 1 FROM duetime_history WHERE tenant = 'acme' FOR UPDATE",
     "SELECT 1 FROM duetime_jobs WHERE tenant = 'acme' FOR UPDATE",
+    "SELECT 1 FROM duetime_subscriptions WHERE tenant = 'acme' FOR UPDATE",
+    "SELECT 1 FROM duetime_notifications WHERE tenant = 'acme' FOR UPDATE",
 )
 
 

@@ -158,7 +158,15 @@ async def stored(app: Duetime, subjects: Subjects) -> list[Any]:
         await app.jobs.get(subjects.job, tenant=ANY),
         [job.name for job in removed],
         await app.jobs.runs(subjects.job, tenant=ANY),
+        await app.notifications.get(subjects.subscription, tenant=ANY),
+        await unread_of_somebody(app),
     ]
+
+
+async def unread_of_somebody(app: Duetime) -> list[tuple[str, int]]:
+    """How many notifications each caller has not marked."""
+    counts = [(user, await app.notifications.unread(reader=user, tenant=ANY)) for user in KNOWN]
+    return [*counts]
 
 
 async def test_an_administrator_may_ask_as_a_tenant(app: Duetime) -> None:

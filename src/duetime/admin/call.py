@@ -18,7 +18,7 @@ from starlette.responses import Response
 from duetime.admin.declarations import RouteDeclaration
 from duetime.admin.export_slots import ExportSlots
 from duetime.admin.identity.access import Access
-from duetime.errors import ActionNotFound, DuetimeError
+from duetime.errors import ActionNotFound, DuetimeError, SubscriptionNotFound
 from duetime.model.tenant import ANY, Scope
 from duetime.telemetry.sdk import traces
 from duetime.telemetry.tracing import SPAN_OF_VERB
@@ -91,16 +91,23 @@ class AdminCall:
             raise absent(text) from None
 
     @property
+    def subscription_id(self) -> UUID:
+        """The subscription to notifications that the path names."""
+        return self.id_or(SubscriptionNotFound)
+
+    @property
     def job_name(self) -> str:
         name: str = self.request.path_params["name"]
         return name
 
     async def check_subject(self) -> None:
-        """Raise ActionNotFound or JobNotFound if what the path names is not there."""
+        """Raise ActionNotFound and so on if what the path names is not there."""
         if self.declaration.subject == "action":
             await self.app.get(self.action_id, tenant=self.scope)
         elif self.declaration.subject == "job":
             await self.app.jobs.get(self.job_name, tenant=self.scope)
+        elif self.declaration.subject == "subscription":
+            await self.app.notifications.get(self.subscription_id, tenant=self.scope)
 
     def path_to(self, route: str) -> str:
         """Return a path of this API as the client sees it, with what proxies and mounts put before

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-METHODS = ("GET", "POST", "PUT", "DELETE")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 REQUEST_HEADERS = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match")
 ANSWER_HEADERS = ("ETag", "Location", "Retry-After", "WWW-Authenticate", "Idempotency-Replayed")
 

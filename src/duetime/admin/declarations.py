@@ -17,8 +17,8 @@ ANY_IDENTITY: Literal["any identity"] = "any identity"
 
 Needed = PermissionName | Literal["public", "any identity"]
 # What a path names, which must be there before anything is said about the body.
-Subject = Literal["action", "job"]
-Method = Literal["GET", "POST", "PUT", "DELETE"]
+Subject = Literal["action", "job", "subscription"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Coroutine[Any, Any, Response]])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
@@ -17,6 +17,8 @@ from duetime.model.groups import GroupField, Groups
 from duetime.model.health.stats import LivingWorker, Stats
 from duetime.model.jobs.occurrence import Occurrence
 from duetime.model.jobs.view import Job
+from duetime.model.notifications.event import NotificationEvent
+from duetime.model.notifications.notification import Notification
 from duetime.model.reason import Reason
 
 if TYPE_CHECKING:
@@ -91,6 +93,11 @@ class Documents:
             del document["address"]
         return document
 
+    def notification(self, notification: Notification) -> Document:
+        """Without `payload.read`, the errors of its events are named by their class."""
+        events = [self._seen_event(event) for event in notification.events]
+        return shallow(notification) | {"events": events}
+
     def error(self, text: str) -> str:
         """Return the text of an error; without `payload.read`, its class."""
         return text if self._reader.reads_payloads else error_class(text)
@@ -101,6 +108,12 @@ class Documents:
             return after
         seen = {**wanted, "error_group": self.error(wanted["error_group"])}
         return {**after, "filter": seen}
+
+    def _seen_event(self, event: NotificationEvent) -> NotificationEvent:
+        error = event.data.get("error")
+        if not isinstance(error, str):
+            return event
+        return replace(event, data={**event.data, "error": self.error(error)})
 
     def _seen(self, value: Any, kind: str) -> Document:
         return self._reader.shown(shallow(value), kind_known=self._payloads.find(kind) is not None)
@@ -168,7 +181,9 @@ OccurrenceModel = model_of(Occurrence, "Occurrence")
 AuditEntryModel = model_of(AuditEntry, "AuditEntry", maybe=frozenset({"address"}))
 StatsModel = model_of(Stats, "Stats", maybe=frozenset({"workers"}))
 WorkerModel = model_of(LivingWorker, "Worker")
+NotificationModel = model_of(Notification, "Notification", maybe=frozenset())
 
 ActionPage = page_of(ActionModel)
 JobPage = page_of(JobModel)
 AuditPage = page_of(AuditEntryModel)
+NotificationPage = page_of(NotificationModel)

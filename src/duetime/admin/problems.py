@@ -23,6 +23,7 @@ STATUS_OF_ERROR: Mapping[type[DuetimeError], int] = {
     errors.JobNotFound: 404,
     errors.ApiKeyNotFound: 404,
     errors.GrantNotFound: 404,
+    errors.SubscriptionNotFound: 404,
     errors.NotAuthenticated: 401,
     errors.PermissionDenied: 403,
     errors.RateLimited: 429,

@@ -33,16 +33,19 @@ from duetime.admin.routes.bulks import BULKS
 from duetime.admin.routes.health import HEALTH
 from duetime.admin.routes.jobs import JOBS
 from duetime.admin.routes.metrics import METRICS
+from duetime.admin.routes.notifications import NOTIFICATIONS
 from duetime.admin.routes.queues import QUEUES
 from duetime.admin.routes.recurrences import RECURRENCES
 from duetime.admin.routes.series import SERIES
 from duetime.admin.routes.service import METHODS, SERVICE
+from duetime.admin.routes.subscriptions import SUBSCRIPTIONS
 from duetime.admin.routes.transitions import TRANSITIONS
 from duetime.errors import ConfigError
 
 ALL_TABLES: Sequence[RouteTable] = (
     *(SERVICE, BULKS, ACTIONS, JOBS, RECURRENCES, TRANSITIONS),
     *(QUEUES, AUDIT, HEALTH, SERIES, METRICS, ACCESS),
+    *(SUBSCRIPTIONS, NOTIFICATIONS),
 )
 DOCUMENT_PATH = "/api/openapi.json"
 OTHER_PATHS = "/api/{path:path}"

@@ -20,9 +20,12 @@ AUDITED_VERBS = (
     "sweep",
     *("put", "pause", "resume", "trigger", "remove", "restore", "backfill"),
     *("set", "create", "revoke", "sign-in", "sign-out", "refuse"),
+    *("subscribe", "ask-to-confirm", "confirm", "change", "mute", "unmute", "test", "unsubscribe"),
 )
 # The fields of snapshots that are stored as microseconds since 1970.
-INSTANTS = frozenset({"due_at", "after_at", "next_due_at", "paused_until", "expires_at"})
+INSTANTS = frozenset(
+    {"due_at", "after_at", "next_due_at", "paused_until", "expires_at", "muted_until"}
+)
 MAX_FIELDS_NAMED = 50
 DIGEST_LENGTH = 16
 DIGEST_PREFIX = "sha256:"
@@ -51,9 +54,9 @@ class AuditEntry:
     """An administrative change as users see it.
 
     `subject` is "action", "job", "queue", "transition", "bulk", "erase", "grant", "api-key",
-    "link", "session" or "request", `subject_id` the action's id, the name of the job or the queue,
-    `Model.column`, the id of the bulk, the erasure, the grant, key, link or session, or the route
-    of the request.
+    "link", "session", "subscription" or "request", `subject_id` the action's id, the name of the
+    job or the queue, `Model.column`, the id of the bulk, the erasure, the grant, key, link, session
+    or subscription, or the route of the request.
     """
 
     id: UUID

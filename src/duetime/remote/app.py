@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any, NoReturn, cast
 
-from duetime.api.async_api import Jobs
+from duetime.api.async_api import AppNotifications, Jobs
 from duetime.api.operation import async_verb, blocking_verb
 from duetime.api.registrar import Registrar
 from duetime.api.setup import CurrentSetup
@@ -18,7 +18,13 @@ from duetime.remote.address import Credential, Token, to_server_address
 from duetime.remote.clients import HttpClients
 from duetime.remote.exchange import Exchanger
 from duetime.remote.payloads import RemotePayloads
-from duetime.remote.refusals import REFUSED_MEMBERS, refuse_by, refuse_members, refused
+from duetime.remote.refusals import (
+    REFUSED_DECLARATIONS,
+    REFUSED_MEMBERS,
+    refuse_by,
+    refuse_members,
+    refused,
+)
 from duetime.remote.setup import CheckedActionVerbs, make_remote_setup
 from duetime.remote.transitions import (
     RemoteSyncTransitions,
@@ -45,6 +51,13 @@ class RemoteSync(SyncDuetime):
         return RemoteSyncTransitions(self._transition_verbs)
 
 
+class RemoteNotifications(AppNotifications):
+    """`app.notifications` of a connected app."""
+
+
+refuse_members(RemoteNotifications, REFUSED_DECLARATIONS, "notifications.")
+
+
 class RemoteDuetime(Duetime):
     """An app whose store is behind a server. It schedules, reads and changes; handlers run
     elsewhere."""
@@ -65,6 +78,7 @@ class RemoteDuetime(Duetime):
             events=runtime.events,
         )
         self.jobs = Jobs(self._setup)
+        self.notifications = RemoteNotifications(self._setup)
         self.sync = RemoteSync(self._setup, self._transition_verbs)
 
     wait = async_verb(CheckedActionVerbs.wait)

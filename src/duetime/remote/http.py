@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 MAX_RESPONSE_BYTES = 256_000_000
 
-Method = Literal["GET", "POST", "PUT", "DELETE"]
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Query = Sequence[tuple[str, str]]
 
 

@@ -23,7 +23,7 @@ from duetime.remote.http import HttpResponse
 Document = Mapping[str, Any]
 
 # The attributes of errors that are ids.
-IDS = frozenset({"action_id", "key_id", "grant_id"})
+IDS = frozenset({"action_id", "key_id", "grant_id", "subscription_id"})
 # What a problem does not tell, where it is always the same.
 FIXED_ATTRIBUTES: Mapping[type[DuetimeError], Mapping[str, str]] = {
     errors.StaleVersion: {"verb": "edit"},
@@ -130,6 +130,8 @@ def completed(error: DuetimeError, arguments: Mapping[str, Any]) -> DuetimeError
             return errors.ApiKeyNotFound(UUID(str(arguments["key_id"])))
         case errors.GrantNotFound():
             return errors.GrantNotFound(UUID(str(arguments["grant_id"])))
+        case errors.SubscriptionNotFound():
+            return errors.SubscriptionNotFound(UUID(str(arguments["id"])))
         case errors.InvalidArgument():
             _name_value(error, arguments)
         case errors.StaleVersion():

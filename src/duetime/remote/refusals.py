@@ -14,6 +14,11 @@ REFUSED_VERBS: Mapping[str, Mapping[str, str]] = {
         "retry_many": "call bulk('retry', filter={...}) until its next_cursor is None",
         "erase": "call it on an app that has the store, or run `duetime erase` there",
     },
+    "notifications": {
+        "confirm": "its link opens a page of the server",
+        "unsubscribe": "its link opens a page of the server",
+        "linked": "its link opens a page of the server",
+    },
     "transitions": {
         "register": "register models in the app of the server",
         "list": "it is no coroutine: app.sync.transitions.list() asks the server",
@@ -38,11 +43,17 @@ REFUSED_MEMBERS: Mapping[str, str] = {
     "middleware": "handlers run in the app of the server: add it there",
     "worker": "run workers where the store is: `duetime worker module:app`",
     "worker_settings": "run workers where the store is: `duetime worker module:app`",
+    "notifier": "run it where the store is: `duetime serve --no-worker module:app`",
     "run": "run workers where the store is: `duetime worker module:app`",
     "testing": "in tests, connect to a server that serves an app in memory, or test that app",
     "store": "the store is behind the server",
     "admin": "the server serves the API already",
     "admin_router": "the server serves the API already",
+}
+
+# What `app.notifications` declares in code.
+REFUSED_DECLARATIONS: Mapping[str, str] = {
+    "subscribe": f"{_SERVER}, or store one with app.notifications.add(...)",
 }
 
 
@@ -62,6 +73,14 @@ def refuse_by(by: object) -> None:
 def refuse_authority(authority: object) -> None:
     if authority is not None:
         raise ConfigError("authority=: over HTTP it is that of the credential: leave it out")
+
+
+def refuse_reader(reader: object) -> None:
+    """ConfigError for a reader: marks over HTTP are those of the credential."""
+    if reader is not None:
+        raise ConfigError(
+            f"reader={shown(reader)}: over HTTP the reader is that of the credential: leave it out"
+        )
 
 
 class RefusedMember:

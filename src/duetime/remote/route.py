@@ -50,6 +50,12 @@ class RemoteCall:
             raise no_api(self.exchanger.address, found) from None
 
 
+class Null:
+    """Stands for an argument that is sent as null; what is None is not sent."""
+
+
+NULL = Null()
+
 # Makes the exchanges of a verb's call, and returns its result.
 RemoteVerb = Callable[[RemoteCall], HttpSteps[Any]]
 
@@ -100,7 +106,7 @@ class Route:
 def to_path(template: str, arguments: Arguments) -> str:
     """Fill the path. A name of dots would be a step in the path to servers and proxies."""
     path = template
-    for name in ("action_id", "name", "grant_id", "key_id"):
+    for name in ("action_id", "name", "grant_id", "key_id", "id"):
         if f"{{{name}}}" in template:
             text = quote(str(arguments[name]), safe="")
             path = path.replace(
@@ -120,7 +126,8 @@ def to_query(arguments: Arguments, names: Iterable[str]) -> Iterator[tuple[str, 
 def to_body(arguments: Arguments, names: Iterable[str]) -> dict[str, Any]:
     """Return the arguments as JSON. What is None is left to the server."""
     given = {name: to_json(arguments.get(name)) for name in names}
-    return {name: value for name, value in given.items() if value is not None}
+    sent = {name: value for name, value in given.items() if value is not None}
+    return {name: None if value is NULL else value for name, value in sent.items()}
 
 
 def _tenant(arguments: Arguments, body: tuple[str, ...] | None) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from duetime.events.bus import Events
 from duetime.model.actions.action import Action
 from duetime.model.clock import SystemClock
 from duetime.model.ids import TimeOrderedIds
+from duetime.model.notifications.subscription import ChannelRules
 from duetime.model.tenant import AMBIENT
 from duetime.model.validation import seconds
 from duetime.registry.handlers import Handlers
@@ -57,6 +58,8 @@ def make_remote_setup(clients: HttpClients, exchanger: Exchanger) -> Setup:
         Events(),
         Meters(),
         SystemClock(),
+        # Which transports and languages there are, the server says.
+        channels=ChannelRules(complete=False),
     )
     # Whether a payload is too large, the server says.
     settings = Settings(url=exchanger.address.url, max_payload=sys.maxsize)

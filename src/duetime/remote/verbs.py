@@ -13,6 +13,7 @@ from duetime.registry.runtime import AppRuntime
 from duetime.remote.actions import ACTIONS
 from duetime.remote.exchange import Exchanger
 from duetime.remote.jobs import JOBS
+from duetime.remote.notifications import NOTIFICATIONS
 from duetime.remote.operators import API_KEYS, AUDIT, GRANTS, QUEUES, WORKERS
 from duetime.remote.payloads import RemotePayloads
 from duetime.remote.refusals import REFUSED_VERBS, refuse_by, refused
@@ -28,11 +29,14 @@ CARRIED_VERBS: Mapping[str, Mapping[str, RemoteVerb]] = {
     "grants": GRANTS,
     "api_keys": API_KEYS,
     "audit": AUDIT,
+    "notifications": NOTIFICATIONS,
 }
 # Verbs whose `by` selects or groups, and is no actor.
 BY_SELECTS = frozenset({("", "find"), ("", "groups"), ("", "series"), ("audit", "find")})
 # Verbs whose cursor is sealed with what only the server knows of the caller.
-SEALED_CURSORS = frozenset({("", "find"), ("jobs", "list"), ("audit", "find")})
+SEALED_CURSORS = frozenset(
+    {("", "find"), ("jobs", "list"), ("audit", "find"), ("notifications", "list")}
+)
 
 
 class RemoteVerbs:

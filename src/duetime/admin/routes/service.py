@@ -21,7 +21,7 @@ from duetime.model.access.permissions import PERMISSIONS
 
 SERVICE = RouteTable()
 
-METHODS: tuple[Method, ...] = ("GET", "POST", "PUT", "DELETE")
+METHODS: tuple[Method, ...] = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class HealthDocument(BaseModel):

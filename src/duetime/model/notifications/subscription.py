@@ -34,11 +34,13 @@ SubscriptionState = Literal["active", "unconfirmed", "muted", "ended"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelRules:
     """What the configuration of an app says of channels: which there are, in which languages they
-    speak, and which hosts of webhooks need neither TLS nor a global address."""
+    speak, and which hosts of webhooks need neither TLS nor a global address. What is not `complete`
+    says nothing of others: a connected app does not know what its server has."""
 
     channels: tuple[str, ...] = (IN_APP,)
     languages: tuple[str, ...] = LANGUAGES
     allowed_hosts: tuple[str, ...] = ()
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

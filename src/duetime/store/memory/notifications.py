@@ -194,7 +194,7 @@ class MemoryNotifications(NotificationContract, ABC):
     ) -> StoredNotification:
         subscription = self._subscription(subscription_id, scope)
         sent = self._send_single(subscription, topic)
-        verb = "ask to confirm" if topic == CONFIRM_TOPIC else topic
+        verb = "ask-to-confirm" if topic == CONFIRM_TOPIC else topic
         self._audit_subscription(verb, act, subscription, subscription)
         return sent
 

@@ -41,6 +41,13 @@ def _no_grant(error: errors.GrantNotFound) -> str:
     return f"il n'y a pas de droit {error.grant_id} : il n'a jamais été accordé, ou a été retiré"
 
 
+def _no_subscription(error: errors.SubscriptionNotFound) -> str:
+    return (
+        f"il n'y a pas d'abonnement {error.subscription_id} : il n'a jamais été fait, ou a été "
+        "supprimé"
+    )
+
+
 def _illegal_state(error: errors.IllegalState) -> str:
     allowed = listed([_state(name) for name in error.allowed], "ou")
     return (
@@ -156,6 +163,7 @@ SENTENCES: Mapping[type[DuetimeError], Callable[[Any], str]] = {
     errors.JobNotFound: _no_job,
     errors.ApiKeyNotFound: _no_key,
     errors.GrantNotFound: _no_grant,
+    errors.SubscriptionNotFound: _no_subscription,
     errors.UnreadableJob: _unreadable_job,
     errors.IllegalState: _illegal_state,
     errors.StaleVersion: _stale,

@@ -138,6 +138,14 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "sign-in": "se connecter",
         "sign-out": "se déconnecter",
         "refuse": "refuser",
+        "subscribe": "abonner",
+        "ask-to-confirm": "demander confirmation",
+        "confirm": "confirmer",
+        "change": "modifier",
+        "mute": "rendre muet",
+        "unmute": "rendre la parole",
+        "test": "essayer",
+        "unsubscribe": "désabonner",
     },
     "subject": {
         "action": "action",
@@ -150,6 +158,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "api-key": "clé d'API",
         "link": "lien",
         "session": "session",
+        "subscription": "abonnement",
         "request": "requête",
     },
 }

@@ -119,7 +119,7 @@ class SubscriptionFlows(Store, ABC):
         now = yield from clock()
         subscription = yield from _lock(subscription_id, scope)
         sent = yield from self._send_single(subscription, topic, now)
-        verb = "ask to confirm" if topic == CONFIRM_TOPIC else topic
+        verb = "ask-to-confirm" if topic == CONFIRM_TOPIC else topic
         yield from self._audit_subscription(verb, act, now, subscription, subscription)
         return sent
 
