@@ -8,6 +8,7 @@ import pytest
 from admin.client import Parcel, make_app
 from duetime import ANY, Duetime
 from duetime.model.notifications.event import NewEvent
+from duetime.model.tenant import Scope
 from duetime.testing import FakeClock
 from pages.browser import Form, ShownPage
 from pages.notified import failure, happen
@@ -33,8 +34,8 @@ def read_form(page: ShownPage, number: int = 0) -> Form:
     return [form for form in page.forms if "Mark as read" in form.buttons][number]
 
 
-async def subscribe(app: Duetime, tenant: object = ANY) -> None:
-    await app.notifications.add("*", in_app=True, tenant=tenant)  # type: ignore[arg-type]
+async def subscribe(app: Duetime, tenant: Scope = ANY) -> None:
+    await app.notifications.add("*", in_app=True, tenant=tenant)
 
 
 class TestProblems:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -10,7 +11,10 @@ import pytest
 
 from admin.client import make_app
 from duetime import ANY, Duetime
-from duetime.model.notifications.subscription import SubscriptionTerms
+from duetime.model.notifications.declared import declared_subscription
+from duetime.model.notifications.subscription import Subscription, SubscriptionTerms
+from duetime.model.tenant import Scope
+from duetime.notifications import Notifications
 from duetime.testing import FakeClock
 from pages.browser import Browser, Form, ShownPage
 from pages.notified import CHANNELS, failure, happen
@@ -23,7 +27,7 @@ FORM = f"{PAGE}?dialog=subscribe"
 
 
 @pytest.fixture
-async def notifying_app(url: str, clock: FakeClock):  # type: ignore[no-untyped-def]
+async def notifying_app(url: str, clock: FakeClock) -> AsyncIterator[Duetime]:
     """An app that can send, on each store."""
     async with make_app(url, clock=clock, notifications=CHANNELS) as app:
         yield app
@@ -49,8 +53,8 @@ def buttons(page: ShownPage) -> list[str]:
     return [name for form in page.forms for name in form.buttons]
 
 
-async def only(app: Duetime, tenant: object = ANY):  # type: ignore[no-untyped-def]
-    [found] = await app.notifications.subscriptions(tenant=tenant)  # type: ignore[arg-type]
+async def only(app: Duetime, tenant: Scope = ANY) -> Subscription:
+    [found] = await app.notifications.subscriptions(tenant=tenant)
     return found
 
 
@@ -131,6 +135,18 @@ class TestMaking:
             await browser.send(await filled(browser, "job-failing", tenant="globex"))
         made = await only(app, "acme")
         assert (made.tenant, made.all_tenants) == ("acme", False)
+
+    async def test_transports_of_the_operator_are_not_for_tenants(self, clock: FakeClock) -> None:
+        channels = Notifications(transports={"pager": Nothing()})
+        async with make_app(clock=clock, notifications=channels) as app:
+            async with reader_of(app, *RIGHTS, tenant="acme") as browser:
+                assert "pager" not in (await browser.open(FORM)).response.text
+                form = await filled(browser, "job-failing", channel="pager", address="ops")
+                assert (await browser.post(form)).status_code == 403
+            async with administrator_of(app) as browser:
+                form = await filled(browser, "job-failing", channel="pager", address="ops")
+                assert any("is subscribed" in t for t in (await browser.send(form)).texts["p"])
+            assert ((await only(app)).channel, (await only(app)).address) == ("pager", "ops")
 
     @pytest.mark.parametrize(
         ("fields", "said"),
@@ -290,8 +306,6 @@ class TestActs:
 
 async def declare(app: Duetime) -> str:
     """Let a worker have declared a subscription of the app's code; return its id."""
-    from duetime.model.notifications.declared import declared_subscription
-
     terms = SubscriptionTerms(topics=("job-failing",), channel="in-app", everywhere=True)
     declared = declared_subscription("shop", terms, "secret")
     await app.store.perform(app.store.declare_subscriptions([declared]))
@@ -308,7 +322,7 @@ async def test_who_may_not_manage_them_does_not_see_them(memory_app: Duetime) ->
 
 @pytest.mark.parametrize("hostile", CORPUS)
 async def test_what_is_stored_is_text(clock: FakeClock, hostile: str) -> None:
-    channels = CHANNELS.__class__(transports={"pager": Nothing()})
+    channels = Notifications(transports={"pager": Nothing()})
     async with make_app(clock=clock, notifications=channels) as app:
         made = await app.notifications.add(
             "*", via="pager", to=hostile, tenant=hostile, jobs=hostile, kinds=hostile, by=hostile

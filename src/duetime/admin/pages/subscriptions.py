@@ -13,7 +13,8 @@ from duetime.admin.declarations import declaration_of
 from duetime.admin.pages.languages import LANGUAGE_NAMES
 from duetime.admin.pages.page import FramedPage, ThisPage
 from duetime.admin.pages.page_table import PageTable
-from duetime.errors import PermissionDenied, SubscriptionNotFound
+from duetime.admin.subscription_rights import require_errors, require_transport
+from duetime.errors import SubscriptionNotFound
 from duetime.model.notifications.subscription import (
     EMAIL,
     IN_APP,
@@ -28,8 +29,6 @@ SUBSCRIPTIONS_PAGE = PageTable()
 
 SUBSCRIPTIONS_PATH = "/alerts/subscriptions"
 CHANNEL_TEXTS: Mapping[str, str] = {EMAIL: "email", WEBHOOK: "webhook", IN_APP: "in_app"}
-# Whoever may not read the texts of errors gets no messages that have them.
-ERROR_TEXTS = "payload.read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +47,7 @@ class SubscriptionsView:
         if set(subscription.topics) == set(self.topics):
             return None
         names = (self.topics.get(topic, topic) for topic in subscription.topics)
-        return ", ".join(names)
+        return " · ".join(names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,12 +167,18 @@ async def _shown(page: FramedPage, made: CreatedSubscription | None = None) -> R
 
 async def _view(page: FramedPage) -> SubscriptionsView:
     rules, names = page.app.runtime.channels, cast("Mapping[str, str]", LANGUAGE_NAMES)
-    of_tenant = isinstance(page.scope, str)
-    topics = [name for name, topic in TOPICS.items() if topic.of_tenants or not of_tenant]
+    of_tenant = page.caller.identity.tenant is not None
+    # Nobody confirms where transports of the operator's send to.
+    channels = [name for name in rules.channels if name in CHANNEL_TEXTS or not of_tenant]
+    topics = [
+        name
+        for name, topic in TOPICS.items()
+        if topic.of_tenants or not isinstance(page.scope, str)
+    ]
     return SubscriptionsView(
         subscriptions=await page.app.notifications.subscriptions(tenant=page.scope),
         topics={name: page.text(f"topic_{name.replace('-', '_')}") for name in topics},
-        channels={channel: _channel_name(page, channel) for channel in rules.channels},
+        channels={channel: _channel_name(page, channel) for channel in channels},
         severities={each.value: page.named("severity", each.value) for each in Severity},
         languages={code: names.get(code, code) for code in rules.languages},
         chooses_tenant=page.scope is ANY,
@@ -248,6 +253,7 @@ def _address(page: FramedPage) -> dict[str, Any]:
             return {"email": address}
         case "webhook":
             return {"webhook": address}
+    require_transport(page, channel)
     return {"via": channel, "to": address or None}
 
 
@@ -273,11 +279,8 @@ def _show_errors(page: FramedPage) -> bool | None:
     """Return whether messages are to have the texts of errors; None if that is none of the
     reader's business, and stays as it is."""
     wanted = page.field("show_errors") is not None
-    if page.allows(ERROR_TEXTS):
-        return wanted
-    if wanted:
-        raise PermissionDenied(ERROR_TEXTS, page.caller.identity.tenant)
-    return None
+    require_errors(page, wanted)
+    return wanted if page.allows("payload.read") else None
 
 
 def _id(page: FramedPage) -> UUID:
