@@ -329,7 +329,7 @@ class Duetime(
         from duetime.worker.worker import Worker
 
         settings = self.worker_settings(concurrency, queues)
-        return Worker(self.runtime, self._with_delivery(settings), companions=self._companions())
+        return Worker(self.runtime, self.with_delivery(settings), companions=self._companions())
 
     def _companions(self) -> Sequence[Companion]:
         # The property is not evaluated here: an app without transitions need not import SQLAlchemy.

@@ -15,6 +15,8 @@ Helpers:
     test_bad_input   what requests should not hold, sent to every route
     test_fuzzing     made-up requests
     test_acts        the audit entries of every act
+    test_killed_acts the same, while the process is killed amid an act
+    killed_acts      a process that sends acts, killed at every statement
     test_mounting    the API inside of other applications, and behind proxies
     test_openapi     the OpenAPI document
     test_generated_client, test_versions   other people's clients, and older packages

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -34,7 +35,9 @@ from duetime.admin.pages.charts.outcome_strip import StripOutcome, outcome_strip
 from duetime.admin.pages.charts.slots import slots_bar
 from duetime.admin.pages.charts.sparkline import sparkline
 from duetime.admin.pages.charts.state_path import PathStep, state_path
-from duetime.admin.pages.charts.timeline import timeline_chart
+from duetime.admin.pages.charts.svg import width_of
+from duetime.admin.pages.charts.timeline import pill_width, timeline_chart
+from duetime.admin.pages.formats.numbers import compact
 from duetime.admin.pages.languages import LANGUAGES, Language
 from duetime.model.state import Outcome, State
 
@@ -291,6 +294,17 @@ def test_ticks_of_a_minute_are_folded_from_three_on() -> None:
         *(f"poll, tick, 12:02:{second:02}" for second in range(1, 11)),
         "and 2 more",
     ]
+
+
+@pytest.mark.parametrize("count", [3, 12, 120, 99_999])
+def test_counts_of_a_timeline_fit_into_their_pills_which_lie_apart(count: int) -> None:
+    ticks = [coming("poll", timedelta(minutes=1), 2000)]
+    drawn = timeline_chart(day(ticks=ticks), "T", UTC, "en")
+    pills = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"[^>]*class="count"', drawn)
+    spans = sorted((float(x), float(x) + float(width)) for x, _, width in pills)
+    assert len(spans) > 10
+    assert all(end < start for (_, end), (start, _) in pairwise(spans))
+    assert pill_width(compact(count)) >= width_of(compact(count)) + 2
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -10,6 +10,7 @@ from duetime.errors import InvalidArgument
 from duetime.events.types import Event
 from duetime.model.erasure import ERASURE_SIZE, HIGHEST, to_erasure_cursor
 from duetime.model.filter import Filter
+from duetime.testing import FakeClock
 
 PERSONAL = "ann@example.org"
 
@@ -54,6 +55,22 @@ async def test_all_of_a_tenant(app: Duetime) -> None:
     assert (result.erased, result.jobs) == (1, 1)
     left = await app.find(state="scheduled", tenant=ANY)
     assert {action.tenant for action in left} == {None, "b"}
+
+
+async def test_figures_of_a_tenant_stay(app: Duetime, clock: FakeClock) -> None:
+    """They are sums of runs by minute, queue, kind and tenant, and hold nothing of an action."""
+
+    @app.handler(kind="note")
+    async def handle(note: Note) -> None: ...
+
+    async with app.worker():
+        done = await app.schedule(Note(PERSONAL), tenant="a")
+        await app.wait(done.id, timeout=20, tenant="a")
+    [before] = await app.series("executed", since=clock.now(), tenant="a")
+    assert (await app.erase(tenant="a")).erased == 1
+    [after] = await app.series("executed", since=clock.now(), tenant="a")
+    assert after == before
+    assert [point.value for point in after.points] == [1]
 
 
 async def test_a_correlation_id_is_meant_in_the_current_tenant(app: Duetime) -> None:

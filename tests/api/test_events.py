@@ -20,8 +20,10 @@ from duetime import (
     Snooze,
     current_tenant,
 )
+from duetime.api.operation import Operation, perform
 from duetime.errors import DuetimeError
 from duetime.events.types import ActionEvent
+from duetime.model.filter import Filter
 from duetime.testing import FakeClock
 
 ALL: tuple[type[ActionEvent], ...] = (
@@ -109,6 +111,21 @@ async def test_a_verb_that_changes_nothing_emits_no_event(app: Duetime) -> None:
     assert await app.cancel_many(kind="note") == 0
     assert await app.retry_many(kind="note") == 0
     assert events == []
+
+
+async def test_no_event_is_built_while_nobody_subscribes(memory_app: Duetime) -> None:
+    built: list[object] = []
+
+    def events_of(stored: object) -> list[ActionEvent]:
+        built.append(stored)
+        return []
+
+    read = Operation(memory_app.store.find(Filter()), list, events=events_of)
+    await perform(read, memory_app.runtime)
+    assert built == []
+    memory_app.on(ActionCancelled, print)
+    await perform(read, memory_app.runtime)
+    assert len(built) == 1
 
 
 async def test_an_attempt_that_does_not_finish_its_action_emits_no_event(app: Duetime) -> None:

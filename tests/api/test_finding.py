@@ -78,3 +78,10 @@ def test_two_thousand_failures_of_five_causes_fall_into_five_groups(
         assert {action.error_group for action in page} == {group.value}
         assert {action.state for action in page} == {State.failed}
     assert app.sync.find(finished_from=clock.now() + timedelta(seconds=1)).items == []
+    chosen = groups.groups[2].value
+    done = app.sync.bulk("retry", filter={"error_group": chosen})
+    assert (done.changed, done.skipped, done.next_cursor) == (400, 0, None)
+    assert {group.value for group in app.sync.groups("error")} == {
+        group.value for group in groups if group.value != chosen
+    }
+    assert app.sync.stats().scheduled == 400

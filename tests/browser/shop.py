@@ -1,6 +1,8 @@
 """An app with something on every page, and its server."""
 
+import asyncio
 import re
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -132,6 +134,26 @@ def signed_in(tab: Tab, shop: Shop, key: str | None = None) -> Tab:
     page.locator("main form button").click()
     page.wait_for_selector("nav")
     return tab
+
+
+@contextmanager
+def working(shop: Shop) -> Iterator[None]:
+    """A worker of the shop, in a thread of its own."""
+    started, ending = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        async with shop.app.worker():
+            started.set()
+            await asyncio.to_thread(ending.wait)
+
+    with ThreadPoolExecutor(1) as threads:
+        worker = threads.submit(asyncio.run, work())
+        try:
+            assert started.wait(30)
+            yield
+        finally:
+            ending.set()
+            worker.result()
 
 
 def in_another_thread(work: Callable[[], T]) -> T:

@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from browser.chromium import DESKTOP, PHONE, OpenTab, Tab
 from browser.page_paths import PAGE_PATHS, PLACES
-from browser.shop import Shop, signed_in
+from browser.shop import Shop, signed_in, working
 from duetime.admin.pages.catalogue import text_of
 
 every_page = pytest.mark.parametrize("declared", PAGE_PATHS)
@@ -69,6 +69,36 @@ def test_a_phone_begins_with_folded_filters(open_tab: OpenTab, sqlite_shop: Shop
     assert not link.is_visible()
     tab.page.get_by_text("Filter", exact=True).click()
     assert link.is_visible()
+
+
+def test_a_phone_shows_in_which_place_one_is(open_tab: OpenTab, sqlite_shop: Shop) -> None:
+    """There are more places than fit beside each other."""
+    page = signed_in(open_tab(sqlite_shop.address, viewport=PHONE), sqlite_shop).page
+    for place in PLACES:
+        page.goto(sqlite_shop.address + place.path)
+        box = page.locator(".rail [aria-current]").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0, place.name
+        assert box["x"] + box["width"] < PHONE["width"] + 1, place.name
+
+
+def test_on_a_phone_labels_stand_beside_their_fields(open_tab: OpenTab, sqlite_shop: Shop) -> None:
+    page = open_page(open_tab, sqlite_shop, "/timeline", viewport=PHONE).page
+    for name in ("From", "To"):
+        label = page.locator(".range label", has_text=name).bounding_box()
+        field = page.get_by_label(name, exact=True).bounding_box()
+        assert label is not None
+        assert field is not None
+        assert abs(label["y"] + label["height"] / 2 - field["y"] - field["height"] / 2) < 8
+
+
+def test_on_a_phone_charts_can_be_read(open_tab: OpenTab, sqlite_shop: Shop) -> None:
+    """Text in charts is scaled with them."""
+    with working(sqlite_shop):
+        page = open_page(open_tab, sqlite_shop, "/workers", viewport=PHONE).page
+        text = page.locator("svg.slots text").first.bounding_box()
+    assert text is not None
+    assert text["height"] >= 12
 
 
 @every_page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -54,7 +54,8 @@ NEW_ID = TimeOrderedIds()
 
 def subscription(**given: Any) -> StoredSubscription:
     state = {name: given.pop(name) for name in (*STATE,) if name in given}
-    terms = {"topics": ("action-failed",), "channel": IN_APP, "everywhere": True} | given
+    terms: dict[str, Any] = {"topics": ("action-failed",), "channel": IN_APP, "everywhere": True}
+    terms |= given
     fields: dict[str, Any] = {"app": None, "created_at": 0, "created_by": "", "modified_at": 0}
     fields |= {"modified_by": "", "confirmed_at": 0} | state
     return StoredSubscription(id=uuid4(), terms=SubscriptionTerms(**terms), **fields)
@@ -243,7 +244,8 @@ def test_events_behind_two_sealed_notifications_go_to_the_next_minute() -> None:
 def test_no_event_is_left_out_and_no_minute_has_three(
     batches: list[list[int]], seals: list[bool]
 ) -> None:
-    ours, known, now = subscription(channel="email", address="a@x.example"), {}, NOW
+    ours, now = subscription(channel="email", address="a@x.example"), NOW
+    known: dict[UUID, StoredNotification] = {}
     for batch, seal in zip(batches, seals, strict=False):
         events = [event(NOW + second * SECOND) for second in batch]
         now = max(now, *(each.at for each in events))

@@ -11,7 +11,6 @@ import logging
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -125,12 +124,13 @@ def in_child(work: Callable[[], None]) -> int:
     """Return the status of a child that does the work: 0, or that of its end by a signal."""
     child = os.fork()
     if child == 0:
+        ended = 1
         try:
             work()
-        except Exception:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
+            ended = 0
+        finally:
+            # A child must not return into the code of its parent.
+            os._exit(ended)
     return os.waitpid(child, 0)[1]
 
 

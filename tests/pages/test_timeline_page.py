@@ -161,6 +161,15 @@ async def test_what_is_too_much_is_said(memory_app: Duetime) -> None:
     assert page.response.text.count("<tr data-row=") == 20
 
 
+async def test_since_when_runs_are_drawn_is_said(memory_app: Duetime, clock: FakeClock) -> None:
+    for number in range(301):
+        await memory_app.schedule(Parcel(number))
+    await memory_app.testing.drain()
+    async with administrator_of(memory_app) as browser:
+        page = await browser.open("/timeline?tz=UTC")
+    assert any(text.endswith("Runs are drawn since 00:00:00.") for text in page.texts["p"])
+
+
 async def test_a_tenant_sees_its_own(memory_app: Duetime) -> None:
     await memory_app.schedule(Parcel(), delay=60, tenant="acme")
     await memory_app.schedule(Parcel(), delay=60, tenant="other")

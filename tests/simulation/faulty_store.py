@@ -300,6 +300,23 @@ class FaultyStore(Store):
     prune_audit = delegated("prune_audit")
     take_key = delegated("take_key")
     store_answer = delegated("store_answer")
+    add_events = delegated("add_events")
+    gather_events = delegated("gather_events")
+    change_episodes = delegated("change_episodes")
+    subscriptions = delegated("subscriptions")
+    subscription = delegated("subscription")
+    add_subscription = delegated("add_subscription")
+    edit_subscription = delegated("edit_subscription")
+    remove_subscription = delegated("remove_subscription")
+    declare_subscriptions = delegated("declare_subscriptions")
+    send_single = delegated("send_single")
+    seal_notification = delegated("seal_notification")
+    settle_notification = delegated("settle_notification")
+    notifications = delegated("notifications")
+    count_unread = delegated("count_unread")
+    read_notifications = delegated("read_notifications")
+    erase_events = delegated("erase_events")
+    prune_notifications = delegated("prune_notifications")
 
     # -- the worker's verbs ----------------------------------------------------------
 

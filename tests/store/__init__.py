@@ -12,7 +12,8 @@ The state machine:
     normalized            normal forms of results, without what stores may choose freely
     invariants            what must hold after every step, independent of the specification
     strategies            what Hypothesis draws
-    sql_mutants           faults in the SQL that the state machine must catch
+    job_machine           another machine, with a rule for every verb of jobs
+    sql_mutants           faults in the SQL that the state machines must catch
     directed_lives        chosen steps of it, for faults that chance seldom reaches
     clearing              clears the tables of a store
 
@@ -26,6 +27,7 @@ Other helpers:
 Tests:
     test_memory, test_sqlite, test_postgres   the store contract, by `duetime.testing.conformance`
     test_machine, test_sql_mutants        the state machine, and that it is sensitive
+    test_job_machine                      the machine of jobs, and that it is sensitive
     test_migrations                       schemas and upgrades
     test_figures                          sums of figures, against the specification
     test_plans, test_sqlite_plans         query plans

@@ -167,6 +167,47 @@ SQLITE = (
         "(coalesce(tenant, ''), kind",
         "(tenant, kind",
     ),
+    _common("bulk_shows_the_oldest", "_bulk_scheduled", "ORDER BY a.id DESC", "ORDER BY a.id"),
+    _common("bulk_never_ends", "bulk_advance", "ended = :ended", "ended = 0"),
+    _common("bulk_forgets_answers", "bulk_advance", "answers || :answer", "answers"),
+    _common("bulk_moved_by_nobody", "bulk_move", ",\n    modified_by = :by", ""),
+    _common(
+        "bulk_move_keeps_delay",
+        "bulk_move",
+        "CASE WHEN due_at IS NOT NULL THEN after_delay END",
+        "after_delay",
+    ),
+    _common(
+        "bulk_moves_children_into_lanes",
+        "bulk_move",
+        "CASE WHEN due_at IS NOT NULL THEN r.new_due_at END",
+        "r.new_due_at",
+    ),
+    _common("retry_leaves_history", "retry_history", "WHERE ", "WHERE FALSE AND "),
+    _common("repeat_of_other_tenants", "lock_finished", "h.tenant = :tenant", "TRUE"),
+    _common("erase_leaves_errors", "erase_history", " error = NULL,", ""),
+    _common("erase_leaves_runs", "erase_runs", "WHERE ", "WHERE FALSE AND "),
+    _common("erase_counts_none_that_run", "erase_left_unfinished", "count(found.token)", "0"),
+    _common("erase_takes_what_runs", "erase_lock_scheduled", "a.token IS NULL", "TRUE"),
+    _sqlite("timeline_runs_nothing", "timeline_unfinished", "ELSE 'running'", "ELSE 'scheduled'"),
+)
+
+# Tested on SQLite, by random histories of jobs.
+JOBS = (
+    _common("ticks_a_moment_late", "jobs_due", "a.next_due_at <= :now", "a.next_due_at < :now"),
+    _common("ticks_stay_due", "jobs_update", "    next_due_at = n.next_due_at,\n", ""),
+    _common(
+        "jobs_stay_as_they_were", "jobs_update", "    record = n.record\n", "    app = n.app\n"
+    ),
+    _common("pause_cancels_what_runs", "jobs_unfinished", "ELSE 1 END", "ELSE 0 END"),
+    _common(
+        "skipped_as_cancelled", "occurrences_skip", "'skipped', n.skipped", "'lost', n.skipped"
+    ),
+    _common("queued_out_of_order", "jobs_unfinished", "ORDER BY a.created_at, a.id", "ORDER BY 1"),
+    _common("any_end_is_a_dead_letter", "jobs_dead_count", "h.state = 'failed'", "TRUE"),
+    _common("occurrences_of_nobody", "occurrences_add", "n.triggered_by, :now", "NULL, :now"),
+    _common("removed_jobs_are_listed", "jobs_page", "a.removed_at IS NULL", "TRUE"),
+    _sqlite("pauses_never_end", "_job_paused", "{{job_paused_until}} > :now", "true"),
 )
 
 POSTGRES = (

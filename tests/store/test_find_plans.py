@@ -29,37 +29,51 @@ FIELDS = """
     kind, queue, priority, tenant, correlation_id, key, job, created_by, payload, version,
     created_at
 """
-VALUES = """
-    'kind' || i % 10, 'q', 1, CASE WHEN i % 6000 = 7 THEN 'small' WHEN i % 2 = 0 THEN 'big' END,
-    CASE WHEN i % 3 = 0 THEN 'c' || i % 5000 ELSE 'crowd' END, 'k' || i,
-    CASE WHEN i % 9 = 0 THEN 'job-' || i % 900 END, 'me', '{}', 1, i
-"""
 ID = "CAST(lpad(to_hex(i), 8, '0') || '-0000-7000-8000-' || substr(md5(i::text), 1, 12) AS uuid)"
-FILL = (
-    f"""
-    INSERT INTO duetime_history (id, {FIELDS}, due_at, finished_at, attempt, base_attempt, losses,
-                                 state, error, error_group)
-    SELECT {ID}, {VALUES}, i, i / 30000 * 30000 + i % 7, 1, 0, 0, s.state,
-           CASE WHEN s.state = 'failed' THEN 'E' END, CASE WHEN s.state = 'failed' THEN s.name END
-    FROM generate_series(1, {FINISHED}) AS i
-    CROSS JOIN LATERAL (
-        SELECT CASE WHEN i % 100 = 0 THEN 'failed' WHEN i % 10 = 0 THEN 'cancelled'
-                    ELSE 'succeeded' END AS state,
-               CASE WHEN i % 6000 = 0 THEN 'rare' ELSE 'E' END AS name
-    ) AS s
-    """,
-    f"""
-    INSERT INTO duetime_actions (id, {FIELDS}, due_at, lane, after)
-    SELECT {ID}, {VALUES}, CASE WHEN i % 4000 > 0 THEN i / 15000 * 15000 + i % 5 END,
-           CASE WHEN i % 4000 = 0 THEN NULL WHEN i % 3000 = 1 THEN 'p.1.4.kind.1.0.q'
-                ELSE '1.' || i % 8 || '.q' END,
-           CASE WHEN i % 4000 = 0 THEN CAST('{UUID(int=5)}' AS uuid) END
-    FROM generate_series({FINISHED + 1}, {FINISHED + UNFINISHED}) AS i
-    """,
-)
 
 
-@pytest.fixture(scope="module", params=["never analysed", "analysed", "analysed while empty"])
+def filling(scale: int) -> tuple[str, str]:
+    """Return the statements that insert finished and unfinished actions: so many times more of
+    them, of which as few are rare."""
+    finished, unfinished = FINISHED * scale, UNFINISHED * scale
+    values = f"""
+        'kind' || i % 10, 'q', 1,
+        CASE WHEN i % {10_000 * scale} = 7 THEN 'small' WHEN i % 2 = 0 THEN 'big' END,
+        CASE WHEN i % 3 = 0 THEN 'c' || i % {5000 * scale} ELSE 'crowd' END, 'k' || i,
+        CASE WHEN i % 9 = 0 THEN 'job-' || i % {900 * scale} END, 'me', '{{}}', 1, i
+    """
+    return (
+        f"""
+        INSERT INTO duetime_history (id, {FIELDS}, due_at, finished_at, attempt, base_attempt,
+                                     losses, state, error, error_group)
+        SELECT {ID}, {values}, i, i / {30_000 * scale} * 30000 + i % 7, 1, 0, 0, s.state,
+               CASE WHEN s.state = 'failed' THEN 'E' END,
+               CASE WHEN s.state = 'failed' THEN s.name END
+        FROM generate_series(1, {finished}) AS i
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN i % 100 = 0 THEN 'failed' WHEN i % 10 = 0 THEN 'cancelled'
+                        ELSE 'succeeded' END AS state,
+                   CASE WHEN i % {6000 * scale} = 0 THEN 'rare' ELSE 'E' END AS name
+        ) AS s
+        """,
+        f"""
+        INSERT INTO duetime_actions (id, {FIELDS}, due_at, lane, after)
+        SELECT {ID}, {values},
+               CASE WHEN i % {4000 * scale} > 0 THEN i / {15_000 * scale} * 15000 + i % 5 END,
+               CASE WHEN i % {4000 * scale} = 0 THEN NULL
+                    WHEN i % {3000 * scale} = 1 THEN 'p.1.4.kind.1.0.q'
+                    ELSE '1.' || i % 8 || '.q' END,
+               CASE WHEN i % {4000 * scale} = 0 THEN CAST('{UUID(int=5)}' AS uuid) END
+        FROM generate_series({finished + 1}, {finished + unfinished}) AS i
+        """,
+    )
+
+
+STATES = ["never analysed", "analysed", "analysed while empty"]
+MILLION_ROWS = pytest.param("analysed, of a million rows", marks=pytest.mark.soak)
+
+
+@pytest.fixture(scope="module", params=[*STATES, MILLION_ROWS])
 def full_store(postgres_server: Server, request: pytest.FixtureRequest) -> Iterator[PostgresStore]:
     name = postgres_server.create_database()
     url = postgres_server.database_url(name)
@@ -70,10 +84,10 @@ def full_store(postgres_server: Server, request: pytest.FixtureRequest) -> Itera
             connection.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = false)".encode())
         if request.param == "analysed while empty":
             connection.execute("ANALYZE duetime_actions, duetime_history")
-        for text in FILL:
+        for text in filling(10 if "million" in request.param else 1):
             connection.execute(text.encode())
         assert asyncio.run(store.build_indexes())
-        if request.param == "analysed":
+        if request.param == "analysed" or "million" in request.param:
             connection.execute("ANALYZE duetime_actions, duetime_history")
     yield store
     store.close()
@@ -149,7 +163,7 @@ def test_groups_examine_no_more_of_each_state(full_store: PostgresStore, by: Any
 def test_all_pages_together_hold_a_tenant(full_store: PostgresStore) -> None:
     """The figures above are of pages that skip nothing."""
     found: Found = full_store.perform_blocking(full_store.find(Filter(tenant="small", limit=200)))
-    assert (len(found), found.next) == (len(range(7, FINISHED + UNFINISHED, 6000)), None)
+    assert (len(found), found.next) == (len(range(7, FINISHED + UNFINISHED, 10_000)), None)
 
 
 def examine(store: PostgresStore, flow: Flow[Any]) -> tuple[Any, int]:

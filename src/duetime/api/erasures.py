@@ -18,12 +18,13 @@ from duetime.model.erasure import (
 )
 from duetime.model.filter import Filter
 from duetime.model.ids import TimeOrderedIds
+from duetime.model.notifications.erasing import EventErasure
 from duetime.model.tenant import AMBIENT, ANY
 from duetime.model.validation import check_name
 from duetime.registry.runtime import AppRuntime
 from duetime.store.base import Store
-from duetime.store.flow import and_then
-from duetime.store.settlement import settle_children_of
+from duetime.store.flow import Flow, Mode, Steps
+from duetime.store.settlement import Settlement, settle_children_of
 
 
 class ErasureVerbs:
@@ -49,8 +50,8 @@ class ErasureVerbs:
 
         Each call erases up to a thousand; call again with the `next_cursor` until it is None.
         Running actions are left alone and counted as `running`: erase again when they have
-        finished. A correlation id is looked for in the current tenant, or in every one with
-        `tenant=ANY`. The audit log stays.
+        finished. Notifications keep nothing of what users wrote. A correlation id is looked for in
+        the current tenant, or in every one with `tenant=ANY`. The audit log stays.
         """
         wanted = _to_filter(correlation_id, tenant)
         before = None if cursor is None else from_erasure_cursor(cursor, wanted)
@@ -59,11 +60,16 @@ class ErasureVerbs:
         whole = wanted.tenant if correlation_id is None else None
         jobs_of = whole if isinstance(whole, str) else None
         order = ErasureOrder(erasure_id, part, wanted, jobs_of, before)
+        wiped = EventErasure(wanted.tenant, wanted.correlation_id)
+
+        def steps() -> Steps[tuple[Erased, Settlement]]:
+            if before is None:
+                yield from self._store.erase_events(wiped).start()
+            erased = yield from self._store.erase(order).start()
+            return erased, (yield from settle_children_of(self._store, erased.cancelled).start())
+
         return Operation(
-            and_then(
-                self._store.erase(order),
-                lambda erased: settle_children_of(self._store, erased.cancelled),
-            ),
+            Flow(steps, Mode.write),
             lambda done: _to_result(wanted, done[0]),
             lambda done: self._counted.cancelled([*done[0].cancelled, *done[1].settled]),
             lambda done: cancelled_events(done[0].cancelled, done[1].settled),

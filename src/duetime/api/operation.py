@@ -130,7 +130,7 @@ async def perform(operation: Operation[T], runtime: AppRuntime, span: ActSpan | 
     if joined is None:
         stored = await runtime.store.perform(flow)
         operation.count(stored)
-        if operation.events is not None:
+        if operation.events is not None and runtime.events.has_any_subscriber:
             await runtime.events.emit(operation.events(stored))
     else:
         stored = await joined.perform(flow)
@@ -174,7 +174,7 @@ def _perform_blocking(
     if joined is None:
         stored = runtime.store.perform_blocking(flow)
         operation.count(stored)
-        if operation.events is not None:
+        if operation.events is not None and runtime.events.has_any_subscriber:
             runtime.events.emit_blocking(operation.events(stored))
     else:
         stored = joined.perform_blocking(flow)

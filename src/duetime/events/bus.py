@@ -54,6 +54,11 @@ class Events:
         """Return what changes when a subscriber is added."""
         return [self._subscriptions]
 
+    @property
+    def has_any_subscriber(self) -> bool:
+        """Whether there is any; if not, verbs build no events."""
+        return bool(self._subscriptions)
+
     def has_subscribers(self, type_: type[Event]) -> bool:
         """Return whether the type has subscribers; without any, the hot path builds no event."""
         return type_ in self._subscriptions

@@ -67,7 +67,7 @@ class DeliversNotifications:
         )
         return Worker(replace(self.runtime, jobs=DeclaredJobs(), handlers=handlers), settings)
 
-    def _with_delivery(self, settings: WorkerSettings) -> WorkerSettings:
+    def with_delivery(self, settings: WorkerSettings) -> WorkerSettings:
         """Return the settings of a worker that also sends notifications, if the app can."""
         if self._delivering is None:
             return settings

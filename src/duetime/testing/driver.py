@@ -29,6 +29,7 @@ from duetime.worker.claiming.slots import Pool
 from duetime.worker.figures import FigureCounter
 from duetime.worker.leases.in_flight import InFlightRun
 from duetime.worker.leases.store_clock import StoreClock
+from duetime.worker.notifier import Notifier
 from duetime.worker.reporter import Reporter
 from duetime.worker.running.runner import Runner
 from duetime.worker.running.threads import Threads
@@ -62,10 +63,15 @@ class Testing:
         """Run all actions that are due now, and those that become due thereby; returns how many
         runs. Actions that were parked for a kind that this app now runs are included, those of
         paused queues are not. Jobs are seeded as by a worker, occurrences of due ticks are
-        inserted, and registered row transitions are applied."""
+        inserted, registered row transitions are applied, and notifications are sent."""
         runs = 0
+        notifier = await self._notifier()
         await self._tick()
-        while (claimed := await self._claim()).claims or await self._apply_transitions():
+        while (
+            (claimed := await self._claim()).claims
+            or await self._apply_transitions()
+            or await notifier.gather()
+        ):
             runs += len(claimed.claims)
             if runs > MAX_RUNS_PER_DRAIN:
                 raise AssertionError(
@@ -180,6 +186,14 @@ class Testing:
                 "follows another one: create the store with clock= too, or give a url= instead"
             )
         return clock
+
+    async def _notifier(self) -> Notifier:
+        """The notifier, which knows what subscriptions want; its deliveries are declared."""
+        app = self._app
+        settings = app.with_delivery(app.worker_settings())
+        notifier = Notifier(app.store, app.runtime.interest, app.runtime.subscribed, settings)
+        await notifier.start()
+        return notifier
 
     async def _tick(self) -> int | None:
         """Seed jobs and insert the occurrences of due ticks; returns when the next tick is."""

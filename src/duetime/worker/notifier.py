@@ -89,7 +89,7 @@ class Notifier:
             self._health_wanted = False
             await self._check_health()
         if self._events_wait and monotonic() >= self._next_gathering:
-            await self._gather()
+            await self._gather_soon()
         return max(self._next_gathering - monotonic(), 0.0) if self._events_wait else UNTIL_WOKEN
 
     async def _declare_if_due(self) -> None:
@@ -127,13 +127,23 @@ class Notifier:
         self._found_none = found_none
         return [episode for episode in found if confirmed or episode.topic != "no-worker"]
 
-    async def _gather(self) -> None:
+    async def _gather_soon(self) -> None:
         """Gather what waits. If another process is at it, the next sweep tells what is left."""
         self._events_wait = False
-        result = await self._store.perform(
-            self._store.gather_events(lag=self._lag, limit=GATHER_SIZE)
-        )
-        if result.taken == GATHER_SIZE:
+        if await self._gather() == GATHER_SIZE:
             self._events_wait = True
         else:
             self._next_gathering = monotonic() + GATHER_PAUSE_SECONDS
+
+    async def gather(self) -> bool:
+        """Gather everything that waits, if anything is subscribed to; return whether anything did:
+        for tests."""
+        gathered = 0
+        while self._interest.topics and (taken := await self._gather()):
+            gathered += taken
+        return gathered > 0
+
+    async def _gather(self) -> int:
+        """Return how many events were gathered."""
+        flow = self._store.gather_events(lag=self._lag, limit=GATHER_SIZE)
+        return (await self._store.perform(flow)).taken

@@ -1,4 +1,4 @@
-"""Deletes finished actions, audit entries and figures after their retention, in small batches."""
+"""Deletes what is kept only for a while: actions, audit entries, figures, notifications."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from duetime.worker.service import Service
 from duetime.worker.settings import WorkerSettings
 
 INTERVAL_SECONDS = 60.0
-# Audit entries and figures are deleted in each of so many rounds.
+# All but actions is deleted in each of so many rounds.
 ROUNDS_UNTIL_ALL = 60
 
 
@@ -50,7 +50,9 @@ class Pruner:
         store, limit = self._store, self._batch
         audit = store.prune_audit(keep=self._keep_audit, limit=limit)
         figures = store.prune_figures(keep=self._keep_figures, limit=limit)
+        # As long as failed actions, which most of them are about.
+        notifications = store.prune_notifications(keep=self._keep_failed, limit=limit)
         deleted = 0
-        for flow in (self._prune_actions(), audit, figures):
+        for flow in (self._prune_actions(), audit, figures, notifications):
             deleted = max(deleted, (yield from flow.start()))
         return deleted

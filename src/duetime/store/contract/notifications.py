@@ -17,6 +17,7 @@ from duetime.model.notifications.delivery import (
     SealedNotification,
 )
 from duetime.model.notifications.episodes import Episode, EpisodeChanges
+from duetime.model.notifications.erasing import EventErasure
 from duetime.model.notifications.event import NewEvent
 from duetime.model.notifications.notification import StoredNotification
 from duetime.model.notifications.subscription import StoredSubscription
@@ -119,6 +120,12 @@ class NotificationContract(ABC):
     ) -> Flow[int]:
         """Mark these notifications in the app, or all that are due, as read by a reader; return how
         many were unread. Those outside the scope count as none."""
+
+    @abstractmethod
+    def erase_events(self, erasure: EventErasure) -> Flow[None]:
+        """Wipe what events and notifications say of an erased action or tenant, as
+        `model.notifications.erasing` decides. Those of other tenants in the same notification
+        stay."""
 
     @abstractmethod
     def prune_notifications(self, *, keep: int, limit: int) -> Flow[int]:

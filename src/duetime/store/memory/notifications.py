@@ -22,6 +22,11 @@ from duetime.model.notifications.delivery import (
     delivery_actions,
 )
 from duetime.model.notifications.episodes import Episode, EpisodeChanges, compare_episodes
+from duetime.model.notifications.erasing import (
+    EventErasure,
+    wiped_data,
+    wiped_notification,
+)
 from duetime.model.notifications.event import NewEvent, StoredEvent
 from duetime.model.notifications.gathering import GatheringFacts, earliest_minute, gather
 from duetime.model.notifications.mailing import (
@@ -293,6 +298,16 @@ class MemoryNotifications(NotificationContract, ABC):
             and is_seen(scope, each.tenant, each.everywhere)
         )
         return sorted(found, key=lambda each: each.id, reverse=True)
+
+    @immediate
+    def erase_events(self, erasure: EventErasure) -> None:
+        for event in [*self._tables.events.values()]:
+            if erasure.concerns(event.tenant, event.data):
+                wiped = replace(event, data=wiped_data(event.data))
+                self._tables.set_event(event.id, wiped)
+        for notification in [*self._tables.notifications.values()]:
+            wiped_one = wiped_notification(notification, erasure)
+            self._tables.set_notification(notification.id, wiped_one)
 
     @immediate
     def prune_notifications(self, *, keep: int, limit: int) -> int:

@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from duetime.model.notifications.delivery import GatherResult, NotificationFilter
 from duetime.model.notifications.episodes import Episode
+from duetime.model.notifications.erasing import EventErasure
 from duetime.model.notifications.event import NewEvent
 from duetime.model.notifications.notification import Notification, as_notification
 from duetime.model.tenant import ANY, Scope
@@ -38,6 +39,12 @@ async def seen(
     wanted = NotificationFilter(scope=scope, reader=reader, **given)
     found = await probe.do(probe.store.notifications(wanted))
     return [as_notification(each.notification, read=each.read) for each in found]
+
+
+async def errors_of(probe: Probe) -> dict[str, object]:
+    """Return what the oldest notification says of errors, by subject."""
+    [*_, oldest] = await seen(probe)
+    return {event.subject: event.data["error"] for event in oldest.events}
 
 
 def to_next_minute(probe: Probe) -> None:
@@ -201,6 +208,28 @@ class Notifying(Suite):
             *(("overdue", False), ("worker-lost", False)),
             *(("overdue", True), ("worker-lost", False)),
         ]
+
+    async def test_what_is_erased_is_said_no_more(self, probe: Probe) -> None:
+        await subscribe(probe, everywhere=True)
+        ours = failure("1", "a", correlation_id="order:7")
+        others = (failure("2", "a", correlation_id="order:8"), failure("3", "b"))
+        for gathering in (True, False):
+            await happen(probe, ours, *others)
+            if gathering:
+                await gather(probe)
+        await probe.do(probe.store.erase_events(EventErasure("a", "order:7")))
+        assert await errors_of(probe) == {"1": None, "2": "Boom", "3": "Boom"}
+        await probe.do(probe.store.erase_events(EventErasure("a")))
+        assert await errors_of(probe) == {"1": None, "2": None, "3": "Boom"}
+        to_next_minute(probe)
+        probe.pass_time(MINUTE_SECONDS * SECOND)
+        await gather(probe)
+        newest, _ = await seen(probe)
+        assert {e.subject: e.data["error"] for e in newest.events} == {
+            "1": None,
+            "2": None,
+            "3": "Boom",
+        }
 
     async def test_old_notifications_and_events_are_pruned(self, probe: Probe) -> None:
         await subscribe(probe)

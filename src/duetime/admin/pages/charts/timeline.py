@@ -42,8 +42,9 @@ LEFT, RIGHT, TOP = 88.0, 952.0, 24.0
 ROW_HEIGHT, MARK_SIZE = 40.0, 14.0
 BASE = TOP + 3 * ROW_HEIGHT
 LABEL_Y = BASE + 20
-# Places for one count each. Three or more marks of one place are folded into their count.
-PLACES = 40
+# Places for one count each. Three or more marks of one place are folded into their count, which is
+# narrower than the place.
+PLACES = 24
 MAX_APART = 2
 # Runs that are longer than such a place are drawn apart from it, unless there are many.
 MAX_LONG = 24
@@ -117,11 +118,14 @@ def _row(
     name: str, marks: Sequence[TimelineMark], y: float, scale: TimeScale, words: MarkWords
 ) -> Iterator[Markup]:
     width = max(MINUTE, -(-(scale.end - scale.start) // PLACES))
+    # What lies in a part of a place, at an end of the axis, is shown in the whole one beside it.
+    first = -(-scale.start // width)
+    last = max(scale.end // width - 1, first)
     long = [mark for mark in marks if mark.end - mark.at > width]
     if len(long) <= MAX_LONG:
         yield from (_mark(mark, y, scale, words) for mark in long)
         marks = [mark for mark in marks if mark.end - mark.at <= width]
-    for place, group in groupby(marks, key=lambda mark: max(mark.at, scale.start) // width):
+    for place, group in groupby(marks, key=lambda mark: min(max(mark.at // width, first), last)):
         near = list(group)
         if len(near) > MAX_APART:
             yield _folded(name, near, scale.place(place * width + width // 2), y, words)
@@ -155,12 +159,18 @@ def _folded(
     if len(marks) > MAX_NAMED:
         more = whole(len(marks) - MAX_NAMED, words.language)
         names.append(AND_MORE.to(words.language, count=more))
-    x = min(max(x, LEFT + 11), RIGHT - 11)
+    count = compact(len(marks))
+    half = pill_width(count) / 2
+    x = min(max(x, LEFT + half), RIGHT - half)
     shapes = [
-        rect(x - 11, y - 8, 22, 16, "count", 8),
-        text(x, y + 4, compact(len(marks)), "small", "middle"),
+        rect(x - half, y - 8, 2 * half, 16, "count", 8),
+        text(x, y + 4, count, "small", "middle"),
     ]
     found = {mark.name for mark in marks}
     shapes += [glyph(urgent, x, y - 14) for urgent in URGENT if urgent in found][:1]
     total = f"{_total(name, marks, words.language)}, {words.instant(marks[0])}"
     return part("\n".join([total, *names]), *shapes)
+
+
+def pill_width(count: str) -> float:
+    return max(width_of(count) + 6, 20)

@@ -239,7 +239,14 @@ function makeModal(dialog) {
   dialog.addEventListener("close", () => location.assign(dialog.dataset.close));
 }
 
+// On phones, ten places are wider than the window.
+function showPlace() {
+  const rail = find(".rail"), here = rail && find("[aria-current]", rail);
+  if (here) rail.scrollLeft = here.offsetLeft - (rail.clientWidth - here.clientWidth) / 2;
+}
+
 root.dataset.script = "on";
+showPlace();
 tellZone();
 showTimes();
 findAll("dialog[data-modal]").forEach(makeModal);

@@ -28,6 +28,9 @@ TIMELINE_TEXTS: Texts = {
         "There is more than is drawn: zoom in to see all of it.",
         "Il y a plus que ce qui est affiché : zoomez pour tout voir.",
     ),
+    "timeline_ran_since": Text(
+        "Runs are drawn since {at}.", "Les exécutions sont tracées depuis {at}."
+    ),
     "timeline_ran": Text("Runs", "Exécutions"),
     "timeline_scheduled": Text("Scheduled and running", "Planifiées et en cours"),
     "timeline_ticks": Text("Coming ticks", "Échéances à venir"),

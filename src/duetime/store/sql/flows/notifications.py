@@ -19,6 +19,11 @@ from duetime.model.notifications.delivery import (
     delivery_actions,
 )
 from duetime.model.notifications.episodes import Episode, EpisodeChanges, compare_episodes
+from duetime.model.notifications.erasing import (
+    EventErasure,
+    wiped_data,
+    wiped_notification,
+)
 from duetime.model.notifications.event import NewEvent, StoredEvent
 from duetime.model.notifications.gathering import (
     GatheredNotifications,
@@ -36,6 +41,9 @@ from duetime.store.sql.flows.claims import clock
 from duetime.store.sql.flows.subscriptions import read_subscriptions, wait_for_notifier
 from duetime.store.sql.statements.bulk_rows import json_param
 from duetime.store.sql.statements.filter_params import scope_params
+
+LOWEST_ID = str(UUID(int=0))
+ERASED_PAGE_SIZE = 500
 
 
 class NotificationFlows(Store, ABC):
@@ -150,6 +158,13 @@ class NotificationFlows(Store, ABC):
         return len((yield Statement("notifications_read", params)))
 
     @flow()
+    def erase_events(self, erasure: EventErasure) -> Steps[None]:
+        for page in (_wipe_events, _wipe_notifications):
+            last: str | None = LOWEST_ID
+            while last is not None:
+                last = yield from page(erasure, last)
+
+    @flow()
     def prune_notifications(self, *, keep: int, limit: int) -> Steps[int]:
         params = {"until": (yield from clock()) - keep, "limit": limit}
         notifications = yield Statement("notifications_prune", params)
@@ -157,6 +172,33 @@ class NotificationFlows(Store, ABC):
         if notifications:
             yield Statement("reads_prune", {})
         return max(len(notifications), len(events))
+
+
+def _wipe_events(erasure: EventErasure, above: str) -> Steps[str | None]:
+    """Wipe a page of events; return the id after which the next begins, if there is one."""
+    rows = yield Statement("events_page", _page(erasure, above))
+    for event in _events_of(rows):
+        if erasure.concerns(event.tenant, event.data):
+            data = json.dumps(wiped_data(event.data))
+            yield Statement("events_update", {"id": str(event.id), "data": data})
+    return _last_id(rows)
+
+
+def _wipe_notifications(erasure: EventErasure, above: str) -> Steps[str | None]:
+    rows = yield Statement("notifications_page", _page(erasure, above))
+    for stored in _read([row[1:] for row in rows]):
+        wiped = wiped_notification(stored, erasure)
+        if wiped != stored:
+            yield _update(wiped)
+    return _last_id(rows)
+
+
+def _page(erasure: EventErasure, above: str) -> dict[str, object]:
+    return scope_params(erasure.scope) | {"above": above, "limit": ERASED_PAGE_SIZE}
+
+
+def _last_id(rows: Rows) -> str | None:
+    return cast("str", rows[-1][0]) if len(rows) == ERASED_PAGE_SIZE else None
 
 
 def _event_row(event_id: UUID, event: NewEvent) -> dict[str, object]:
