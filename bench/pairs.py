@@ -1,4 +1,5 @@
-"""Compare a commit with the working tree, in turn: `make bench PAIRS=<commit>`.
+"""Compare a commit with the working tree, in turn: `make bench PAIRS=<commit>`; or the working tree
+without an SDK of OpenTelemetry with itself beside one: `make bench PAIRS=sdk`.
 
 Wall-clock time says little on a machine that does other work. Processor seconds and bytes of WAL
 say more, and a load that comes and goes affects both runs of a pair much alike. So each workload
@@ -27,7 +28,7 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from comparison import Comparison, Figures, Pair, comparisons, per_action
 from meter import Usage
-from tree import ROOT, Tree, commit_tree, working_tree
+from tree import ROOT, SDK, Tree, two_trees
 
 from servers import GivenServer, NoServer, Server, open_own_server
 
@@ -81,7 +82,8 @@ def environment(tree: Tree, url: str, seed: int) -> dict[str, str]:
         "PYTHONHASHSEED": str(seed),
         "PYTHONDONTWRITEBYTECODE": "",
     }
-    return {**inherited, **python, "BENCH_URL": url}
+    sdk = {"BENCH_SDK": "1"} if tree.sdk else {}
+    return {**inherited, **python, **sdk, "BENCH_URL": url}
 
 
 def run_child(workload: str, count: int, tree: Tree, variables: Mapping[str, str]) -> Usage:
@@ -114,8 +116,7 @@ def main() -> None:
     # SIGTERM stops the server and the run, as Ctrl-C does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with TemporaryDirectory(prefix="duetime-bench-") as folder:
-        old = commit_tree(options.commit, Path(folder, "old"))
-        new = working_tree(Path(folder, "new"))
+        old, new = two_trees(options.commit, Path(folder))
         with closing(open_server(options.url)) as server:
             bench = Bench(server, old, new, options.scale)
             results = compare(bench, options.only or [*WORKLOADS], options.rounds)
@@ -125,7 +126,9 @@ def main() -> None:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("commit", help="the commit that the working tree is compared with")
+    parser.add_argument(
+        "commit", help=f"what the working tree is compared with; {SDK!r}: itself beside an SDK"
+    )
     parser.add_argument("--only", action="append", choices=[*WORKLOADS], metavar="NAME")
     parser.add_argument("--rounds", type=int, default=20, help="pairs of each; default: 20")
     parser.add_argument("--scale", type=float, default=1.0, help="0.05 for a quick look")

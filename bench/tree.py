@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
@@ -15,8 +15,24 @@ COMPILED = shutil.ignore_patterns("__pycache__")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
+    """The package of a folder; with `sdk`, it runs beside OpenTelemetry's SDK."""
+
     name: str
     src: Path
+    sdk: bool = False
+
+
+# Stands for a commit: the working tree is compared with itself, without and with an SDK.
+SDK = "sdk"
+
+
+def two_trees(compared_with: str, folder: Path) -> tuple[Tree, Tree]:
+    """Return what is compared: a commit and the working tree, or the latter without and with an
+    SDK."""
+    new = working_tree(folder / "new")
+    if compared_with == SDK:
+        return replace(new, name="without SDK"), replace(new, name="with SDK", sdk=True)
+    return commit_tree(compared_with, folder / "old"), new
 
 
 def commit_tree(commit: str, folder: Path) -> Tree:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:  # older commits do not have it
     from duetime.api.arguments import AnyPayload
 
 URL = "BENCH_URL"
+# Set if the workload runs beside OpenTelemetry's SDK, which keeps this part of the spans.
+SDK = "BENCH_SDK"
+SAMPLED = 0.01
 BULK_SIZE = 1_000
 # `app.stats` counts no more than the newest finished actions.
 MAX_COUNTED = 100_000
@@ -129,9 +132,28 @@ def main() -> None:
     if package != src.resolve():
         sys.exit(f"duetime comes from {package}, not from {src}: set PYTHONPATH")
     migrate(os.environ[URL])
+    if os.environ.get(SDK):
+        set_up_sdk()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         usage = runner.run(measured(name, count))
     print(json.dumps(asdict(usage)))
+
+
+def set_up_sdk() -> None:
+    """Count all metrics and sample a hundredth of the spans, as an application in service does;
+    nothing is sent."""
+    from opentelemetry import metrics, trace
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
+
+    metrics.set_meter_provider(MeterProvider([InMemoryMetricReader()]))
+    traces = TracerProvider(sampler=ParentBasedTraceIdRatio(SAMPLED))
+    traces.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
+    trace.set_tracer_provider(traces)
 
 
 def migrate(url: str) -> None:

@@ -40,7 +40,7 @@ def test_the_wheel_is_whole(wheel: Path) -> None:
     packed = set(zipfile.ZipFile(wheel).namelist())
     assert "duetime/py.typed" in packed
     source = ROOT / "src"
-    for kind in ("*.sql", "*.html", "*.css", "*.svg"):
+    for kind in ("*.sql", "*.html", "*.css", "*.svg", "*.txt"):
         needed = {str(path.relative_to(source)) for path in source.rglob(kind)}
         assert needed
         assert needed <= packed

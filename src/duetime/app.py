@@ -66,7 +66,6 @@ from duetime.model.lane import Priority
 from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.model.validation import seconds
-from duetime.notifications.config import Notifications
 from duetime.notifications.delivering import DeliversNotifications, delivery_config
 from duetime.registry.handlers import Handlers
 from duetime.registry.middleware import Middleware

@@ -8,6 +8,7 @@ By command:
     test_cli_actions, test_cli_jobs, test_cli_transitions   verbs on actions, jobs, transitions
     test_cli_worker, test_cli_processes, test_cli_rolling   workers, several of them, deployments
     test_cli_migrate, test_cli_doctor, test_cli_bench, test_cli_cron, test_cli_demo
+    test_cli_notifications
 
 Across commands:
     test_cli_main                        the entry point

@@ -134,6 +134,7 @@ def test_a_command_asks_the_server(command: str, shop: Shop, ask: Callable[..., 
 @pytest.mark.parametrize("command", sorted(REFUSED_COMMANDS))
 def test_a_command_that_needs_more_says_why(command: str, ask: Callable[..., Answer]) -> None:
     more = {"alive": ["file"], "cron": ["0 2 * * *"], "erase": ["--correlation", "c", "--yes"]}
+    more["notifications translate"] = ["de", "texts"]
     answer = ask(*command.split(), *more.get(command, []))
     assert (answer.code, answer.out) == (1, "")
     assert f"`duetime {command}` does not take --server: {REFUSED_COMMANDS[command]}" in answer.err

@@ -256,6 +256,7 @@ CALLS: dict[str, list[list[str]]] = {
     "timeline": [["{url}", "--any-tenant"], ["{url}", "--json"], ["{url}", "--since", EVIL]],
     "serve": [[f"no{EVIL}:app"], [f"evilapp:{EVIL}"], ["evilapp:app", EVIL]],
     "cron": [[EVIL], ["0 2 * * *", "--tz", EVIL], ["0 2 * * *", "--after", EVIL]],
+    "notifications translate": [[EVIL, "texts"], ["de", f"no{EVIL}"], ["de", EVIL, "--json"]],
     "migrate": [
         ["{url}", "--check"],
         ["--url", f"sqlite:///no{EVIL}", "--check"],

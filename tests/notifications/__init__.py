@@ -11,6 +11,6 @@ test_email         e-mails, to servers that take them, refuse, are slow, hang up
 test_webhook       webhooks, to receivers that verify, redirect, are slow, busy, gone
 test_targets       which addresses a webhook may reach
 test_links         tokens of links, genuine and forged
-test_notification_settings   how an app is told by what it notifies
-test_translate     `duetime notifications translate`
+test_notification_settings   by what an app notifies: arguments and settings
+test_translate     translations of messages: what is written, kept and named
 """

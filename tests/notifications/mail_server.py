@@ -36,6 +36,7 @@ class Conversation:
         self._server = server
 
     def hang_up(self) -> None:
+        assert isinstance(self._server.transport, asyncio.Transport)
         self._server.transport.abort()
 
 
@@ -120,7 +121,7 @@ async def mail_server(
             hostname="mail.example.org",
             tls_context=certificate,
             auth_required=sign_in,
-            auth_require_tls=smtps is None,
+            auth_require_tls=certificate is not None,
             authenticator=authenticated if sign_in else None,
             loop=loop,
         )

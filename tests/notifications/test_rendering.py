@@ -173,8 +173,8 @@ def test_links_lead_to_what_a_message_is_about() -> None:
         written = render(notified, reader, base_url=BASE_URL, config=Notifications())
         assert written.link == BASE_URL + path
         assert f"{BASE_URL}/unsubscribe/" in (written.unsubscribe_link or "")
-        assert written.unsubscribe_link in written.text
-        assert written.unsubscribe_link in written.html
+        assert str(written.unsubscribe_link) in written.text
+        assert str(written.unsubscribe_link) in written.html
 
 
 def test_without_a_base_url_there_are_no_links() -> None:

@@ -20,6 +20,7 @@ from duetime.cli.erase import erase
 from duetime.cli.grants import cli as grants
 from duetime.cli.jobs import cli as jobs
 from duetime.cli.migrate import migrate
+from duetime.cli.notifications import cli as notifications
 from duetime.cli.output import print_lines
 from duetime.cli.queues import cli as queues
 from duetime.cli.safe_group import SafeGroup
@@ -54,6 +55,7 @@ cli.command("erase")(erase)
 cli.command("timeline")(timeline)
 cli.add_typer(api_keys, name="keys")
 cli.add_typer(grants, name="grants")
+cli.add_typer(notifications, name="notifications")
 cli.command("cron")(cron)
 cli.command("migrate")(migrate)
 cli.command("stats")(stats)

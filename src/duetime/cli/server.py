@@ -29,6 +29,7 @@ REFUSED_COMMANDS: Mapping[str, str] = {
     "doctor": "it looks into the database: run it where the store is",
     "erase": "run it where the store is",
     "migrate": "it changes the database: run it where the store is",
+    "notifications translate": "it writes files on this machine",
     "serve": "it is the server",
     "transitions report": "run it where the store is",
     "worker": "a worker claims from the store: run it where the store is",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
+import re
 from typing import Literal, NamedTuple
 from urllib.parse import quote
 from uuid import UUID
@@ -15,7 +15,7 @@ from duetime.model.notifications.notification import Notification
 from duetime.model.notifications.subscription import StoredSubscription
 
 LinkPurpose = Literal["confirm", "unsubscribe"]
-MAX_TOKEN_LENGTH = 100
+TOKEN = re.compile(r"(?P<id>[0-9a-f]{32})\.(?P<proof>[A-Za-z0-9_-]{43})")
 PAGES_BY_TOPIC = {
     "transition-parked": "/transitions",
     "overdue": "/queues",
@@ -49,14 +49,11 @@ def make_token(purpose: LinkPurpose, subscription: StoredSubscription) -> str:
 
 def read_token(text: str) -> LinkToken | None:
     """Return what a token names; None if it is of another form."""
-    identifier, _, proof = text.partition(".")
-    if len(text) > MAX_TOKEN_LENGTH or not text.isascii():
+    found = TOKEN.fullmatch(text)
+    if found is None:
         return None
-    try:
-        padded = proof + "=" * (-len(proof) % 4)
-        return LinkToken(UUID(hex=identifier), base64.b64decode(padded, b"-_", validate=True))
-    except (ValueError, binascii.Error):
-        return None
+    proof = base64.urlsafe_b64decode(f"{found['proof']}=")
+    return LinkToken(UUID(hex=found["id"]), proof)
 
 
 def is_proven(purpose: LinkPurpose, token: LinkToken, subscription: StoredSubscription) -> bool:

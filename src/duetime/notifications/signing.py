@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 from collections.abc import Callable
@@ -31,7 +30,7 @@ def read_webhook_secret(secret: str) -> bytes:
         raise ValueError(f"the secret of a webhook is not valid: {remedy}")
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
-    except binascii.Error:
+    except ValueError:
         raise ValueError(f"the secret of a webhook is not valid: {remedy}") from None
     if not MIN_KEY_BYTES <= len(key) <= MAX_KEY_BYTES:
         raise ValueError(f"the secret of a webhook has {len(key)} bytes: {remedy}")

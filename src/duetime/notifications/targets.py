@@ -19,7 +19,7 @@ from duetime.errors import shown
 
 MAX_URL_LENGTH = 2000
 PRINTABLE_ASCII = re.compile(r"[!-~]+")
-HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?|[0-9a-f:.]+")
+HOST_NAME = re.compile(r"[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*|[0-9a-f:.]+")
 PORTS = {"https": 443, "http": 80}
 IPAddress = IPv4Address | IPv6Address
 
@@ -62,7 +62,7 @@ def read_target(url: str, allow_hosts: Collection[str]) -> WebhookTarget:
         raise ForbiddenTarget(f"a URL has up to {MAX_URL_LENGTH} characters of ASCII, no spaces")
     try:
         parts = urlsplit(url)
-        scheme, host, port = parts.scheme.lower(), (parts.hostname or "").lower(), parts.port
+        scheme, host, port = parts.scheme.lower(), (parts.hostname or "").rstrip("."), parts.port
     except ValueError:
         raise ForbiddenTarget("it is no URL") from None
     if scheme not in PORTS:
@@ -71,7 +71,7 @@ def read_target(url: str, allow_hosts: Collection[str]) -> WebhookTarget:
         raise ForbiddenTarget("its URL must not hold a user or a password")
     if not HOST_NAME.fullmatch(host) or port == 0:
         raise ForbiddenTarget("its URL names no host")
-    allowed = host.rstrip(".") in allow_hosts
+    allowed = host in allow_hosts
     if scheme == "http" and not allowed:
         raise ForbiddenTarget(
             f"it needs https, unless allow_hosts of Webhook(...) has {shown(host)}"

@@ -82,7 +82,7 @@ class WebhookTransport:
                 content=body,
                 headers=self._headers(target, message, body),
                 # The name whose certificate is expected, and that the server is told.
-                extensions={"sni_hostname": target.host.rstrip(".")},
+                extensions={"sni_hostname": target.host},
             ) as response,
         ):
             return response

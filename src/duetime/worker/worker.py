@@ -35,7 +35,7 @@ from duetime.worker.gauge_reader import GaugeReader
 from duetime.worker.index_builder import IndexBuilder
 from duetime.worker.interruption import Interruption
 from duetime.worker.leases.heartbeat import Renewal, fences_of
-from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
+from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight, run_traces
 from duetime.worker.leases.loop_monitor import LoopClosed
 from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.notifier import Notifier
@@ -228,10 +228,10 @@ class Worker:
         self._completer.add(run, completion)
         self._launcher.run_finished(run)
 
-    def _completed(self, done: CompletionResult) -> None:
+    def _completed(self, done: CompletionResult, runs: Sequence[InFlightRun] = ()) -> None:
         """Finished actions may have children, and may be occurrences of jobs."""
         if done.parents:
-            self._child_settler.parents_finished(done.parents)
+            self._child_settler.parents_finished(done.parents, run_traces(runs))
         self._reporter.jobs_changed([*done.jobs, *done.replayed_jobs])
 
     def _sweep_finished(self, swept: SweepResult, sweeping: bool) -> None:
@@ -281,7 +281,7 @@ class Worker:
         self._runs.drop(run)
         if recorded.accepted:
             self._reporter.recorded(run, recorded.completion)
-            self._completed(recorded.result)
+            self._completed(recorded.result, [run])
         else:
             run.report_refused()
         self._launcher.run_finished(run)
