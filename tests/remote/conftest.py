@@ -10,7 +10,7 @@ import pytest
 
 from duetime import Duetime
 from duetime.testing import FakeClock
-from remote.scenario import Parcel, declare
+from remote.scenario import Parcel, make_app
 from remote.serving import serving
 
 
@@ -43,8 +43,7 @@ def clock() -> FakeClock:
 
 @pytest.fixture
 def served(clock: FakeClock) -> Iterator[Served]:
-    app = Duetime("memory://", clock=clock)
-    declare(app)
+    app = make_app(clock)
     made = app.sync.api_keys.create("root", ["root"], None)
     with serving(app.admin(admin_roles={"root"}, prefix="/ops")) as address:
         yield Served(app, f"{address}/ops", made.key, made.id)

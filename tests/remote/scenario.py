@@ -13,6 +13,8 @@ from uuid import UUID, uuid4
 from duetime import ANY, Duetime, Every, Misfire, Retry
 from duetime.errors import DuetimeError
 from duetime.model.audit import AUDITED_VERBS
+from duetime.notifications import Email, Message, Notifications, Webhook
+from duetime.testing import FakeClock
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,24 @@ def call(verb: str, /, *args: Any, **kwargs: Any) -> Call:
     return Call(verb, args, kwargs)
 
 
+class Pager:
+    """A transport of an operator's."""
+
+    async def send(self, message: Message) -> None: ...
+
+
+def make_app(clock: FakeClock) -> Duetime:
+    """The app in memory whose verbs are called."""
+    notifications = Notifications(
+        email=Email("smtp://127.0.0.1:1", sender="ops@example.org"),
+        webhook=Webhook(),
+        transports={"pager": Pager()},
+    )
+    app = Duetime("memory://", clock=clock, notifications=notifications)
+    declare(app)
+    return app
+
+
 def declare(app: Duetime) -> None:
     @app.handler(kind="parcel", retry=Retry.none())
     async def deliver(parcel: Parcel) -> dict[str, int]:
@@ -61,6 +81,7 @@ def scenario(now: datetime) -> Scenario:
     yield from of_changes(now)
     yield from of_many(now)
     yield from of_jobs(now)
+    yield from of_notifications(now)
     yield from of_operators(now)
 
 
@@ -237,11 +258,77 @@ def of_operators(now: datetime) -> Scenario:
     yield call("audit.find", tenant=ANY, subject="shop-daily", limit=2)
 
 
+def of_notifications(now: datetime) -> Scenario:
+    made = yield call("notifications.add", "job-failing", in_app=True, note="asked for")
+    yield call(
+        *("notifications.add", {"job-failing", "action-lost"}),
+        webhook="https://example.org/hook?token=x",
+        tenant=ANY,
+        language="fr",
+        jobs=["shop-*"],
+        kinds="parcel",
+        queues=("q", "r"),
+        zone="Europe/Paris",
+        quiet="22:00-07:00",
+        minimum="critical",
+        show_errors=True,
+    )
+    mail = yield call("notifications.add", "*", email="ann@example.org", tenant="acme")
+    yield call("notifications.add", "overdue", email="ann@example.org", tenant="acme")
+    yield call("notifications.add", "*", via="pager", to="team 7", tenant=None)
+    yield call("notifications.add", "*")
+    yield call("notifications.add", "*", in_app=True, email="ann@example.org")
+    yield call("notifications.add", "*", email="ann")
+    yield call("notifications.add", "*", to="team 7", in_app=True)
+    yield call("notifications.add", "*", via="pigeon")
+    yield call("notifications.add", "*", webhook="http://example.org/")
+    yield call("notifications.add", "job-fialing", in_app=True)
+    yield call("notifications.add", [], in_app=True)
+    yield call("notifications.add", "*", in_app=True, zone="Mars/Olympus")
+    yield call("notifications.add", "*", in_app=True, language="xx")
+    yield call("notifications.add", "*", in_app=True, minimum="loud")
+    yield call("notifications.add", "*", in_app=True, quiet="late")
+    yield call("notifications.add", "*", in_app=True, jobs=["x"] * 21)
+    yield call("notifications.subscriptions", tenant=ANY)
+    yield call("notifications.subscriptions", tenant=None)
+    yield call("notifications.subscriptions", tenant="acme")
+    yield call("notifications.get", made.id)
+    yield call("notifications.get", str(made.id), tenant="acme")
+    yield call("notifications.get", "no id")
+    yield call("notifications.change", made.id, quiet="21:00-06:00", topics=["*"], note="more")
+    yield call("notifications.change", made.id, quiet=None, kinds=["parcel"], show_errors=True)
+    yield call("notifications.change", made.id, topics="job-fialing")
+    yield call("notifications.change", made.id, minimum="critical")
+    yield call("notifications.change", made.id)
+    yield call("notifications.change", uuid4(), minimum="critical")
+    yield call("notifications.mute", made.id, until=now + timedelta(days=1), note="flood")
+    yield call("notifications.mute", made.id, until=None)
+    yield call("notifications.mute", made.id, until=now - timedelta(days=1))
+    sent = yield call("notifications.test", made.id, note="does it work?")
+    yield call("notifications.test", mail.id, tenant="acme")
+    yield call("notifications.test", uuid4())
+    yield call("notifications.unread")
+    yield call("notifications.unread", most=0)
+    page = yield call("notifications.list", limit=1)
+    yield call("notifications.list", limit=1, cursor=page.next_cursor or "none")
+    yield call("notifications.list", tenant="acme")
+    yield call("notifications.read", [sent.id, str(uuid4())])
+    yield call("notifications.read", ["no id"])
+    yield call("notifications.read")
+    yield call("notifications.list", unread=True)
+    yield call("notifications.list", limit=0)
+    yield call("notifications.remove", made.id, note="over")
+    yield call("notifications.remove", made.id)
+    yield call("notifications.remove", mail.id, tenant="acme")
+
+
 # -- comparing ------------------------------------------------------------------------------------
 
 # What is not the same where the store is and over HTTP, or in two runs.
 ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-DIFFERENT = {"source": "a surface", "address": "an address", "worker": "a worker"}
+DIFFERENT = {"source": "a surface", "worker": "a worker"}
+# From where an act came: from nowhere, or from this machine.
+ADDRESSES = (None, "127.0.0.1")
 
 
 class Plain:
@@ -272,7 +359,9 @@ class Plain:
     def _named(self, name: str, value: Any) -> Any:
         if name in DIFFERENT:
             return DIFFERENT[name]
-        if name == "next_cursor" or (name == "key" and str(value).startswith("dt_")):
+        if name == "address" and value in ADDRESSES:
+            return "an address"
+        if name in ("next_cursor", "secret") or (name == "key" and str(value).startswith("dt_")):
             return value is not None
         return self.of(value)
 

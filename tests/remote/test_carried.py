@@ -17,14 +17,14 @@ from duetime.remote.verbs import CARRIED_VERBS
 from duetime.transitions.api import Transitions
 
 # The nouns of an app whose verbs are carried by one table.
-NOUNS = ("", "jobs", "queues", "workers", "grants", "api_keys", "audit")
+NOUNS = ("", "jobs", "queues", "workers", "grants", "api_keys", "audit", "notifications")
 # What an app offers besides verbs, and what becomes of it over HTTP.
 WORKS_WITHOUT_A_SERVER = {
     *("request", "acting", "payload", "include", "discover", "connect"),
     *("clock", "settings", "runtime", "sync", "aclose", "close", *NOUNS[1:], "transitions"),
 }
-# It calls `find`, once for each page.
-MADE_OF_OTHERS = {"audit.export"}
+# It calls `find`, once for each page; and what is declared in code, which is no verb.
+MADE_OF_OTHERS = {"audit.export", "notifications.subscribe"}
 
 
 def public(thing: object) -> set[str]:
@@ -78,14 +78,15 @@ def test_every_verb_of_transitions_is_carried_or_refused() -> None:
 async def test_verbs_that_are_not_carried_name_themselves_and_the_remedy(name: str) -> None:
     app, (noun, _, verb) = Duetime.connect("http://127.0.0.1:1"), name.rpartition(".")
     message = rf"^app\.{name} is not available over HTTP: \w"
-    if noun:
+    if noun == "transitions":
         with pytest.raises(ConfigError, match=message):
             getattr(app.transitions, verb)
         return
+    blocking, awaited = (getattr(face, noun) if noun else face for face in (app.sync, app))
     with pytest.raises(ConfigError, match=message):
-        getattr(app.sync, verb)()
+        getattr(blocking, verb)()
     with pytest.raises(ConfigError, match=message):
-        await getattr(app, verb)()
+        await getattr(awaited, verb)()
 
 
 @pytest.mark.parametrize("member", sorted(REFUSED_MEMBERS))
@@ -93,6 +94,20 @@ def test_members_that_need_a_store_are_refused(member: str) -> None:
     app = Duetime.connect("http://127.0.0.1:1")
     with pytest.raises(ConfigError, match=rf"^app\.{member} is not available over HTTP: \w"):
         getattr(app, member)
+
+
+def test_subscriptions_are_not_declared_where_no_worker_is() -> None:
+    app = Duetime.connect("http://127.0.0.1:1")
+    message = r"^app\.notifications\.subscribe is not available over HTTP: \w"
+    with pytest.raises(ConfigError, match=message):
+        app.notifications.subscribe("*", in_app=True)
+
+
+@pytest.mark.parametrize("verb", ["list", "unread", "read"])
+def test_marks_are_those_of_the_credential(verb: str) -> None:
+    app = Duetime.connect("http://127.0.0.1:1")
+    with pytest.raises(ConfigError, match="the reader is that of the credential"):
+        getattr(app.sync.notifications, verb)(reader="ann")
 
 
 def test_tests_are_driven_where_the_app_is() -> None:

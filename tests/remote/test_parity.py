@@ -14,7 +14,7 @@ from duetime.errors import DuetimeError
 from duetime.remote.verbs import CARRIED_VERBS
 from duetime.testing import FakeClock
 from remote.conftest import Served
-from remote.scenario import Call, Plain, declare, raised, scenario
+from remote.scenario import Call, Plain, make_app, raised, scenario
 
 
 def find(app: Any, name: str) -> Callable[..., Any]:
@@ -62,8 +62,7 @@ def play(
 
 @pytest.fixture
 def local(clock: FakeClock) -> Any:
-    app = Duetime("memory://", clock=clock)
-    declare(app)
+    app = make_app(clock)
     yield app
     app.sync.close()
 
@@ -81,8 +80,7 @@ def test_verbs_do_the_same_over_http(
 
 
 def test_every_carried_verb_is_compared(clock: FakeClock) -> None:
-    app = Duetime("memory://", clock=clock)
-    declare(app)
+    app = make_app(clock)
     calls, called, result = scenario(clock.now()), set(), None
     with suppress(StopIteration):
         while True:

@@ -21,6 +21,7 @@ from duetime.api.subscription_arguments import (
     SubscriptionArguments,
     Topics,
     to_language,
+    to_names,
     to_patterns,
     to_quiet,
     to_terms,
@@ -184,12 +185,16 @@ class NotificationVerbs:
         wanted = {name: value for name, value in given.items() if value is not None}
         if quiet != "unchanged":
             wanted["quiet"] = to_quiet(quiet)
+        asked = None if topics is None else to_names("topics", topics)
+        if asked is not None:
+            # Whether its tenant may have them, is known once it is read.
+            check_topics(asked, None)
 
         def edit(stored: StoredSubscription, now: int) -> StoredSubscription:
             _refuse_declared(stored)
             names = wanted
-            if topics is not None:
-                names = wanted | {"topics": check_topics(topics, stored.terms.tenant)}
+            if asked is not None:
+                names = wanted | {"topics": check_topics(asked, stored.terms.tenant)}
             return replace(stored, terms=replace(stored.terms, **names))
 
         return self._edit(id, tenant, to_act(by, note), "change", edit, connection)
@@ -348,7 +353,9 @@ class NotificationVerbs:
     ) -> Operation[int]:
         """Mark notifications in the app as read by the reader: these, or all. Returns how many were
         unread."""
-        listed = None if ids is None else [to_id(each, "ids", "notification") for each in ids]
+        listed = None
+        if ids is not None:
+            listed = [to_id(each, "ids", "notification") for each in to_names("ids", ids)]
         if listed is not None and len(listed) > MAX_READ:
             remedy = phrase("give {most} ids at the most, or none for all", most=MAX_READ)
             raise InvalidArgument("ids", len(listed), remedy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 from duetime.api.arguments import MAX_NAME_LENGTH, MAX_QUEUE_LENGTH, TenantArgument, to_scope
@@ -60,7 +60,7 @@ def to_terms(
     owner = scope if isinstance(scope, str) else None
     channel, address = to_channel(given, rules)
     return SubscriptionTerms(
-        topics=check_topics(given.topics, owner),
+        topics=check_topics(to_names("topics", given.topics), owner),
         channel=channel,
         address=address,
         tenant=owner,
@@ -92,15 +92,17 @@ def to_channel(given: SubscriptionArguments, rules: ChannelRules) -> tuple[str, 
         raise InvalidArgument("to", given.to, phrase("it goes with via=, the name of a transport"))
     match named[0]:
         case "email":
-            return _known(EMAIL, rules), _email(given.email)
+            return _known(EMAIL, "email", given.email, rules), _email(given.email)
         case "webhook":
-            return _known(WEBHOOK, rules), _webhook(given.webhook, rules)
+            address = _webhook(given.webhook, rules)
+            return _known(WEBHOOK, "webhook", given.webhook, rules), address
         case "in_app":
             return IN_APP, ""
-    return _known(check_name("via", given.via, MAX_QUEUE_LENGTH), rules), _target(given.to)
+    name = check_name("via", given.via, MAX_QUEUE_LENGTH)
+    return _known(name, "via", name, rules), _target(given.to)
 
 
-def _known(channel: str, rules: ChannelRules) -> str:
+def _known(channel: str, argument: str, given: str | None, rules: ChannelRules) -> str:
     if channel in rules.channels or not rules.complete:
         return channel
     remedy = phrase(
@@ -108,7 +110,7 @@ def _known(channel: str, rules: ChannelRules) -> str:
         "there are {names}",
         names=", ".join(rules.channels),
     )
-    raise InvalidArgument("channel", channel, with_hint(remedy, channel, rules.channels))
+    raise InvalidArgument(argument, given, with_hint(remedy, channel, rules.channels))
 
 
 def _email(address: str | None) -> str:
@@ -134,11 +136,20 @@ def _target(to: str | None) -> str:
 
 
 def to_patterns(argument: str, given: Patterns) -> tuple[str, ...]:
-    names = [given] if isinstance(given, str) else list(given)
+    names = to_names(argument, given)
     if len(names) > MAX_PATTERNS:
         remedy = phrase("give {most} patterns at the most", most=MAX_PATTERNS)
         raise InvalidArgument(argument, len(names), remedy)
     return tuple(check_name(argument, name, MAX_NAME_LENGTH) for name in names)
+
+
+def to_names(argument: str, given: Any) -> list[Any]:
+    """Return what is given as one name, or as several."""
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise InvalidArgument(argument, given, phrase("give a list"))
+    return list(given)
 
 
 def to_language(code: str, rules: ChannelRules) -> str:

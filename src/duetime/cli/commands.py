@@ -27,6 +27,7 @@ from duetime.cli.safe_group import SafeGroup
 from duetime.cli.serve import serve
 from duetime.cli.server import offer_server
 from duetime.cli.stats import stats
+from duetime.cli.subscriptions import SUBSCRIPTION_COMMANDS
 from duetime.cli.timeline import timeline
 from duetime.cli.transitions import cli as transitions
 from duetime.cli.worker import worker
@@ -55,6 +56,8 @@ cli.command("erase")(erase)
 cli.command("timeline")(timeline)
 cli.add_typer(api_keys, name="keys")
 cli.add_typer(grants, name="grants")
+for words, command in SUBSCRIPTION_COMMANDS.items():
+    notifications.command(words)(command)
 cli.add_typer(notifications, name="notifications")
 cli.command("cron")(cron)
 cli.command("migrate")(migrate)

@@ -16,6 +16,7 @@ from duetime.model.audit import AuditEntry
 from duetime.model.groups import Groups
 from duetime.model.jobs.occurrence import Occurrence
 from duetime.model.jobs.view import Job
+from duetime.model.notifications.notification import Notification
 
 
 def page_document(app: Duetime, page: Page[Action]) -> dict[str, Any]:
@@ -65,6 +66,10 @@ def audit_page_document(page: Page[AuditEntry]) -> dict[str, Any]:
 
 def audit_document(entry: AuditEntry) -> dict[str, Any]:
     return _document({field.name: getattr(entry, field.name) for field in fields(entry)})
+
+
+def notification_page_document(page: Page[Notification]) -> dict[str, Any]:
+    return {"items": [*map(plain_document, page)], "next_cursor": page.next_cursor}
 
 
 def plain_document(value: DataclassInstance) -> dict[str, Any]:

@@ -130,6 +130,14 @@ class Subscribing(Suite):
         after: StoredSubscription = await probe.do(edit)
         assert after.confirmed_at == probe.now
 
+    async def test_messages_that_are_asked_for_at_one_instant_are_two(self, probe: Probe) -> None:
+        stored = await subscribe(probe)
+        sent = [
+            await probe.do(probe.store.send_single(stored.id, None, TEST_TOPIC, ANN))
+            for _ in range(2)
+        ]
+        assert len({each.id for each in sent}) == 2
+
     async def test_confirmations_are_limited_by_the_day(self, probe: Probe) -> None:
         [first, *_] = [
             await subscribe(probe, channel="email", address=f"{n}@example.org")

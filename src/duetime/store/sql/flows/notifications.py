@@ -221,7 +221,8 @@ def _events_of(rows: Rows) -> list[StoredEvent]:
 def _event(row: Row) -> StoredEvent | None:
     event_id, at, topic, tenant, subject, data, ended = cast("Any", row)
     try:
-        return StoredEvent(UUID(event_id), int(at), topic, tenant, subject, json.loads(data), ended)
+        said = json.loads(data)
+        return StoredEvent(UUID(event_id), int(at), topic, tenant, subject, said, bool(ended))
     except (ValueError, TypeError):
         return None
 

@@ -30,8 +30,9 @@ CREATE TABLE duetime_notifications (
     record text NOT NULL
 );
 
+-- The parts of a minute; messages that somebody asked for may have one instant.
 CREATE UNIQUE INDEX duetime_notifications_slot
-ON duetime_notifications (subscription_id, minute, part);
+ON duetime_notifications (subscription_id, minute, part) WHERE part < 2;
 
 CREATE INDEX duetime_notifications_minute ON duetime_notifications (minute);
 
