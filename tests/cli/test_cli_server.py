@@ -35,6 +35,7 @@ class Shop:
     failed: str
     grant: str
     api_key: str
+    subscription: str
 
 
 @pytest.fixture
@@ -58,8 +59,8 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
     api_key = app.sync.api_keys.create("till", ["till"])
     key = app.sync.api_keys.create("root", ["root"], None).key
     with serving(app.admin(admin_roles={"root"}, prefix="/ops")) as address:
-        ids = (str(scheduled.id), str(failed.id), str(grant.id), str(api_key.id))
-        yield Shop(app, f"{address}/ops", key, *ids)
+        made = (scheduled, failed, grant, api_key, app.sync.notifications.add("*", in_app=True))
+        yield Shop(app, f"{address}/ops", key, *(str(each.id) for each in made))
     app.sync.close()
 
 
@@ -117,6 +118,14 @@ CARRIED: dict[str, Callable[[Shop], list[str]]] = {
     "grants set": lambda shop: ["till", "jobs.pause"],
     "grants list": lambda shop: ["--role", "till"],
     "grants remove": lambda shop: [shop.grant],
+    "notifications subscriptions": lambda shop: [],
+    "notifications subscribe": lambda shop: ["job-failing", "--in-app", "--any-tenant"],
+    "notifications change": lambda shop: [shop.subscription, "--minimum", "critical"],
+    "notifications mute": lambda shop: [shop.subscription, "--until", "2h"],
+    "notifications test": lambda shop: [shop.subscription],
+    "notifications remove": lambda shop: [shop.subscription, "--note", "over"],
+    "notifications list": lambda shop: ["--unread"],
+    "notifications read": lambda shop: [],
 }
 
 

@@ -95,6 +95,7 @@ class Place:
     failed: str
     finished: str
     waiting: str
+    subscription: str
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         patch.setattr(sys, "path", [*sys.path])
         app = load_app("evilapp:app")
         module: Any = sys.modules.pop("evilapp")
-        failed, finished, waiting = asyncio.run(_fill(app, module))
+        ids = asyncio.run(_fill(app, module))
     engine = create_engine(url)
     module.Base.metadata.create_all(engine)
     with engine.begin() as connection:
@@ -116,10 +117,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
         due = "UPDATE posts SET publish_at = '2020-01-01 00:00:00.000000'"
         connection.execute(text(due))
     engine.dispose()
-    return Place(folder, url, failed, finished, waiting)
+    return Place(folder, url, *ids)
 
 
-async def _fill(app: Any, module: Any) -> tuple[str, str, str]:
+async def _fill(app: Any, module: Any) -> list[str]:
     async with app:
         names = {"correlation_id": EVIL, "key": EVIL, "by": EVIL, "queue": f"q{EVIL}"}
         failed = await app.schedule(module.P(EVIL), **names)
@@ -132,7 +133,10 @@ async def _fill(app: Any, module: Any) -> tuple[str, str, str]:
         await app.grants.set(EVIL, "jobs.read", EVIL, by=EVIL)
         await app.api_keys.create(EVIL, [EVIL], EVIL, by=EVIL)
         await app.schedule(module.Q(EVIL), after=waiting, on="failed", tenant=f"t{EVIL}")
-    return str(failed.id), str(finished.id), str(waiting.id)
+        patterns = {"jobs": f"q{EVIL}", "kinds": EVIL, "tenant": EVIL}
+        subscription = await app.notifications.add("*", in_app=True, by=EVIL, **patterns)
+        await app.notifications.test(subscription.id, tenant=EVIL)
+    return [str(each.id) for each in (failed, finished, waiting, subscription)]
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +260,35 @@ CALLS: dict[str, list[list[str]]] = {
     "timeline": [["{url}", "--any-tenant"], ["{url}", "--json"], ["{url}", "--since", EVIL]],
     "serve": [[f"no{EVIL}:app"], [f"evilapp:{EVIL}"], ["evilapp:app", EVIL]],
     "cron": [[EVIL], ["0 2 * * *", "--tz", EVIL], ["0 2 * * *", "--after", EVIL]],
+    "notifications list": [
+        ["{url}"],
+        ["{url}", "--any-tenant", "--json"],
+        ["{url}", "--reader", EVIL],
+        ["{url}", "--cursor", EVIL],
+    ],
+    "notifications read": [["{url}"], [EVIL, "{url}"], ["{url}", "--tenant", EVIL]],
+    "notifications subscriptions": [["{url}", "--any-tenant"], ["{url}", "--any-tenant", "--json"]],
+    "notifications subscribe": [
+        ["*", "--in-app", "--job", f"q{EVIL}", "--by", EVIL, "--note", EVIL, "{url}"],
+        ["*", "--in-app", "--tenant", EVIL, "{url}", "--json"],
+        [EVIL, "--in-app", "{url}"],
+        ["*", "--email", EVIL, "{url}"],
+        ["*", "--webhook", f"https://{EVIL}", "{url}"],
+        ["*", "--via", EVIL, "--to", EVIL, "{url}"],
+        ["*", "--in-app", "--zone", EVIL, "{url}"],
+    ],
+    "notifications change": [
+        ["{subscription}", "--queue", f"q{EVIL}", "--any-tenant", "--by", EVIL, "{url}"],
+        [EVIL, "{url}"],
+        ["{subscription}", "--quiet", EVIL, "--any-tenant", "{url}"],
+    ],
+    "notifications mute": [
+        ["{subscription}", "--until", "2h", "--any-tenant", "--note", EVIL, "{url}"],
+        ["{subscription}", "--until", EVIL, "{url}"],
+        [EVIL, "--off", "{url}"],
+    ],
+    "notifications test": [["{subscription}", "--any-tenant", "{url}"], [EVIL, "{url}"]],
+    "notifications remove": [["{subscription}", "--any-tenant", "{url}"], [EVIL, "{url}"]],
     "notifications translate": [[EVIL, "texts"], ["de", f"no{EVIL}"], ["de", EVIL, "--json"]],
     "migrate": [
         ["{url}", "--check"],
@@ -336,7 +369,8 @@ PATIENCE_SECONDS = 60.0
 
 
 def _typed(call: list[str], place: Place) -> list[str]:
-    ids = {"{failed}": place.failed, "{finished}": place.finished, "{waiting}": place.waiting}
+    names = ("failed", "finished", "waiting", "subscription")
+    ids = {f"{{{name}}}": getattr(place, name) for name in names}
     words: list[str] = []
     for word in call:
         if word in ("{url}", "{app}"):

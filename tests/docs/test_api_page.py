@@ -26,7 +26,10 @@ from duetime import (
     SlotUse,
     errors,
 )
-from duetime.api.async_api import Audit, Jobs, Queues, Workers
+from duetime.api.async_api import AppNotifications, Audit, Jobs, Queues, Workers
+from duetime.model.notifications.event import NotificationEvent
+from duetime.model.notifications.notification import Notification
+from duetime.model.notifications.subscription import CreatedSubscription
 from duetime.model.tenant import AMBIENT, ANY
 from duetime.testing import FakeClock
 from duetime.testing.driver import Testing
@@ -38,6 +41,7 @@ PAGES = (
     "audit.md",
     "http.md",
     "jobs.md",
+    "notifications.md",
     "queues.md",
     "values.md",
     "recurrence.md",
@@ -45,6 +49,7 @@ PAGES = (
 TEXT = "".join((REFERENCE / page).read_text(encoding="utf-8") for page in PAGES)
 CLASSES: dict[str, type] = {
     "Duetime": Duetime,
+    "AppNotifications": AppNotifications,
     "Audit": Audit,
     "Jobs": Jobs,
     "Queues": Queues,
@@ -102,6 +107,10 @@ def names(class_: type) -> set[str]:
             *names(Reason),
             *names(SlotUse),
             *names(AuditEntry),
+            *public(AppNotifications),
+            *names(CreatedSubscription),
+            *names(Notification),
+            *names(NotificationEvent),
             *names(Job),
             *names(Occurrence),
         }
