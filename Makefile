@@ -70,7 +70,7 @@ faults: $(STAMP) ## deal faults to real processes: ROW=kill COUNT=30
 
 # `.venv/bin/python bench/run.py --list` names the trials. Peers are installed into .bench.
 # With PAIRS=<commit>, the working tree is compared with that commit instead; with PAIRS=sdk, with
-# itself beside an SDK of OpenTelemetry.
+# itself beside an SDK of OpenTelemetry; with PAIRS=subscription ONLY=failing, beside one to failures.
 bench: $(STAMP) ## measure, beside peers or beside PAIRS=<commit>: ONLY=drain SCALE=0.1 ROUNDS=3
 	.venv/bin/python bench/$(if $(PAIRS),pairs.py $(PAIRS),run.py) $(addprefix --only ,$(ONLY)) \
 		$(addprefix --scale ,$(SCALE)) $(addprefix --rounds ,$(ROUNDS))

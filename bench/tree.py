@@ -15,23 +15,26 @@ COMPILED = shutil.ignore_patterns("__pycache__")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The package of a folder; with `sdk`, it runs beside OpenTelemetry's SDK."""
+    """The package of a folder; `beside` is one of COMPANIONS, beside which it runs."""
 
     name: str
     src: Path
-    sdk: bool = False
+    beside: str | None = None
 
 
-# Stands for a commit: the working tree is compared with itself, without and with an SDK.
-SDK = "sdk"
+# Stand for a commit: the working tree is compared with itself, without and with one of these. Each
+# has its name in what is printed.
+COMPANIONS = {"sdk": "SDK", "subscription": "subscription"}
 
 
 def two_trees(compared_with: str, folder: Path) -> tuple[Tree, Tree]:
-    """Return what is compared: a commit and the working tree, or the latter without and with an
-    SDK."""
+    """Return what is compared: a commit and the working tree, or the latter without and with a
+    companion."""
     new = working_tree(folder / "new")
-    if compared_with == SDK:
-        return replace(new, name="without SDK"), replace(new, name="with SDK", sdk=True)
+    name = COMPANIONS.get(compared_with)
+    if name is not None:
+        bare = replace(new, name=f"without {name}")
+        return bare, replace(new, name=f"with {name}", beside=compared_with)
     return commit_tree(compared_with, folder / "old"), new
 
 

@@ -211,6 +211,16 @@ def test_a_comparison_without_and_with_an_sdk(local_server: OwnServer, tmp_path:
     assert json.loads(path.read_text())["commit"] == "without SDK"
 
 
+def test_a_comparison_without_and_with_a_subscription(
+    local_server: OwnServer, tmp_path: Path
+) -> None:
+    url = local_server.database_url("postgres")
+    sizes = ("--only", "failing", "--scale", "0.005", "--rounds", "2")
+    done = run("pairs.py", "subscription", "--url", url, "--json", str(tmp_path / "p.json"), *sizes)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"without subscription +with subscription", done.stdout)
+
+
 def test_the_sdk_of_a_workload_measures_and_samples() -> None:
     script = (
         "import workload; workload.set_up_sdk()\n"

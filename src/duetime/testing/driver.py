@@ -190,8 +190,8 @@ class Testing:
     async def _notifier(self) -> Notifier:
         """The notifier, which knows what subscriptions want; its deliveries are declared."""
         app = self._app
-        settings = app.with_delivery(app.worker_settings())
-        notifier = Notifier(app.store, app.runtime.interest, app.runtime.subscribed, settings)
+        settings = app._with_delivery(app.worker_settings())
+        notifier = Notifier(app.runtime, settings)
         await notifier.start()
         return notifier
 
