@@ -223,7 +223,7 @@ class TestActs:
         changed = await only(memory_app)
         assert (changed.topics, changed.show_errors) == (("no-worker",), True)
 
-    async def test_it_is_muted_and_heard_again(self, notifying_app: Duetime) -> None:
+    async def test_it_is_muted_and_unmuted(self, notifying_app: Duetime) -> None:
         made = await notifying_app.notifications.add("*", in_app=True, tenant=ANY)
         async with administrator_of(notifying_app) as browser:
             await browser.open("/?tz=Europe/Paris")

@@ -95,25 +95,20 @@ async def show_alerts(page: ThisPage) -> Response:
 async def read_notification(page: ThisPage) -> Response:
     """Mark a notification as read by this reader."""
     await page.app.notifications.read([page.required("id")], reader=page.by, tenant=page.scope)
-    return _read(page, "done_read")
+    return page.done(ALERTS_PATH, "done_read")
 
 
 @ALERTS_PAGE.act("/alerts/read-all", "notifications.read", on=show_alerts)
 async def read_all_notifications(page: ThisPage) -> Response:
     """Mark all notifications as read by this reader."""
     await page.app.notifications.read(reader=page.by, tenant=page.scope)
-    return _read(page, "done_read_all")
+    return page.done(ALERTS_PATH, "done_read_all")
 
 
 add_problem_acts(ALERTS_PAGE, ALERTS_PATH, ALERTS_PATH, show_alerts)
 
 
 # -- steps ----------------------------------------------------------------------------------------
-
-
-def _read(page: FramedPage, said: str) -> Response:
-    page.site.unread.forget(page.scope, page.by)
-    return page.done(ALERTS_PATH, said)
 
 
 def _row(page: FramedPage, notification: Notification) -> NotificationRow:
@@ -123,7 +118,7 @@ def _row(page: FramedPage, notification: Notification) -> NotificationRow:
 
 
 def _terms(page: FramedPage) -> SubscriptionTerms:
-    """Return how the reader is to be told: that errors have texts is a right of theirs."""
+    """Return how notifications are worded for the reader, who may or may not read errors."""
     return SubscriptionTerms(
         topics=(),
         channel=IN_APP,

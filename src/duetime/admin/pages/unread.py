@@ -62,7 +62,7 @@ class UnreadCounts:
         return known.count
 
     def forget(self, scope: Scope, reader: str) -> None:
-        """Let a reader's notifications be counted anew, since that reader has read some."""
+        """Let a reader's notifications be counted anew: that reader looks at them."""
         self._counts.pop((scope, reader), None)
 
     def _is_due(self, known: UnreadCount, scope: Scope, now: float) -> bool:
