@@ -69,7 +69,8 @@ faults: $(STAMP) ## deal faults to real processes: ROW=kill COUNT=30
 	cd tests && ../.venv/bin/python -m faults $(ROW) $(COUNT) $(STORE)
 
 # `.venv/bin/python bench/run.py --list` names the trials. Peers are installed into .bench.
-# With PAIRS=<commit>, the working tree is compared with that commit instead.
+# With PAIRS=<commit>, the working tree is compared with that commit instead; with PAIRS=sdk, with
+# itself beside an SDK of OpenTelemetry; with PAIRS=subscription ONLY=failing, beside one to failures.
 bench: $(STAMP) ## measure, beside peers or beside PAIRS=<commit>: ONLY=drain SCALE=0.1 ROUNDS=3
 	.venv/bin/python bench/$(if $(PAIRS),pairs.py $(PAIRS),run.py) $(addprefix --only ,$(ONLY)) \
 		$(addprefix --scale ,$(SCALE)) $(addprefix --rounds ,$(ROUNDS))
@@ -81,7 +82,7 @@ lock: $(PRIVATE_UV) ## renew the locked versions
 		--no-header --no-annotate --no-emit-index-url --no-emit-find-links -o $(LOCK)
 
 clean: ## remove all that make has made
-	rm -rf .venv .uv .bench dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .uv .bench .tools dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 
 NO_INDEX := Packages could not be installed. If the package index cannot be reached, set UV_DEFAULT_INDEX and PIP_INDEX_URL to a mirror; behind a TLS proxy, set SSL_CERT_FILE and PIP_CERT to the proxy's certificate.
 

@@ -1,4 +1,6 @@
-"""Compare a commit with the working tree, in turn: `make bench PAIRS=<commit>`.
+"""Compare a commit with the working tree, in turn: `make bench PAIRS=<commit>`; or the working tree
+without an SDK of OpenTelemetry with itself beside one, `make bench PAIRS=sdk`; or without and with
+a subscription to failures, `make bench PAIRS=subscription ONLY=failing`.
 
 Wall-clock time says little on a machine that does other work. Processor seconds and bytes of WAL
 say more, and a load that comes and goes affects both runs of a pair much alike. So each workload
@@ -27,12 +29,14 @@ from tempfile import TemporaryDirectory
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from comparison import Comparison, Figures, Pair, comparisons, per_action
 from meter import Usage
-from tree import ROOT, Tree, commit_tree, working_tree
+from tree import COMPANIONS, ROOT, Tree, two_trees
 
 from servers import GivenServer, NoServer, Server, open_own_server
 
 # The number of actions in each workload.
-WORKLOADS = {"drain": 50_000, "bulk": 100_000, "transactional": 2_000}
+WORKLOADS = {"drain": 50_000, "bulk": 100_000, "transactional": 2_000, "failing": 10_000}
+# Measured only if they are named.
+NAMED_ONLY = ("failing",)
 SERVER = {
     "fsync": "on",
     "full_page_writes": "on",
@@ -81,7 +85,8 @@ def environment(tree: Tree, url: str, seed: int) -> dict[str, str]:
         "PYTHONHASHSEED": str(seed),
         "PYTHONDONTWRITEBYTECODE": "",
     }
-    return {**inherited, **python, "BENCH_URL": url}
+    beside = {"BENCH_BESIDE": tree.beside} if tree.beside else {}
+    return {**inherited, **python, **beside, "BENCH_URL": url}
 
 
 def run_child(workload: str, count: int, tree: Tree, variables: Mapping[str, str]) -> Usage:
@@ -114,18 +119,21 @@ def main() -> None:
     # SIGTERM stops the server and the run, as Ctrl-C does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with TemporaryDirectory(prefix="duetime-bench-") as folder:
-        old = commit_tree(options.commit, Path(folder, "old"))
-        new = working_tree(Path(folder, "new"))
+        old, new = two_trees(options.commit, Path(folder))
         with closing(open_server(options.url)) as server:
             bench = Bench(server, old, new, options.scale)
-            results = compare(bench, options.only or [*WORKLOADS], options.rounds)
+            results = compare(bench, options.only or usual_workloads(), options.rounds)
     save(options, old, results)
     print("\n".join(lines(bench, options.rounds, results)))
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("commit", help="the commit that the working tree is compared with")
+    parser.add_argument(
+        "commit",
+        help="what the working tree is compared with; "
+        f"{' or '.join(COMPANIONS)}: itself beside such a one",
+    )
     parser.add_argument("--only", action="append", choices=[*WORKLOADS], metavar="NAME")
     parser.add_argument("--rounds", type=int, default=20, help="pairs of each; default: 20")
     parser.add_argument("--scale", type=float, default=1.0, help="0.05 for a quick look")
@@ -135,6 +143,10 @@ def parse() -> argparse.Namespace:
     if options.rounds < 1:
         parser.error("--rounds must be at least 1")
     return options
+
+
+def usual_workloads() -> list[str]:
+    return [name for name in WORKLOADS if name not in NAMED_ONLY]
 
 
 def open_server(url: str | None) -> Server:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from zipfile import ZipFile
@@ -15,8 +15,27 @@ COMPILED = shutil.ignore_patterns("__pycache__")
 
 @dataclass(frozen=True, slots=True)
 class Tree:
+    """The package of a folder; `beside` is one of COMPANIONS, beside which it runs."""
+
     name: str
     src: Path
+    beside: str | None = None
+
+
+# Stand for a commit: the working tree is compared with itself, without and with one of these. Each
+# has its name in what is printed.
+COMPANIONS = {"sdk": "SDK", "subscription": "subscription"}
+
+
+def two_trees(compared_with: str, folder: Path) -> tuple[Tree, Tree]:
+    """Return what is compared: a commit and the working tree, or the latter without and with a
+    companion."""
+    new = working_tree(folder / "new")
+    name = COMPANIONS.get(compared_with)
+    if name is not None:
+        bare = replace(new, name=f"without {name}")
+        return bare, replace(new, name=f"with {name}", beside=compared_with)
+    return commit_tree(compared_with, folder / "old"), new
 
 
 def commit_tree(commit: str, folder: Path) -> Tree:

@@ -24,12 +24,16 @@ from meter import Meter, Usage
 from psycopg import AsyncConnection
 
 import duetime
-from duetime import Duetime
+from duetime import Duetime, Retry
 
 if TYPE_CHECKING:  # older commits do not have it
     from duetime.api.arguments import AnyPayload
 
 URL = "BENCH_URL"
+# What the workload runs beside: OpenTelemetry's SDK, or a subscription to failures.
+BESIDE = "BENCH_BESIDE"
+# The part of the spans that the SDK keeps.
+SAMPLED = 0.01
 BULK_SIZE = 1_000
 # `app.stats` counts no more than the newest finished actions.
 MAX_COUNTED = 100_000
@@ -47,6 +51,11 @@ class Transactional:
     n: int
 
 
+@dataclass(frozen=True)
+class Failing:
+    n: int
+
+
 MakePayload: TypeAlias = "Callable[[int], AnyPayload]"
 
 
@@ -58,12 +67,19 @@ class Load:
         self.left = 0
         self.app.handler(kind="noop")(self.noop)
         self.app.handler(kind="transactional", transactional=True)(self.transactional)
+        self.app.handler(kind="failing", retry=Retry.none())(self.failing)
+        if os.environ.get(BESIDE) == "subscription":
+            self.app.notifications.subscribe("action-failed", in_app=True)
 
     async def noop(self, payload: Noop) -> None:
         self.count_down()
 
     async def transactional(self, payload: Transactional, connection: AsyncConnection) -> None:
         self.count_down()
+
+    async def failing(self, payload: Failing) -> None:
+        self.count_down()
+        raise ValueError("as all of these do")
 
     def count_down(self) -> None:
         self.left -= 1
@@ -84,8 +100,8 @@ class Load:
     async def check(self, finished: int) -> None:
         stats = await self.app.stats()
         unfinished = stats.scheduled + stats.running
-        if unfinished or stats.succeeded != min(finished, MAX_COUNTED):
-            raise RuntimeError(f"{finished} actions should have succeeded: {stats}")
+        if unfinished or stats.succeeded + stats.failed != min(finished, MAX_COUNTED):
+            raise RuntimeError(f"{finished} actions should have finished: {stats}")
 
 
 async def measure_bulk(load: Load, meter: Meter, count: int) -> Usage:
@@ -113,6 +129,7 @@ MEASURES: Mapping[str, Callable[[Load, Meter, int], Awaitable[Usage]]] = {
     "drain": partial(measure_runs, Noop),
     "bulk": measure_bulk,
     "transactional": partial(measure_runs, Transactional),
+    "failing": partial(measure_runs, Failing),
 }
 
 
@@ -129,9 +146,28 @@ def main() -> None:
     if package != src.resolve():
         sys.exit(f"duetime comes from {package}, not from {src}: set PYTHONPATH")
     migrate(os.environ[URL])
+    if os.environ.get(BESIDE) == "sdk":
+        set_up_sdk()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         usage = runner.run(measured(name, count))
     print(json.dumps(asdict(usage)))
+
+
+def set_up_sdk() -> None:
+    """Count all metrics and sample a hundredth of the spans, as an application in service does;
+    nothing is sent."""
+    from opentelemetry import metrics, trace
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+    from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
+
+    metrics.set_meter_provider(MeterProvider([InMemoryMetricReader()]))
+    traces = TracerProvider(sampler=ParentBasedTraceIdRatio(SAMPLED))
+    traces.add_span_processor(BatchSpanProcessor(InMemorySpanExporter()))
+    trace.set_tracer_provider(traces)
 
 
 def migrate(url: str) -> None:

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -199,3 +200,33 @@ def test_a_comparison_with_the_newest_commit(local_server: OwnServer, tmp_path: 
         assert len(figure["old"]) == len(figure["new"]) == 1
         assert min(figure["old"] + figure["new"]) > 0
     assert done.stdout.count("too few pairs") == 3
+
+
+def test_a_comparison_without_and_with_an_sdk(local_server: OwnServer, tmp_path: Path) -> None:
+    url, path = local_server.url, tmp_path / "pairs.json"
+    sizes = ["--rounds", "1", "--scale", "0.02", "--only", "drain"]
+    done = run("pairs.py", "sdk", "--url", url, "--json", str(path), *sizes)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert re.search(r"without SDK +with SDK", done.stdout)
+    assert json.loads(path.read_text())["commit"] == "without SDK"
+
+
+def test_a_comparison_without_and_with_a_subscription(
+    local_server: OwnServer, tmp_path: Path
+) -> None:
+    url = local_server.database_url("postgres")
+    sizes = ("--only", "failing", "--scale", "0.005", "--rounds", "2")
+    done = run("pairs.py", "subscription", "--url", url, "--json", str(tmp_path / "p.json"), *sizes)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"without subscription +with subscription", done.stdout)
+
+
+def test_the_sdk_of_a_workload_measures_and_samples() -> None:
+    script = (
+        "import workload; workload.set_up_sdk()\n"
+        "from duetime.telemetry import sdk; print(sdk.measures(), sdk.traces())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT / "bench", capture_output=True, text=True
+    )
+    assert done.stdout == "True True\n", done.stderr

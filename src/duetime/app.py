@@ -11,7 +11,6 @@ import random
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
@@ -63,11 +62,11 @@ from duetime.model.actions.action import Action
 from duetime.model.actions.chain import On
 from duetime.model.clock import Clock, SystemClock
 from duetime.model.lane import Priority
+from duetime.model.notifications.subscription import ChannelRules
 from duetime.model.payloads.registry import Payloads
 from duetime.model.tenant import AMBIENT, Ambient, acting
 from duetime.model.validation import seconds
-from duetime.notifications.config import Notifications
-from duetime.notifications.delivering import DeliversNotifications, delivery_config
+from duetime.notifications.delivering import DeliversNotifications
 from duetime.registry.handlers import Handlers
 from duetime.registry.middleware import Middleware
 from duetime.registry.runtime import AppRuntime, Companion
@@ -146,13 +145,19 @@ class Duetime(
         **notification_settings: Unpack[NotificationSettings],
     ) -> None:
         settings = load(_only_settings(locals()) | notification_settings)
-        self._delivering = delivery_config(settings, notifications)
-        runtime = _make_runtime(settings, clock or SystemClock(), store, sessions)
-        if self._delivering is not None:
-            runtime = replace(runtime, channels=self._delivering.rules)
-        self._assemble(runtime, settings, None if store else settings.url)
+        channels = self._configure_delivery(settings, notifications)
+        self._assemble(settings, clock or SystemClock(), store, sessions, channels)
 
-    def _assemble(self, runtime: AppRuntime, settings: Settings, store_url: str | None) -> None:
+    def _assemble(
+        self,
+        settings: Settings,
+        clock: Clock,
+        store: Store | None,
+        sessions: Callable[[], Any] | None,
+        channels: ChannelRules,
+    ) -> None:
+        runtime = _make_runtime(settings, clock, store, sessions, channels)
+        store_url = None if store else settings.url
         self._setup = CurrentSetup(make_setup(runtime, settings, store_url))
         self._registrar = self._make_registrar(runtime, settings.max_payload)
         self._provide_itself()
@@ -329,7 +334,7 @@ class Duetime(
         from duetime.worker.worker import Worker
 
         settings = self.worker_settings(concurrency, queues)
-        return Worker(self.runtime, self.with_delivery(settings), companions=self._companions())
+        return Worker(self.runtime, self._with_delivery(settings), companions=self._companions())
 
     def _companions(self) -> Sequence[Companion]:
         # The property is not evaluated here: an app without transitions need not import SQLAlchemy.
@@ -456,7 +461,11 @@ def _only_settings(parameters: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _make_runtime(
-    settings: Settings, clock: Clock, store: Store | None, sessions: Callable[[], Any] | None
+    settings: Settings,
+    clock: Clock,
+    store: Store | None,
+    sessions: Callable[[], Any] | None,
+    channels: ChannelRules,
 ) -> AppRuntime:
     payloads = Payloads()
     return AppRuntime(
@@ -467,6 +476,7 @@ def _make_runtime(
         Meters(tenants=settings.telemetry_tenant),
         clock,
         sessions=sessions,
+        channels=channels,
         tracing=Tracing(settings.telemetry_tenant, settings.trace == "continue"),
     )
 

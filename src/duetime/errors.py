@@ -348,6 +348,9 @@ class UnreadableRow(StoreUnavailable):
     fail its action, so that the call may succeed if it is made again."""
 
 
+MAX_WORD_LENGTH = 200
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint with the nearest known word; empty if none is near."""
     near = nearest(word, known)
@@ -355,7 +358,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the nearest known word, if one is near."""
+    """Return the nearest known word, if one is near. Nothing is near a text that is long: comparing
+    it with all time zones takes a second for a megabyte."""
+    if len(word) > MAX_WORD_LENGTH:
+        return None
     near = get_close_matches(word, [str(name) for name in known], n=1, cutoff=0.6)
     return near[0] if near else None
 

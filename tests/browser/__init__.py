@@ -22,6 +22,7 @@ Helpers:
     test_hostile_sizes   ten thousand attempts, a payload of a megabyte, right-to-left names
     test_journeys        what operators come for, from end to end
     test_job_journeys    the same with jobs: many paused, a rule edited, runs of the past
+    test_alert_journeys  subscribing, reading what has failed, muting, unsubscribing by a link
     test_other_journeys  the same with rights, the audit log and rows of transitions
     test_french_journey  the same in French
 """

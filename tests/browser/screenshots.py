@@ -24,6 +24,7 @@ PAGES = {
     "now": "/",
     "timeline": "/timeline",
     "actions": "/actions?state=failed",
+    "alerts": "/alerts",
     # Its newest action, which was retried.
     "action": "/actions?kind=send-invoice&state=failed",
 }

@@ -9,17 +9,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import pytest
 
 from browser.chromium import OpenTab, Tab
-from duetime import Duetime, Retry
+from duetime import ANY, Duetime, Retry
+from duetime.model.notifications.event import NewEvent
+from duetime.notifications import Message, Notifications
+from duetime.notifications.links import LinkPurpose, make_token
 from remote.serving import serving
 
 T = TypeVar("T")
 
 ROLE = "operators"
+PAGER = "pager"
 QUEUE, PAUSED_QUEUE = "billing/eu", "mail"
 JOB = "nightly-close-day"
 SOON = datetime(2130, 7, 31, 12, tzinfo=UTC)
@@ -38,6 +42,12 @@ class Broken:
     text: str
 
 
+class Pager:
+    """A transport that loses its messages."""
+
+    async def send(self, message: Message) -> None: ...
+
+
 @dataclass
 class Shop:
     """An app, where its pages are served, and what is in it."""
@@ -50,7 +60,17 @@ class Shop:
 
     def path(self, declared: str) -> str:
         """The path of a page: what was declared with an argument is about something of the shop."""
-        return re.sub(r"\{(\w+)(?::path)?\}", lambda name: self.arguments[name[1]], declared)
+        known = self.arguments
+        return re.sub(
+            r"\{(\w+)(?::path)?\}",
+            lambda name: known[declared] if declared in known else known[name[1]],
+            declared,
+        )
+
+    def gather(self) -> None:
+        """Make notifications of what has happened, as a worker would."""
+        store = self.app.store
+        store.perform_blocking(store.gather_events(lag=0, limit=1000))
 
     def drain(self) -> None:
         """Run what is due. Playwright runs a loop in the thread of the test."""
@@ -58,7 +78,13 @@ class Shop:
 
 
 def make_app(url: str) -> Duetime:
-    app = Duetime(url, name="shop", environment="staging", environment_color="amber")
+    app = Duetime(
+        url,
+        name="shop",
+        environment="staging",
+        environment_color="amber",
+        notifications=Notifications(transports={PAGER: Pager()}),
+    )
 
     @app.handler(kind="parcel", queue=QUEUE)
     async def deliver(parcel: Parcel) -> str:
@@ -86,7 +112,20 @@ def fill(shop: Shop) -> None:
         verbs.schedule(Parcel(number), at=SOON + timedelta(hours=number))
     verbs.queues.pause(PAUSED_QUEUE, by="max", note="provider down", until=SOON)
     verbs.schedule(Parcel(4), queue=PAUSED_QUEUE)
-    shop.arguments = {"id": str(failed.id), "name": JOB}
+    shop.arguments = {"id": str(failed.id), "name": JOB} | notify(shop)
+
+
+def notify(shop: Shop) -> dict[str, str]:
+    """Let there be subscriptions and a notification; return what the links of messages prove."""
+    verbs = shop.app.sync.notifications
+    verbs.add("job-paused", in_app=True, tenant=ANY)
+    paged = verbs.add("no-worker", via=PAGER, to="night watch", tenant=ANY)
+    store, said = shop.app.store, {"job": JOB, "by": "max", "note": "provider down"}
+    store.perform_blocking(store.add_events([NewEvent("job-paused", None, JOB, said)]))
+    shop.gather()
+    stored = store.perform_blocking(store.subscription(paged.id, ANY))
+    purposes = get_args(LinkPurpose)
+    return {f"/{purpose}/{{token}}": make_token(purpose, stored) for purpose in purposes}
 
 
 @contextmanager

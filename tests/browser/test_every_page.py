@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 from browser.chromium import DESKTOP, PHONE, OpenTab, Tab
 from browser.page_paths import PAGE_PATHS, PLACES
@@ -54,6 +55,17 @@ def test_an_open_dialog_keeps_nobody_out(open_tab: OpenTab, sqlite_shop: Shop) -
         assert [*faults(tab)] == []
         tab.page.set_viewport_size(PHONE)
         assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_an_open_form_of_a_subscription_keeps_nobody_out(
+    open_tab: OpenTab, sqlite_shop: Shop
+) -> None:
+    tab = signed_in(open_tab(sqlite_shop.address), sqlite_shop)
+    tab.open("/alerts/subscriptions?dialog=subscribe")
+    tab.page.get_by_text("Only some jobs, kinds or queues").click()
+    assert [*faults(tab)] == []
+    tab.page.set_viewport_size(PHONE)
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def test_no_cell_lies_under_the_acts(open_tab: OpenTab, sqlite_shop: Shop) -> None:
@@ -123,7 +135,7 @@ def test_its_title_is_french_for_french_readers(
     name = text_of(f"place_{place.name}", "fr")
     assert tab.page.title() == f"{name} · shop"
     assert tab.page.locator("h1").inner_text() == name
-    assert tab.page.locator("nav [aria-current=page]").inner_text() == name
+    expect(tab.page.locator("nav [aria-current=page]")).to_have_accessible_name(name)
 
 
 @pytest.mark.main

@@ -7,7 +7,8 @@ from playwright.sync_api import expect
 
 from browser.chromium import OpenTab
 from browser.page_paths import PAGE_PATHS, PLACES
-from browser.shop import ROLE, Broken, Parcel, Shop, signed_in
+from browser.shop import PAGER, ROLE, Broken, Parcel, Shop, signed_in
+from duetime import ANY
 
 HOSTILE = (
     "<script>window.hit=1</script>",
@@ -38,9 +39,11 @@ def hostile_shop(sqlite_shop: Shop) -> Shop:
         verbs.jobs.pause("nightly-close-day", by=text, note=text)
         verbs.jobs.resume("nightly-close-day", by=text, note=text)
         verbs.api_keys.create(text, [ROLE], None, by=text)
+        verbs.notifications.add("no-worker", via=PAGER, to=text, jobs=text, tenant=ANY, by=text)
         failed = verbs.schedule(Broken(text), correlation_id=f"customer of {text}")
     verbs.jobs.pause("nightly-close-day", by=HOSTILE[0], note=HOSTILE[1])
     sqlite_shop.drain()
+    sqlite_shop.gather()
     sqlite_shop.arguments["id"] = str(failed.id)
     return sqlite_shop
 
@@ -71,4 +74,4 @@ def test_what_an_address_says_runs_nothing(open_tab: OpenTab, hostile_shop: Shop
     for path in (*paths, f"/sign-in?next={text}", f"/{quote(text, safe='')}"):
         tab.open(path)
         assert tab.page.evaluate("window.hit") is None, path
-        assert "1337" not in tab.page.content(), path
+        assert "1337" not in tab.page.inner_text("body"), path

@@ -6,7 +6,7 @@ import pytest
 
 from browser.chromium import OpenTab
 from browser.page_paths import PAGE_PATHS
-from browser.shop import JOB, ROLE, SOON, Broken, Parcel, Shop, signed_in
+from browser.shop import JOB, PAGER, ROLE, SOON, Broken, Parcel, Shop, signed_in
 
 LONG = "long" * 50
 JOB_NAME = "-".join(["long"] * 40)
@@ -27,9 +27,13 @@ def long_shop(sqlite_shop: Shop) -> Shop:
     )
     verbs.cancel(action.id, by=LONG, note=LONG)
     failed = verbs.schedule(Broken(LONG), correlation_id=LONG, by=LONG)
+    verbs.notifications.add(
+        "*", via=PAGER, to=LONG * 9, jobs=[JOB_NAME, LONG], kinds=LONG, tenant=LONG, by=LONG
+    )
+    sqlite_shop.gather()
     sqlite_shop.drain()
     verbs.schedule(Parcel(1, LONG), key=LONG, queue=LONG, at=SOON + timedelta(days=1))
-    sqlite_shop.arguments = {"id": str(failed.id), "name": JOB_NAME}
+    sqlite_shop.arguments |= {"id": str(failed.id), "name": JOB_NAME}
     return sqlite_shop
 
 

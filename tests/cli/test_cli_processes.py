@@ -186,7 +186,7 @@ BAD = {
         "from duetime import Duetime\napp = Duetime('sqlite:///x.db', migrate=False)\n",
         "lacks 0001_actions, 0002_jobs, 0003_declared, 0004_worker_health, 0005_tracebacks, "
         "0006_expiry, 0007_audit, 0008_finding, 0009_queues, 0010_bulks, 0011_reports, "
-        "0012_figures, 0013_access, 0014_answers: run "
+        "0012_figures, 0013_access, 0014_answers, 0015_notifications: run "
         "`duetime migrate --app bad:app`",
     ),
     "no server": (

@@ -33,7 +33,7 @@ def test_a_url_that_was_typed(duetime: Duetimes, empty: str, asked: tuple[str, .
     names = (
         "0001_actions, 0002_jobs, 0003_declared, 0004_worker_health, "
         "0005_tracebacks, 0006_expiry, 0007_audit, 0008_finding, 0009_queues, 0010_bulks, "
-        "0011_reports, 0012_figures, 0013_access, 0014_answers"
+        "0011_reports, 0012_figures, 0013_access, 0014_answers, 0015_notifications"
     )
     assert f"{empty} lacks {names}: run" in answer.err
     command = command_in(answer)

@@ -30,7 +30,7 @@ __all__ = ["url"]
 
 @dataclass
 class Pigeon:
-    """A transport that keeps what it carried, and fails as it is told to."""
+    """A transport that keeps what it carried, and fails with what is in `failures`."""
 
     failures: list[Exception] = field(default_factory=list)
     tried: list[Message] = field(default_factory=list)

@@ -20,6 +20,7 @@ from notifications.message_samples import WEBHOOK_SECRET
 
 URL = "smtp://mailer:hunter2@mail.example.org"
 SENDER = "ops@example.org"
+MAIL = {"email": URL, "email_sender": SENDER}
 
 
 class Pager:
@@ -71,9 +72,9 @@ def test_the_argument_replaces_the_settings() -> None:
         ({"webhook_secret": "hunter2"}, "give whsec_"),
         ({"webhook_allow_hosts": ["https://x/"]}, "allow_hosts has 'https://x/'"),
         ({"webhook_allow_hosts": 5}, "a list, or a text with commas"),
-        ({"notification_languages": "xx"}, "duetime notifications translate xx FOLDER"),
-        ({"notification_languages": []}, "give at least one"),
-        ({"notification_templates": "/nowhere"}, "templates='/nowhere' is not a folder"),
+        ({**MAIL, "notification_languages": "xx"}, "duetime notifications translate xx FOLDER"),
+        ({**MAIL, "notification_languages": []}, "give at least one"),
+        ({**MAIL, "notification_templates": "/nowhere"}, "templates='/nowhere' is not a folder"),
         ({"emial": URL}, "did you mean 'email'"),
     ],
 )

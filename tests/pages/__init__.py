@@ -3,6 +3,7 @@
 Helpers:
     browser          a browser without scripts: reads pages, fills in forms, keeps cookies
     readers          readers who are signed in, with just some permissions
+    notified         notifications, gathered at once; links of messages
     places           apps with pages, and keys and links to sign in with
 
     test_sign_in         signing in and out, by key and by link, and what ends a session
@@ -21,7 +22,10 @@ Helpers:
     test_now_page        the start page: figures, problems, and the acts that solve them
     test_timeline_page   past and future on one axis, and zooming without scripts
     test_workers_page    who is alive, and who has stopped reporting
-    test_alerts_page     problems for those who are notified of them
+    test_alerts_page     problems of now, and notifications with the marks of their reader
+    test_subscriptions_page  who hears of what: made, changed, muted, tried, removed
+    test_message_links   confirming an address and unsubscribing, by the link of a message
+    test_unread          the number in the navigation, and how rarely it is counted
     test_jobs_page       jobs: filtered, sorted, turned, several paused or resumed at once
     test_job_page        one job: its rule, runs and error, and the acts on it
     test_queues_page     queues: read, paused, resumed

@@ -15,14 +15,18 @@ from duetime.admin.pages.job_edit import COMPARED_FIELDS
 from duetime.admin.pages.jobs import FURTHER
 from duetime.admin.pages.languages import LANGUAGE_NAMES, LANGUAGES
 from duetime.admin.pages.places import PLACE_NAMES
+from duetime.admin.pages.subscriptions import CHANNEL_TEXTS
 from duetime.admin.pages.themes import THEMES
 from duetime.admin.routes.bulks import VERB_PERMISSIONS
 from duetime.model.actions.chain import On
 from duetime.model.actions.new_actions import IfExists
 from duetime.model.health.problems import ProblemName
 from duetime.model.lane import Priority
+from duetime.model.notifications.subscription import SubscriptionState
+from duetime.model.notifications.topics import TOPIC_NAMES
 from duetime.model.state import Outcome, State
 from duetime.model.transition import Effect
+from duetime.notifications.links import LinkPurpose
 
 PAGES = Path(__file__).parents[2] / "src" / "duetime" / "admin" / "pages"
 # In templates `t("key")`, in Python `page.text("key")` and `text_of("key")`.
@@ -53,6 +57,11 @@ COMPLETED = {
     "filter_": [key.removeprefix("filter_") for key in CATALOGUE if key.startswith("filter_")],
     "effect_": [effect.value for effect in Effect],
     "if_exists_": get_args(IfExists),
+    "topic_": [name.replace("-", "_") for name in TOPIC_NAMES],
+    "subscription_": get_args(SubscriptionState),
+    "channel_": CHANNEL_TEXTS.values(),
+    # The buttons of links of messages, and what they do.
+    "": [f"{purpose}{end}" for purpose in get_args(LinkPurpose) for end in ("", "_hint")],
     "shortcut_": ("search", "help", "down", "up", "select", "open"),
 }
 # Words that both languages share.
@@ -60,6 +69,7 @@ SHARED = {
     *("place_actions", "place_transitions", "place_workers", "place_audit", "note", "pages"),
     *("worker", "worker_version", "workers_versions", "now_running_hint"),
     *("run_worker", "action_worker", "action_count", "filter_worker", "action_audit"),
+    *("notifications", "channel_email", "channel_webhook"),
     *("action_id", "action_json", "audit_source", "grant_permission", "bulk_unit_minutes"),
 }
 TAGS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}|<[^>]*>", re.DOTALL)

@@ -21,6 +21,7 @@ from duetime.model.access.permissions import PERMISSIONS, GrantableName
 from duetime.testing import FakeClock
 from pages.broken import Broken
 from pages.browser import Browser, Form
+from pages.notified import failure, happen
 from pages.places import ROLE, new_key
 from pages.readers import administrator_of
 from pages.test_transitions_page import Essay, add, engine
@@ -87,6 +88,11 @@ async def stock(app: Duetime, engine: Engine, clock: FakeClock) -> list[str]:
     scheduled = await app.schedule(Parcel(), delay=60, queue="parcels")
     await app.api_keys.create("a key", ["nobody"], None)
     await app.grants.set("nobody", "actions.read")
+    for _ in range(2):
+        subscription = await app.notifications.add("action-failed", in_app=True, tenant=ANY)
+    until = clock.now() + timedelta(days=9)
+    await app.notifications.mute(subscription.id, until=until, tenant=ANY)
+    await happen(app, failure())
     times = {"first": clock.now() - timedelta(days=9), "last": clock.now() - timedelta(days=3)}
     backfill = {name: f"{at:%Y-%m-%dT%H:%M}" for name, at in times.items()}
     return [
@@ -98,6 +104,7 @@ async def stock(app: Duetime, engine: Engine, clock: FakeClock) -> list[str]:
         f"/jobs?dialog=resume&of={PAUSED_JOB}",
         f"/actions?dialog=bulk&bulk=cancel&of=ids&ids={scheduled.id}",
         "/schedule?kind=parcel",
+        "/alerts/subscriptions",
     ]
 
 

@@ -235,6 +235,19 @@ GET /audit/export           audit.read
 GET /alerts                 notifications.read
 POST /alerts/resume-queue   queues.manage
 POST /alerts/pause-job      jobs.pause
+POST /alerts/read           notifications.read
+POST /alerts/read-all       notifications.read
+GET /alerts/subscriptions   subscriptions.manage
+POST /alerts/subscriptions  subscriptions.manage
+POST /alerts/subscriptions/change subscriptions.manage
+POST /alerts/subscriptions/mute subscriptions.manage
+POST /alerts/subscriptions/unmute subscriptions.manage
+POST /alerts/subscriptions/test subscriptions.manage
+POST /alerts/subscriptions/remove subscriptions.manage
+GET /unsubscribe/{token}    public
+POST /unsubscribe/{token}   public
+GET /confirm/{token}        public
+POST /confirm/{token}       public
 GET /settings               any identity
 POST /settings/keys         admin
 POST /settings/keys/revoke  admin

@@ -11,6 +11,7 @@ from uuid import UUID
 from duetime.model.act import SYSTEM_ACT, Act
 from duetime.model.actions.action import Added, NewAction, Record, StoredRun
 from duetime.model.actions.action_key import ActionKey
+from duetime.model.actions.chain import NO_TRACES, RunTraces
 from duetime.model.actions.claim import (
     Claimed,
     ClaimOrder,
@@ -357,8 +358,10 @@ class FaultyStore(Store):
             endings,
         )
 
-    def settle(self, parents: Sequence[UUID], limit: int) -> Flow[list[Record]]:
-        return label("settle", self._real_store.settle(parents, limit), parents)
+    def settle(
+        self, parents: Sequence[UUID], limit: int, run_traces: RunTraces = NO_TRACES
+    ) -> Flow[list[Record]]:
+        return label("settle", self._real_store.settle(parents, limit, run_traces), parents)
 
     def renew(self, leases: Sequence[Fence], lease: int) -> Flow[RenewResult]:
         return label("renew", self._real_store.renew(leases, lease), leases)

@@ -258,7 +258,7 @@ NAMES = [
     *("0001_actions", "0002_jobs", "0003_declared", "0004_worker_health"),
     *("0005_tracebacks", "0006_expiry", "0007_audit"),
     *("0008_finding", "0009_queues", "0010_bulks", "0011_reports", "0012_figures"),
-    *("0013_access", "0014_answers"),
+    *("0013_access", "0014_answers", "0015_notifications"),
 ]
 OLD_ACTION = """
     INSERT INTO duetime_actions (id, due_at, created_at, version, priority, kind, lane, queue,

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +92,18 @@ def test_prometheus_names_metrics_so() -> None:
         *("duetime_backlog", "duetime_oldest_overdue_seconds", "duetime_workers"),
         "duetime_slots_used",
     }
+
+
+@pytest.mark.skipif(
+    shutil.which("promtool") is None,
+    reason="promtool is not installed (Debian: prometheus): it does NOT check the alert rules",
+)
+def test_promtool_accepts_the_alerts(tmp_path: Path) -> None:
+    promtool = ["promtool", "check", "rules"]
+    subprocess.run([*promtool, str(OBSERVABILITY / "alerts.yml")], check=True)
+    broken = tmp_path / "broken.yml"
+    broken.write_text(ALERTS.replace("sum(", "summ(", 1))
+    assert subprocess.run([*promtool, str(broken)], check=False).returncode != 0
 
 
 def test_alerts_are_valid_rules() -> None:

@@ -9,15 +9,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.trace import StatusCode
 
 from api.apps import Note
-from duetime import Duetime
+from duetime import Cancel, Context, Duetime, Every, Fail, Snooze
 from duetime.store.base import Store
+from duetime.telemetry import safe_spans
+from duetime.testing import FakeClock
 from polling import until
-from telemetry.exporters import Metrics, Spans, attributes_of
+from telemetry.exporters import Metrics, Spans, attributes_of, context_of
 
 numbers = itertools.count()
 
@@ -69,7 +71,7 @@ async def test_a_killed_workers_run_is_counted_as_lost_once(
 
 
 async def test_a_lost_lease_is_no_success(
-    url: str, spans: Spans, meters: Metrics, monkeypatch: pytest.MonkeyPatch
+    url: str, spans: Spans, meters: Metrics, caplog: pytest.LogCaptureFixture
 ) -> None:
     kind = f"cut-off-{next(numbers)}"
     async with Duetime(url) as app:
@@ -85,6 +87,9 @@ async def test_a_lost_lease_is_no_success(
     run = spans.only("duetime.execute")
     assert attributes_of(run)["duetime.outcome"] == "lost"
     assert run.status.status_code is StatusCode.ERROR
+    trace_id, span_id = context_of(run)
+    [line] = [record for record in caplog.records if "lease" in record.getMessage()]
+    assert (line.trace_id, line.span_id) == (f"{trace_id:032x}", f"{span_id:016x}")  # type: ignore[attr-defined]
     assert meters.count("duetime.action.executed", kind=kind) == 0
     assert meters.points("duetime.action.duration", kind=kind) == []
 
@@ -100,6 +105,29 @@ async def take_over(store: Store) -> None:
     assert record.token is not None
     done = Finish(record.id, record.token, State.failed, Outcome.failed, error="elsewhere")
     await store.perform(store.complete([done]))
+
+
+@pytest.mark.parametrize(
+    ("signal", "outcome"),
+    [(Snooze(1), "snoozed"), (Cancel("not wanted"), "cancelled"), (Fail("no"), "failed")],
+)
+async def test_only_failures_are_errors(
+    url: str, clock: FakeClock, spans: Spans, signal: Exception, outcome: str
+) -> None:
+    async with Duetime(url, clock=clock) as app:
+
+        @app.handler(kind="note")
+        async def note(payload: Note, ctx: Context) -> None:
+            if not spans.all("duetime.execute"):
+                raise signal
+
+        await app.schedule(Note())
+        await app.testing.advance(60)
+    run = spans.all("duetime.execute")[0]
+    assert attributes_of(run)["duetime.outcome"] == outcome
+    failed = outcome == "failed"
+    assert (run.status.status_code is StatusCode.ERROR) is failed
+    assert [event.name for event in run.events] == ["exception"] * failed
 
 
 class Broken(SpanExporter):
@@ -131,6 +159,47 @@ async def test_no_action_fails_because_an_exporter_raises(url: str, spans: Spans
         async with app.worker():
             action = await app.schedule(Note())
             assert (await app.wait(action.id, timeout=20)).result == 7
+
+
+class Failing(SpanProcessor):
+    """A processor that raises when a span starts, or when it ends: the SDK lets that through."""
+
+    def __init__(self, when: str) -> None:
+        self.when = when
+
+    def on_start(self, span: object, parent_context: object = None) -> None:
+        if self.when == "start":
+            raise ConnectionError("the collector is away")
+
+    def on_end(self, span: object) -> None:
+        if self.when == "end":
+            raise ConnectionError("the collector is away")
+
+
+@pytest.mark.parametrize("when", ["start", "end"])
+async def test_nothing_fails_because_a_processor_raises(
+    url: str,
+    spans: Spans,
+    when: str,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(safe_spans, "_failures", safe_spans.SdkFailures())
+    spans.provider.add_span_processor(Failing(when))
+    async with Duetime(url) as app:
+
+        @app.handler(kind="note")
+        async def note(payload: Note) -> int:
+            return 7
+
+        app.job(Every(seconds=1), name="shop-often")(lambda: None)
+        async with app.worker():
+            action = await app.schedule(Note())
+            assert (await app.wait(action.id, timeout=20)).result == 7
+            await app.cancel((await app.schedule(Note(), delay=60)).id)
+            await until(lambda: app.jobs.runs("shop-often"))
+    lines = [record.getMessage() for record in caplog.records if record.levelname != "INFO"]
+    assert lines == ["a span was not recorded: the OpenTelemetry SDK failed, logged once a minute"]
 
 
 async def test_no_action_waits_for_an_exporter_that_hangs(url: str, spans: Spans) -> None:

@@ -7,7 +7,8 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import make_dataclass
 from datetime import timedelta
 from pathlib import Path
 from urllib.request import urlopen
@@ -19,6 +20,9 @@ from admin.client import NOBODY, admin_of, client_of
 from api.apps import Note
 from duetime import Duetime
 from duetime.cli.metrics_port import Families, SummedMetrics
+from duetime.model.state import State
+from duetime.telemetry.labels import OTHER
+from duetime.telemetry.meters import Meters
 from duetime.telemetry.prometheus import prometheus_registry, prometheus_text
 from duetime.testing import FakeClock
 from polling import until
@@ -77,6 +81,36 @@ async def test_lateness_agrees_with_the_buckets(url: str, clock: FakeClock) -> N
     # Two of a hundred were 4 s late: in the bucket from 2.5 to 5 s.
     assert 2.5 < quantile(text, name, 0.99, duetime_kind="late") <= 5
     assert kind not in text
+
+
+def test_strange_label_values_are_read_back() -> None:
+    prometheus_registry()
+    strange = 'a "quoted" \\ value\nduetime_workers 7 \u00e9\u2028'
+    Meters().scheduled(strange, strange, strange, 3, job=strange)
+    text = prometheus_text().decode()
+    [(labels, count)] = samples(text, "duetime_action_scheduled_total", duetime_kind=strange)
+    assert count == 3
+    named = ("duetime_queue", "duetime_tenant", "duetime_job")
+    assert [labels[name] for name in named] == [strange] * 3
+    assert [value for _, value in samples(text, "duetime_workers") if value == 7] == []
+
+
+async def test_of_201_kinds_200_have_names() -> None:
+    prometheus_registry()
+    first = next(numbers)
+    kinds = [f"many-{first}-{n}" for n in range(201)]
+    async with Duetime("memory://") as app:
+        types = [make_dataclass(kind.replace("-", "_"), [], frozen=True) for kind in kinds]
+        for kind, type_ in zip(kinds, types, strict=True):
+            app.payload(type_, kind=kind)
+            app.handler(kind=kind)(_handler_of(type_))
+        actions = [await app.schedule(type_()) for type_ in types]
+        await app.testing.drain()
+        assert {(await app.get(action.id)).state for action in actions} == {State.succeeded}
+    text = prometheus_text().decode()
+    named = {labels["duetime_kind"] for labels, _ in samples(text, "duetime_action_executed_total")}
+    assert {*kinds} - named == {kinds[200]}
+    assert OTHER in named
 
 
 async def test_the_route_serves_the_text_to_those_who_may_read_it() -> None:
@@ -202,3 +236,10 @@ async def test_the_port_of_a_worker(tmp_path: Path, processes: int) -> None:
 
 
 async def _note(payload: Note) -> None: ...
+
+
+def _handler_of(type_: type) -> Callable[[object], None]:
+    def handle(payload: object) -> None: ...
+
+    handle.__annotations__["payload"] = type_
+    return handle

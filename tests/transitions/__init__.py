@@ -13,6 +13,6 @@ Tests:
     test_running, test_draining, test_stopping, test_light   the runner
     test_failing, test_unloadable, test_races, test_ledger   failures, races and the ledger
     test_plans                         query plans
-    test_reporting                     hooks, events and telemetry
+    test_reporting, test_commit        hooks, events and telemetry; commits that sweeps know of
     test_mutants                       mutation tests
 """

@@ -8,6 +8,7 @@ from api.apps import Note, Other
 from duetime import Duetime, Fail, State
 from duetime.errors import StoreUnavailable
 from duetime.model.actions.action import Record
+from duetime.model.actions.chain import NO_TRACES, RunTraces
 from duetime.store.flow import Flow, Steps
 from duetime.store.memory.store import MemoryStore
 
@@ -20,10 +21,12 @@ class Settling(MemoryStore):
         self.settled_parents: list[UUID] = []
         self.away = 0
 
-    def settle(self, parents: Sequence[UUID], limit: int) -> Flow[list[Record]]:
+    def settle(
+        self, parents: Sequence[UUID], limit: int, run_traces: RunTraces = NO_TRACES
+    ) -> Flow[list[Record]]:
         self.settled_parents += parents
         if len(self.settled_parents) > self.away:
-            return super().settle(parents, limit)
+            return super().settle(parents, limit, run_traces)
 
         def steps() -> Steps[list[Record]]:
             raise StoreUnavailable("the store is away")

@@ -229,11 +229,11 @@ async def test_the_completion_of_an_occurrence_is_not_starved_by_others() -> Non
 
     runs, outbox_store = (
         RunsInFlight(),
-        SimpleNamespace(complete=lambda completions, skip_busy_jobs: completions),
+        SimpleNamespace(complete=lambda completions, **_: completions),
     )
     busy: Any = Busy()
     completer = Completer(
-        busy, runs, 1, cast("Any", outbox_store), lambda *_: None, lambda: None, lambda _: None
+        busy, runs, 1, cast("Any", outbox_store), lambda *_: None, lambda: None, lambda *_: None
     )
     add(None)
     add("nightly")
@@ -249,10 +249,10 @@ async def test_the_second_sender_rests_while_there_is_nothing_for_it() -> None:
         cast("Any", Unanswering()),
         runs,
         2,
-        cast("Any", SimpleNamespace(complete=lambda completions, skip_busy_jobs: completions)),
+        cast("Any", SimpleNamespace(complete=lambda completions, **_: completions)),
         lambda *_: None,
         lambda: None,
-        lambda _: None,
+        lambda *_: None,
     )
     for _ in range(5):
         run, completion = finished_run("nightly")

@@ -26,6 +26,7 @@ from duetime.admin.identity.authenticator import (
     Identify,
     RequestAuthenticator,
 )
+from duetime.admin.identity.failed_attempts import FailedAttempts
 from duetime.admin.identity.oidc import Oidc
 from duetime.admin.identity.readers import PollingReaders, Readers
 from duetime.admin.identity.refusals import Refusals
@@ -118,6 +119,7 @@ class AdminParts:
         from duetime.admin.pages.page_desk import PageDesk
         from duetime.admin.pages.router import landing_path, live_views, places
         from duetime.admin.pages.snapshots import Snapshots
+        from duetime.admin.pages.unread import UnreadCounts
 
         sign_ins = self._sign_ins()
         readers = Readers(self._authenticator, sign_ins, self._base_url)
@@ -133,6 +135,8 @@ class AdminParts:
             places=places(),
             views=live_views(),
             snapshots=Snapshots(self._app),
+            unread=UnreadCounts(self._app),
+            link_failures=FailedAttempts(self._app.clock),
         )
         polling = PollingReaders(self._authenticator, sign_ins, self._base_url)
         gates = self._gate(readers, "dashboard"), self._gate(polling, "dashboard")

@@ -57,6 +57,8 @@ class RouteDeclaration:
     example: object = None
     # Whether open pages ask it again and again.
     polled: bool = False
+    # Whether the path itself proves that the sender may act: no form's token is asked for.
+    proven: bool = False
     # Whether there is such a route; False for what answers in place of those that there are not.
     exists: bool = True
 

@@ -39,7 +39,6 @@ from duetime.model.notifications.subscription import (
     CreatedSubscription,
     StoredSubscription,
     Subscription,
-    SubscriptionTerms,
     as_created,
     as_subscription,
     as_subscriptions,
@@ -100,9 +99,8 @@ class NotificationVerbs:
         note: str | None = None,
         connection: object = None,
     ) -> Operation[CreatedSubscription]:
-        """Subscribe to topics, or to all of them by "*". An e-mail address gets a link first, which
-        its owner follows to confirm. What is returned for a webhook has the secret that verifies
-        its signatures, which cannot be read again."""
+        """Subscribe to topics, or to all by "*". An e-mail address gets a link first, by which its
+        owner confirms. What is returned has the secret that verifies a webhook's signatures."""
         arguments = SubscriptionArguments(
             topics=topics,
             email=email,
@@ -119,17 +117,15 @@ class NotificationVerbs:
             quiet=quiet,
             show_errors=show_errors,
         )
-        new = self._new(to_terms(arguments, tenant, self.runtime.channels))
-        flow = self._store.add_subscription(new, to_act(by, note))
-        return Operation(flow, self._created, connection=connection)
+        flow = self._store.add_subscription(self._new(arguments, tenant), to_act(by, note))
+        return Operation(
+            flow, lambda stored: as_created(stored, self._now()), connection=connection
+        )
 
-    def _created(self, stored: StoredSubscription) -> CreatedSubscription:
-        return as_created(stored, self._now())
-
-    def _new(self, terms: SubscriptionTerms) -> StoredSubscription:
+    def _new(self, given: SubscriptionArguments, tenant: TenantArgument) -> StoredSubscription:
         return StoredSubscription(
             id=self._new_id(),
-            terms=terms,
+            terms=to_terms(given, tenant, self.runtime.channels),
             app=None,
             created_at=0,
             created_by="",

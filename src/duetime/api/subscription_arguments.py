@@ -127,7 +127,7 @@ def _webhook(url: str | None, rules: ChannelRules) -> str:
     try:
         read_target(text, rules.allowed_hosts)
     except ForbiddenTarget as error:
-        raise InvalidArgument("webhook", url, phrase("{text}", text=str(error))) from None
+        raise InvalidArgument("webhook", url, str(error)) from None
     return text
 
 

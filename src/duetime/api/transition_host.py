@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from duetime.api.requests import Request
@@ -12,6 +13,7 @@ from duetime.errors import ConfigError
 from duetime.events.notices import parked_notice
 from duetime.events.types import Event, TransitionApplied
 from duetime.model.act import Act
+from duetime.model.trace import current_trace
 from duetime.registry.runtime import AppRuntime
 from duetime.store.base import Store
 from duetime.store.flow import Flow
@@ -56,7 +58,7 @@ class HostsTransitions:
         if requests:
             self.sync.schedule_many(requests, connection=session)
         if self.runtime.outbox.has_subscribers(TransitionApplied):
-            flow = Flow(lambda: self.runtime.outbox.insert(events))
+            flow = Flow(partial(self.runtime.outbox.insert, events, current_trace()))
             self.store.join(session).perform_blocking(flow)
 
     def _audit_transition(

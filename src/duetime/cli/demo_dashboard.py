@@ -18,7 +18,14 @@ from duetime.app import Duetime
 from duetime.cli.demo_past import live_past_day
 from duetime.cli.demo_run import first_of, on_signal, running
 from duetime.cli.demo_shop import job_names, open_hours
-from duetime.cli.demo_world import QUEUES, Customers, make_world, open_world, world_jobs
+from duetime.cli.demo_world import (
+    QUEUES,
+    Customers,
+    make_world,
+    open_world,
+    watch_health,
+    world_jobs,
+)
 from duetime.cli.failures import CommandError
 from duetime.cli.output import print_lines
 from duetime.cli.serve import make_server, sign_in_address
@@ -39,6 +46,8 @@ def show_in_dashboard(url: str, port: int, seconds: float | None, *, is_temporar
             print_lines(PREPARING)
             asyncio.run(live_past_day(url))
         app = make_world(url)
+        if is_temporary:
+            watch_health(app)
         server = make_server(app, HOST, port, [], lambda address: welcome(app, address))
         demo = None if is_temporary else uuid4().hex[-6:]
         asyncio.run(serve_world(app, server, demo, seconds))

@@ -15,6 +15,7 @@ from duetime.cli.demo_world import (
     SendInvoice,
     make_world,
     put_jobs,
+    subscribe_readers,
     tenant_of,
     world_jobs,
 )
@@ -51,14 +52,21 @@ async def live_past_day(url: str) -> None:
     now = SystemClock().now()
     clock = FakeClock((now - LENGTH).replace(minute=0, second=0, microsecond=0))
     app = make_world(url, clock=clock, work=PastWork(clock))
+    async with app:
+        # Before the worker starts, which learns then what is to be notified.
+        await subscribe_readers(app)
+        await _live(app, clock, now)
+    await _grant(app)
+
+
+async def _live(app: Duetime, clock: FakeClock, now: datetime) -> None:
     # One run at a time: the work of one run moves the clock of all.
-    async with app, app.worker(concurrency=1, queues=[*QUEUES]):
+    async with app.worker(concurrency=1, queues=[*QUEUES]):
         await put_jobs(app, world_jobs(None))
         for number, instant in enumerate(_instants(clock.now(), now - REST)):
             clock.set(max(instant, clock.now()))
             await _visit(app, number)
             await _settle(app, clock)
-    await _grant(app)
 
 
 def _instants(start: datetime, end: datetime) -> Iterator[datetime]:

@@ -140,6 +140,20 @@ def make_world(url: str, *, clock: Clock | None = None, work: Work | None = None
     return app
 
 
+def watch_health(app: Duetime) -> None:
+    """Subscribe the page Alerts in code to what may befall workers, queues and rows."""
+    app.notifications.subscribe(
+        ["action-lost", "transition-parked", "overdue", "no-worker", "worker-lost"], in_app=True
+    )
+
+
+async def subscribe_readers(app: Duetime) -> None:
+    """Let the page Alerts have something to read: of the many failures, those of one kind."""
+    add = app.notifications.add
+    await add(["job-failing", "job-recovered", "job-paused"], in_app=True, tenant=ANY, by="ada")
+    await add("action-failed", in_app=True, kinds="pack-order", tenant=TENANTS[0], by="grace")
+
+
 class WorldJobs(NamedTuple):
     """The names of the jobs, which differ from those of other demos on the same store."""
 

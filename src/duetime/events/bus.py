@@ -32,7 +32,7 @@ Subscriber = Callable[[E], Awaitable[None] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Subscription:
+class EventSubscription:
     """A subscriber, and which events it wants."""
 
     subscriber: Subscriber[Any]
@@ -43,12 +43,12 @@ class Events:
     """Subscribers by event type. A subscriber that raises is logged and never disturbs the verb."""
 
     def __init__(self) -> None:
-        self._subscriptions: dict[type[Event], list[Subscription]] = {}
+        self._subscriptions: dict[type[Event], list[EventSubscription]] = {}
         # Referenced here because an event loop keeps only weak references to its tasks.
         self._emitting: set[asyncio.Task[None]] = set()
 
     def on(self, type_: type[E], subscriber: Subscriber[E], wanted: EventFilter) -> None:
-        self._subscriptions.setdefault(type_, []).append(Subscription(subscriber, wanted))
+        self._subscriptions.setdefault(type_, []).append(EventSubscription(subscriber, wanted))
 
     def tables(self) -> list[dict[Any, Any]]:
         """Return what changes when a subscriber is added."""

@@ -34,6 +34,7 @@ from duetime.events.types import (
 )
 from duetime.logs import get_log
 from duetime.model.actions.action import NewAction
+from duetime.model.actions.chain import NO_TRACES, RunTraces
 from duetime.model.actions.claim import Claim, Expired
 from duetime.model.actions.completion import Completion, CompletionResult, Finish
 from duetime.model.ids import NewId
@@ -129,24 +130,36 @@ class Outbox:
         self,
         flow: Flow[T],
         events_of: Callable[[T], Iterable[Event]],
+        run_traces: RunTraces = NO_TRACES,
         *,
         notifies: bool = True,
     ) -> Flow[T]:
         """Return the flow extended, in its transaction, by the actions for subscribers of its
-        events, and by rows for notifications if it `notifies`: if its events may have a topic."""
+        events, and by rows for notifications if it `notifies`: if its events may have a topic. The
+        actions of runs store the trace of the run; others that in which this is called."""
         if not self._subscriptions and not (notifies and self._interest.topics != frozenset()):
             return flow
 
+        # Read here: a store may run the flow in another task, or in a thread.
+        trace = current_trace()
+
         def insert_events(value: T) -> Steps[T]:
-            yield from self.insert(events_of(value))
+            yield from self.insert(events_of(value), trace, run_traces)
             return value
 
         return then(flow, insert_events)
 
-    def insert(self, events: Iterable[Event]) -> Steps[None]:
-        """Insert an action for each subscriber of each event, and a row for notifications."""
+    def insert(
+        self, events: Iterable[Event], trace: str | None = None, run_traces: RunTraces = NO_TRACES
+    ) -> Steps[None]:
+        """Insert an action for each subscriber of each event, with the trace of what caused it; and
+        a row of it for notifications."""
         listed = [*events]
-        new = [action for event in listed for action in self._actions(event)]
+        new = [
+            action
+            for event in listed
+            for action in self._actions(event, _run_trace(event, run_traces) or trace)
+        ]
         if new:
             yield from self._store.add(new, "return").start()
         notices = notices_of(listed, self._interest)
@@ -159,12 +172,13 @@ class Outbox:
             notices = [lost_notice(*each) for each in lost]
             yield from self._store.add_events(notices).start()
 
-    def _actions(self, event: Event) -> Iterable[NewAction]:
+    def _actions(self, event: Event, trace: str | None) -> Iterable[NewAction]:
         subscriptions = self._subscriptions.get(type(event), ())
         wanting = [s.kind for s in subscriptions if s.filter.accepts(event)]
         if not wanting or self._is_from_subscriber(event):
             return ()
-        return [action for kind in wanting if (action := self._action(kind, event)) is not None]
+        made = [self._action(kind, event, trace) for kind in wanting]
+        return [action for action in made if action is not None]
 
     def _is_from_subscriber(self, event: Event) -> bool:
         """Return whether the event is about a subscriber's own action; emitting those would
@@ -172,13 +186,13 @@ class Outbox:
         ours = {s.kind.kind for several in self._subscriptions.values() for s in several}
         return isinstance(event, ActionEvent) and event.kind in ours
 
-    def _action(self, kind: PayloadType, event: Event) -> NewAction | None:
+    def _action(self, kind: PayloadType, event: Event, trace: str | None) -> NewAction | None:
         """Return the subscriber's action, or None. Never raises: a failed notification must not
         roll back the change it reports, nor other notifications."""
         payload = self._encoded(kind, event)
         if payload is None and isinstance(event, ActionSucceeded):
             payload = self._encoded(kind, replace(event, result=None))
-        return None if payload is None else self._new(kind, event, payload)
+        return None if payload is None else self._new(kind, event, payload, trace)
 
     def _encoded(self, kind: PayloadType, event: Event) -> str | None:
         try:
@@ -191,7 +205,7 @@ class Outbox:
             )
             return None
 
-    def _new(self, kind: PayloadType, event: Event, payload: str) -> NewAction:
+    def _new(self, kind: PayloadType, event: Event, payload: str, trace: str | None) -> NewAction:
         normal = Priority.normal.rank
         return NewAction(
             id=self._new_id(),
@@ -209,7 +223,7 @@ class Outbox:
             by=event.by,
             after=None,
             on=None,
-            trace=current_trace(),
+            trace=trace,
         )
 
 
@@ -227,7 +241,11 @@ class OutboxStore:
         self._outbox = outbox
 
     def complete(
-        self, completions: ClaimCompletions, *, skip_busy_jobs: bool
+        self,
+        completions: ClaimCompletions,
+        *,
+        skip_busy_jobs: bool,
+        run_traces: RunTraces = NO_TRACES,
     ) -> Flow[CompletionResult]:
         flow = self._store.complete(
             [completion for _, completion in completions], skip_busy_jobs=skip_busy_jobs
@@ -237,7 +255,9 @@ class OutboxStore:
         wanted = [pair for pair in completions if self._outbox.wants_end(*pair)]
         if not wanted and not self._outbox.is_wanted(*OCCURRENCE_EVENTS):
             return flow
-        return self._outbox.with_outbox(flow, lambda done: _completion_events(wanted, done))
+        return self._outbox.with_outbox(
+            flow, lambda done: _completion_events(wanted, done), run_traces
+        )
 
     def rescue(self, rescues: Mapping[Expired, Completion]) -> Flow[CompletionResult]:
         """Complete lost actions. An action that is lost for good has no claim here, so its
@@ -260,8 +280,10 @@ class OutboxStore:
 
         return then(flow, insert_events)
 
-    def settle(self, parents: Sequence[UUID]) -> Flow[Settlement]:
-        flow = settle_descendants(self._store, parents)
+    def settle(
+        self, parents: Sequence[UUID], run_traces: RunTraces = NO_TRACES
+    ) -> Flow[Settlement]:
+        flow = settle_descendants(self._store, parents, run_traces)
         if not self._outbox.has_subscribers(ActionCancelled):
             return flow
         return self._outbox.with_outbox(
@@ -273,6 +295,10 @@ class OutboxStore:
         if not self._outbox.is_wanted(JobPaused, JobResumed):
             return flow
         return self._outbox.with_outbox(flow, _changed_job_events)
+
+
+def _run_trace(event: Event, run_traces: RunTraces) -> str | None:
+    return run_traces.get(event.action_id) if isinstance(event, ActionEvent) else None
 
 
 def _completion_events(completions: ClaimCompletions, done: CompletionResult) -> Iterator[Event]:

@@ -1,5 +1,6 @@
 """Trace contexts of W3C Trace Context, as they are stored with an action: the `traceparent`, and
-after a space the `tracestate`, if there is one."""
+after a space the `tracestate`, if there is one. A child has a second line: the context of its
+parent's run."""
 
 from __future__ import annotations
 
@@ -56,6 +57,21 @@ def to_trace(traceparent: str | None, tracestate: str | None = None) -> str | No
         return None
     state = _tracestate((tracestate or "").strip())
     return f"{parent} {state}" if state else parent
+
+
+def scheduling_trace(stored: str | None) -> str | None:
+    """Return the context in which an action was scheduled; None if it was scheduled without."""
+    return None if stored is None else stored.partition("\n")[0] or None
+
+
+def parent_trace(stored: str | None) -> str | None:
+    """Return the context of the run of an action's parent; None if it is not known."""
+    return None if stored is None else stored.partition("\n")[2] or None
+
+
+def with_parent_trace(stored: str | None, run: str | None) -> str | None:
+    """Return what is stored of a child once its parent has run in this context."""
+    return stored if run is None else f"{scheduling_trace(stored) or ''}\n{run}"
 
 
 def trace_id_of(stored: str | None) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from duetime.config import Settings
 from duetime.model.notifications.delivery import NOTIFY_KIND, NOTIFY_QUEUE
+from duetime.model.notifications.subscription import ChannelRules
 from duetime.registry.handlers import Handlers
 from duetime.registry.jobs import DeclaredJobs
 from duetime.registry.runtime import AppRuntime
@@ -51,6 +52,11 @@ class DeliversNotifications:
     @abstractmethod
     def settings(self) -> Settings: ...
 
+    def _configure_delivery(self, settings: Settings, given: Notifications | None) -> ChannelRules:
+        """Keep how the app delivers; return what a subscription may ask for."""
+        self._delivering = delivery_config(settings, given)
+        return ChannelRules() if self._delivering is None else self._delivering.rules
+
     def notifier(self) -> Worker:
         """A worker that runs none of the app's handlers: it gathers and sends notifications, also
         while no other worker lives. `duetime serve --no-worker` runs one."""
@@ -67,7 +73,7 @@ class DeliversNotifications:
         )
         return Worker(replace(self.runtime, jobs=DeclaredJobs(), handlers=handlers), settings)
 
-    def with_delivery(self, settings: WorkerSettings) -> WorkerSettings:
+    def _with_delivery(self, settings: WorkerSettings) -> WorkerSettings:
         """Return the settings of a worker that also sends notifications, if the app can."""
         if self._delivering is None:
             return settings

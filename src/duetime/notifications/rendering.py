@@ -81,6 +81,21 @@ def render(
     )
 
 
+class NotificationWords(NamedTuple):
+    """A notification in words: what it is about, and lines about the events that it lists."""
+
+    subject: str
+    lines: tuple[LineValues, ...]
+    advice: str
+
+
+def describe(notification: Notification, terms: SubscriptionTerms) -> NotificationWords:
+    """Return what a notification says on the page of a reader, whose language, zone and right to
+    the texts of errors are the terms: by templates of ours. The links of lines are paths."""
+    values = _values(notification, terms, Links(None, None, None), "", None)
+    return _words(MessageTemplates(None, terms.language), notification, values)
+
+
 def _links(
     notification: Notification, subscription: StoredSubscription, base_url: str | None
 ) -> Links:
@@ -127,16 +142,34 @@ def _written(
     folder: Path | None,
 ) -> MessageTexts:
     templates = MessageTemplates(folder, terms.language)
+    values = _values(notification, terms, links, base_url, folder)
+    values |= _words(templates, notification, values)._asdict()
+    html = templates.html(template_of(notification), values)
+    return MessageTexts(values["subject"], templates.text(values), html)
+
+
+def _values(
+    notification: Notification,
+    terms: SubscriptionTerms,
+    links: Links,
+    base_url: str | None,
+    folder: Path | None,
+) -> dict[str, Any]:
     strings = strings_of(terms.language, folder)
-    template = template_of(notification)
     values = message_values(notification, terms, strings, links.page, base_url)
     values |= {"unsubscribe_link": links.unsubscribe, "confirm_link": links.confirm}
-    values[FORMATS] = ReaderFormats(strings.habits, ZoneInfo(terms.zone))
+    return values | {FORMATS: ReaderFormats(strings.habits, ZoneInfo(terms.zone))}
+
+
+def _words(
+    templates: MessageTemplates, notification: Notification, values: dict[str, Any]
+) -> NotificationWords:
+    template = template_of(notification)
     subject = _cut(templates.block(template, "subject", values))
-    values["subject"] = subject
-    values["advice"] = templates.block(template, "advice", values)
-    values["lines"] = list(_lines(notification, templates, values))
-    return MessageTexts(subject, templates.text(values), templates.html(template, values))
+    values = values | {"subject": subject}
+    advice = templates.block(template, "advice", values)
+    lines = _lines(notification, templates, values | {"advice": advice})
+    return NotificationWords(subject, tuple(lines), advice)
 
 
 def _lines(

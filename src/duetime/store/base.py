@@ -33,6 +33,7 @@ from duetime.errors import ConfigError, shown
 from duetime.model.act import SYSTEM_ACT, Act
 from duetime.model.actions.action import Added, NewAction, Record, StoredRun
 from duetime.model.actions.action_key import ActionKey
+from duetime.model.actions.chain import NO_TRACES, RunTraces
 from duetime.model.actions.claim import (
     Claimed,
     ClaimOrder,
@@ -383,10 +384,14 @@ class Store(
         """
 
     @abstractmethod
-    def settle(self, parents: Sequence[UUID], limit: int) -> Flow[list[Record]]:
+    def settle(
+        self, parents: Sequence[UUID], limit: int, run_traces: RunTraces = NO_TRACES
+    ) -> Flow[list[Record]]:
         """Settle up to `limit` children that wait for one of these parents, if it is no longer
         unfinished, in the order of their ids, and return them. `model.actions.chain.settle_child`
         decides: due on the lane of its queue, priority and tenant, or cancelled. Due children wake.
+        `run_traces` are those of the parents' last runs, as far as they are known: stored with due
+        children, after the trace in which each was scheduled.
         Skips rows locked by other transactions. A parent that was retried, or that has no waiting
         children, settles none."""
 

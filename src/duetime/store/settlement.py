@@ -8,6 +8,7 @@ from uuid import UUID
 
 from duetime.errors import ActionNotFound
 from duetime.model.actions.action import Added, AddedRecord, Record
+from duetime.model.actions.chain import NO_TRACES, RunTraces
 from duetime.model.state import State
 from duetime.model.tenant import ANY
 from duetime.store.base import Store
@@ -42,7 +43,9 @@ def parent_of(store: Store, child: UUID) -> Flow[Record | None]:
     return Flow(steps, Mode.read)
 
 
-def settle_descendants(store: Store, parents: Sequence[UUID]) -> Flow[Settlement]:
+def settle_descendants(
+    store: Store, parents: Sequence[UUID], run_traces: RunTraces = NO_TRACES
+) -> Flow[Settlement]:
     """Settle the children of finished parents, and their descendants, up to the limits of one
     transaction."""
 
@@ -53,7 +56,7 @@ def settle_descendants(store: Store, parents: Sequence[UUID]) -> Flow[Settlement
             room = MAX_SETTLED - len(settled)
             if not rest or not room:
                 break
-            children = yield from store.settle(rest, room).start()
+            children = yield from store.settle(rest, room, run_traces).start()
             settled += children
             more = [parent for child in children for parent in _next_parents(child)]
             rest = more if len(children) < room else [*rest, *more]

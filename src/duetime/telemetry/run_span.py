@@ -13,7 +13,8 @@ from duetime.model.actions.claim import Claim
 from duetime.model.clock import unix_nanos
 from duetime.model.lane import parse_lane
 from duetime.model.state import Outcome
-from duetime.model.trace import set_trace
+from duetime.model.trace import parent_trace, scheduling_trace, set_trace
+from duetime.telemetry.safe_spans import end_span, start_span
 from duetime.telemetry.spans import (
     MAX_ERROR_LENGTH,
     SYSTEM,
@@ -21,7 +22,6 @@ from duetime.telemetry.spans import (
     record_error,
     remote_context,
     stored_trace,
-    tracer,
 )
 from duetime.telemetry.tracing import Tracing
 
@@ -38,51 +38,65 @@ class RunSpan:
     """One `duetime.execute`: a trace of its own, linked to the scheduling span; or, where the
     app continues traces, its child."""
 
-    __slots__ = ("_handled_at", "_span")
+    __slots__ = ("_error", "_handled_at", "_span", "trace")
 
     def __init__(self, tracing: Tracing, claim: Claim) -> None:
         """Start it, and make it current for the rest of this context. Each run has a new one."""
-        self._span = tracer().start_span(
+        self._span = start_span(
             "duetime.execute",
             context=_parent(tracing, claim),
             kind=SpanKind.CONSUMER,
             attributes=_attributes(tracing, claim),
-            links=[] if tracing.continues else links_to([claim.trace]),
+            links=links_to(_linked(tracing, claim)),
         )
         self._handled_at: int | None = None
+        self._error: BaseException | None = None
         otel_context.attach(trace.set_span_in_context(self._span))
-        set_trace(stored_trace(self._span.get_span_context()))
+        # As it is stored with what follows from the run; None if the SDK gives it no context.
+        self.trace = stored_trace(self._span.get_span_context())
+        set_trace(self.trace)
 
     def handled(self, error: BaseException | None) -> None:
         """The handler has returned, or raised this error."""
         self._handled_at = unix_nanos()
-        if error is not None:
-            record_error(self._span, error)
+        self._error = error
 
     def accepted(self, outcome: Outcome, error: str | None) -> None:
         """The store has the outcome."""
         if self._span.is_recording():
             self._span.set_attribute("duetime.outcome", outcome.value)
             if outcome not in FINE:
+                self._record_error()
                 text = (error or outcome.value)[:MAX_ERROR_LENGTH]
                 self._span.set_status(Status(StatusCode.ERROR, text))
-        self._span.end(self._handled_at)
+        end_span(self._span, self._handled_at)
 
     def refused(self) -> None:
         """The lease was lost: what this run did does not count."""
         if self._span.is_recording():
+            self._record_error()
             self._span.set_attribute("duetime.outcome", Outcome.lost.value)
             self._span.set_status(Status(StatusCode.ERROR, "the lease was lost"))
-        self._span.end(self._handled_at)
+        end_span(self._span, self._handled_at)
+
+    def _record_error(self) -> None:
+        if self._error is not None:
+            record_error(self._span, self._error, self._handled_at)
 
 
 def _parent(tracing: Tracing, claim: Claim) -> Context:
     """Return the context whose child the span is: never that of the worker itself."""
-    found = remote_context(claim.trace) if tracing.continues else None
+    found = remote_context(scheduling_trace(claim.trace)) if tracing.continues else None
     empty = otel_context.Context()
     if found is None:
         return empty
     return trace.set_span_in_context(NonRecordingSpan(found), empty)
+
+
+def _linked(tracing: Tracing, claim: Claim) -> list[str | None]:
+    """Return the traces to link: in which the action was scheduled, and the run of its parent."""
+    scheduled = None if tracing.continues else scheduling_trace(claim.trace)
+    return [scheduled, parent_trace(claim.trace)]
 
 
 def _attributes(tracing: Tracing, claim: Claim) -> dict[str, Any]:

@@ -15,19 +15,16 @@ from duetime.model.actions.action import Action
 from duetime.model.clock import unix_nanos
 from duetime.model.hidden_text import without_secrets
 from duetime.model.trace import MAX_TRACESTATE_LENGTH, in_trace, parse_trace, to_trace
+from duetime.telemetry.safe_spans import end_span, start_span
 from duetime.telemetry.tracing import SENDING, Tracing
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Span, SpanContext, Tracer
+    from opentelemetry.trace import Span, SpanContext
 
 MAX_ERROR_LENGTH = 500
 # Links of a span that is about many actions.
 MAX_LINKS = 100
 SYSTEM = "duetime"
-
-
-def tracer() -> Tracer:
-    return trace.get_tracer("duetime")
 
 
 class ActSpan:
@@ -37,7 +34,7 @@ class ActSpan:
     def __init__(self, tracing: Tracing, name: str) -> None:
         self._tracing = tracing
         kind = SpanKind.PRODUCER if name in SENDING else SpanKind.INTERNAL
-        self._span = tracer().start_span(name, kind=kind, attributes=_operation(name))
+        self._span = start_span(name, kind=kind, attributes=_operation(name))
         self._deferred_since: int | None = None
 
     @contextmanager
@@ -48,10 +45,10 @@ class ActSpan:
                 yield
         except BaseException as error:
             record_error(self._span, error)
-            self._span.end()
+            end_span(self._span)
             raise
         if self._deferred_since is None:
-            self._span.end()
+            end_span(self._span)
 
     def describe(self, result: object) -> None:
         """Add what the verb returned."""
@@ -63,7 +60,7 @@ class ActSpan:
         self._deferred_since = unix_nanos()
 
     def committed(self) -> None:
-        self._span.end(self._deferred_since)
+        end_span(self._span, self._deferred_since)
 
 
 def _operation(name: str) -> dict[str, str]:
@@ -102,9 +99,7 @@ def internal_span(
     name: str, links: Iterable[str | None], attributes: Mapping[str, str | int]
 ) -> Iterator[None]:
     """A span around what a worker or a sweep does by itself, linked to these stored traces."""
-    made = tracer().start_span(
-        name, attributes=attributes, links=links_to(links), kind=SpanKind.INTERNAL
-    )
+    made = start_span(name, attributes=attributes, links=links_to(links), kind=SpanKind.INTERNAL)
     try:
         with _current(made):
             yield
@@ -112,7 +107,7 @@ def internal_span(
         record_error(made, error)
         raise
     finally:
-        made.end()
+        end_span(made)
 
 
 @contextmanager
@@ -125,12 +120,13 @@ def _current(made: Span) -> Iterator[None]:
         otel_context.detach(token)
 
 
-def record_error(made: Span, error: BaseException) -> None:
-    """Record an error: its class and text, without secrets. Its traceback stays here."""
+def record_error(made: Span, error: BaseException, at: int | None = None) -> None:
+    """Record an error, now or `at` an instant: its class and text, without secrets. Its traceback
+    stays here."""
     if not made.is_recording():
         return
     name, text = f"{type(error).__module__}.{type(error).__qualname__}", error_text(error)
-    made.add_event("exception", {"exception.type": name, "exception.message": text})
+    made.add_event("exception", {"exception.type": name, "exception.message": text}, at)
     made.set_attribute("error.type", name)
     made.set_status(Status(StatusCode.ERROR, text))
 

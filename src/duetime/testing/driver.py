@@ -27,7 +27,7 @@ from duetime.testing.wipe import confirm_wipe
 from duetime.worker.child_settler import ChildSettler
 from duetime.worker.claiming.slots import Pool
 from duetime.worker.figures import FigureCounter
-from duetime.worker.leases.in_flight import InFlightRun
+from duetime.worker.leases.in_flight import InFlightRun, run_traces
 from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.notifier import Notifier
 from duetime.worker.reporter import Reporter
@@ -190,8 +190,8 @@ class Testing:
     async def _notifier(self) -> Notifier:
         """The notifier, which knows what subscriptions want; its deliveries are declared."""
         app = self._app
-        settings = app.with_delivery(app.worker_settings())
-        notifier = Notifier(app.store, app.runtime.interest, app.runtime.subscribed, settings)
+        settings = app._with_delivery(app.worker_settings())
+        notifier = Notifier(app.runtime, settings)
         await notifier.start()
         return notifier
 
@@ -282,7 +282,7 @@ class Testing:
 
         def committed(run: InFlightRun, recorded: RecordedRun) -> None:
             reporter.recorded(run, recorded.completion)
-            child_settler.parents_finished(recorded.result.parents)
+            child_settler.parents_finished(recorded.result.parents, run_traces([run]))
             reporter.jobs_changed(recorded.result.jobs)
 
         claims = claimed.claims
@@ -331,11 +331,14 @@ class Testing:
         store = self._app.store
         outbox_store = self._app.runtime.outbox_store
         sent = [(run.claim, completion) for run, completion in completions]
-        done = await store.perform(outbox_store.complete(sent, skip_busy_jobs=False))
+        traces = run_traces(run for run, _ in completions)
+        done = await store.perform(
+            outbox_store.complete(sent, skip_busy_jobs=False, run_traces=traces)
+        )
         for run, completion in completions:
             if completion.id in done.applied:
                 reporter.recorded(run, completion)
-        child_settler.parents_finished(done.parents)
+        child_settler.parents_finished(done.parents, traces)
         reporter.jobs_changed(done.jobs)
         while len(child_settler):
             await child_settler.settle_batch()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from weakref import WeakSet
 
 from sqlalchemy import event
 from sqlalchemy.orm import Session
@@ -12,11 +13,14 @@ from duetime.logs import Log
 # Whether the statements that are executed in this context belong to a sweep.
 sweeping: ContextVar[bool] = ContextVar("duetime_sweeping", default=False)
 COMMITTED_KEY = "duetime.committed"
+# `event.contains` would take a class for one that is gone and had the same address.
+_tracked: WeakSet[type[Session]] = WeakSet()
 
 
 def track_commits(class_: type[Session]) -> None:
     """Record commits of these sessions, before any other listener is called."""
-    if not event.contains(class_, "after_commit", _on_commit):
+    if class_ not in _tracked:
+        _tracked.add(class_)
         event.listen(class_, "after_commit", _on_commit, insert=True)
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from duetime.events.outbox import OutboxStore
 from duetime.logs import get_log
 from duetime.model.actions.action import Record
+from duetime.model.actions.chain import NO_TRACES, RunTraces
 from duetime.store.base import Store
 from duetime.store.settlement import MAX_SETTLED
 from duetime.worker.refusals import REFUSALS
@@ -38,15 +39,17 @@ class ChildSettler:
         self._outbox_store = outbox_store
         self._settled = settled
         self._all_settled = all_settled
-        self._parents: dict[UUID, None] = {}
+        # Each with the trace of its run, if that is known.
+        self._parents: dict[UUID, str | None] = {}
         self._refused: set[UUID] = set()
         self.service = Service("chain", self._step, on_repeated_failure=self._leave_to_sweep)
 
     def __len__(self) -> int:
         return len(self._parents)
 
-    def parents_finished(self, parents: Iterable[UUID]) -> None:
-        self._parents |= dict.fromkeys(parents)
+    def parents_finished(self, parents: Iterable[UUID], run_traces: RunTraces = NO_TRACES) -> None:
+        """Settle the children of these parents, which link to the runs with these traces."""
+        self._parents |= {parent: run_traces.get(parent) for parent in parents}
         if self._parents:
             self.service.wake()
 
@@ -66,7 +69,9 @@ class ChildSettler:
         """Settle the children of these parents. A child that the store refuses must not block those
         of other parents, so refused parents are halved."""
         try:
-            done = await self._store.perform(self._outbox_store.settle(parents))
+            done = await self._store.perform(
+                self._outbox_store.settle(parents, self._traces(parents))
+            )
         except REFUSALS as error:
             if len(parents) == 1:
                 self._leave_refused(parents[0], error)
@@ -74,11 +79,18 @@ class ChildSettler:
             half = len(parents) // 2
             found = await self._settle(parents[:half])
             return await self._settle(parents[half:]) or found
+        rest: dict[UUID, str | None] = dict.fromkeys(done.rest)
         for parent in parents:
-            del self._parents[parent]
-        self._parents |= dict.fromkeys(done.rest)
+            trace = self._parents.pop(parent)
+            if parent in rest:
+                rest[parent] = trace
+        self._parents |= rest
         self._settled(done.settled)
         return bool(done.settled)
+
+    def _traces(self, parents: Sequence[UUID]) -> RunTraces:
+        known = ((parent, self._parents[parent]) for parent in parents)
+        return {parent: trace for parent, trace in known if trace is not None}
 
     def _leave_refused(self, parent: UUID, error: Exception) -> None:
         """Leave a parent of a damaged child; sweeps report it again, which is logged once."""

@@ -16,7 +16,7 @@ from duetime.model.state import Outcome, State
 from duetime.store.base import Store
 from duetime.store.outage_log import OutageLog
 from duetime.worker.backoff import Backoff
-from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight, fence_of
+from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight, fence_of, run_traces
 from duetime.worker.lost_data import drop_lost_data
 from duetime.worker.refusals import REFUSALS
 from duetime.worker.service import UNTIL_WOKEN, Service
@@ -48,7 +48,7 @@ class Completer:
         outbox_store: OutboxStore,
         recorded: Callable[[InFlightRun, Completion], None],
         flushed: Callable[[], None],
-        completed: Callable[[CompletionResult], None],
+        completed: Callable[[CompletionResult, Sequence[InFlightRun]], None],
     ) -> None:
         self._store = store
         self._runs = runs
@@ -148,7 +148,9 @@ class Completer:
     async def _send(self, batch: list[InFlightRun]) -> None:
         try:
             sent = [(run.claim, self._sent[run]) for run in batch]
-            done = await self._store.perform(self._outbox_store.complete(sent, skip_busy_jobs=True))
+            done = await self._store.perform(
+                self._outbox_store.complete(sent, skip_busy_jobs=True, run_traces=run_traces(batch))
+            )
         except REFUSALS as error:
             await self._isolate(batch, error)
             return
@@ -164,7 +166,7 @@ class Completer:
             if everything or run.claim.id not in done.busy:
                 self._finish_run(run, everything or run.claim.id in done.applied)
         self._postpone_busy(batch if done.busy else [])
-        self._completed(done)
+        self._completed(done, batch)
         self._flushed()
 
     def _postpone_busy(self, batch: Sequence[InFlightRun]) -> None:
@@ -201,7 +203,12 @@ class Completer:
             return
         if run in self._replaced:
             # The store refuses even this failure, which must not block the others.
-            log.error("the outcome of action %s cannot be stored: %s", run.claim.id, error)
+            log.error(
+                "the outcome of action %s cannot be stored: %s",
+                run.claim.id,
+                error,
+                extra=run.log_fields,
+            )
             self._finish_run(run, accepted=False)
             return
         self._replaced.add(run)
@@ -243,6 +250,7 @@ class Completer:
             self._sent[run].outcome,
             completion.outcome,
             completion.error,
+            extra=run.log_fields,
         )
         self._replaced.add(run)
         self._sent[run] = completion

@@ -38,6 +38,8 @@ class GaugeReader:
         self._gauges.slots_used = self._slots_used()
         if not swept.oldest:
             self._gauges.store = None
+            # Another worker reads. If this one takes over, its first read keeps the pause, too.
+            self._next_read = monotonic() + PAUSE_SECONDS
         elif self._meters.measuring and monotonic() >= self._next_read:
             self._wanted = True
             self.service.wake()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from duetime.events.notices import NotificationInterest
 from duetime.logs import get_log
 from duetime.model.actions.claim import SweepResult, alive_micros
 from duetime.model.clock import SECOND, micros_of, monotonic
 from duetime.model.health.queues import queues_of
+from duetime.model.lane import EVENTS_LANE
 from duetime.model.notifications.declared import declared_subscription
 from duetime.model.notifications.episodes import Episode
 from duetime.model.notifications.health import HealthFacts, episodes_of
@@ -20,7 +20,8 @@ from duetime.model.notifications.subscription import (
 )
 from duetime.model.notifications.topics import EPISODES, TopicName
 from duetime.model.tenant import ANY
-from duetime.store.base import Store
+from duetime.registry.runtime import AppRuntime
+from duetime.store.flow import Wake
 from duetime.worker.service import UNTIL_WOKEN, Service
 from duetime.worker.settings import WorkerSettings
 
@@ -45,14 +46,12 @@ class Notifier:
 
     def __init__(
         self,
-        store: Store,
-        interest: NotificationInterest,
-        declared: Sequence[SubscriptionTerms],
+        runtime: AppRuntime,
         settings: WorkerSettings,
     ) -> None:
-        self._store = store
-        self._interest = interest
-        self._declared = declared
+        self._store = runtime.store
+        self._interest = runtime.interest
+        self._declared = runtime.subscribed
         self._app = settings.subscribing_app or settings.app
         self._lag = micros_of(settings.sweep + LAG_SECONDS)
         self._alive = alive_micros(settings.sweep)
@@ -77,10 +76,13 @@ class Notifier:
         )
         self.service.wake()
 
-    def events_added(self) -> None:
-        """This process has added events."""
-        self._events_wait = True
-        self.service.wake()
+    def woken(self, wakes: Sequence[Wake]) -> list[Wake]:
+        """Note that this process has added events; return the other wakes."""
+        others = [wake for wake in wakes if wake.lane != EVENTS_LANE]
+        if len(others) < len(wakes):
+            self._events_wait = True
+            self.service.wake()
+        return others
 
     async def _step(self) -> float:
         await self._declare_if_due()

@@ -21,6 +21,7 @@ from duetime.model.actions.completion import Completion, Finish
 from duetime.model.jobs.change import AppliedJobChange, JobUpdate
 from duetime.model.state import State
 from duetime.model.tenant import ANY
+from duetime.model.trace import scheduling_trace
 from duetime.registry.runtime import AppRuntime
 from duetime.telemetry.tracing import span
 from duetime.worker.claiming.pauses import KnownPauses
@@ -70,7 +71,7 @@ class Reporter:
     def caught_up(self, claims: Sequence[Claim]) -> None:
         with span(
             "duetime.catch_up",
-            [claim.trace for claim in claims],
+            [scheduling_trace(claim.trace) for claim in claims],
             {"messaging.batch.message_count": len(claims)},
         ):
             for claim in claims:

@@ -19,7 +19,7 @@ from duetime.model.actions.retry import Retry
 from duetime.model.clock import SettableClock, micros_of
 from duetime.model.health.worker import WorkerHealth
 from duetime.model.jobs.change import AppliedJobChange
-from duetime.model.lane import EVENTS_LANE, PAUSES_LANE, is_row_lane
+from duetime.model.lane import PAUSES_LANE, is_row_lane
 from duetime.registry.runtime import AppRuntime, Companion
 from duetime.store.flow import Wake
 from duetime.store.outage_log import OutageLog
@@ -35,7 +35,7 @@ from duetime.worker.gauge_reader import GaugeReader
 from duetime.worker.index_builder import IndexBuilder
 from duetime.worker.interruption import Interruption
 from duetime.worker.leases.heartbeat import Renewal, fences_of
-from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight
+from duetime.worker.leases.in_flight import InFlightRun, RunsInFlight, run_traces
 from duetime.worker.leases.loop_monitor import LoopClosed
 from duetime.worker.leases.store_clock import StoreClock
 from duetime.worker.notifier import Notifier
@@ -170,8 +170,7 @@ class Worker:
             caught_up=self._reporter.caught_up,
         )
         self._pruner, self._index_builder = Pruner(store, settings), IndexBuilder(store)
-        runtime = self._runtime
-        self._notifier = Notifier(store, runtime.interest, runtime.subscribed, settings)
+        self._notifier = Notifier(self._runtime, settings)
 
     def _assemble_jobs(self, ports: Ports) -> None:
         """Create the services of recurring jobs."""
@@ -228,10 +227,10 @@ class Worker:
         self._completer.add(run, completion)
         self._launcher.run_finished(run)
 
-    def _completed(self, done: CompletionResult) -> None:
+    def _completed(self, done: CompletionResult, runs: Sequence[InFlightRun] = ()) -> None:
         """Finished actions may have children, and may be occurrences of jobs."""
         if done.parents:
-            self._child_settler.parents_finished(done.parents)
+            self._child_settler.parents_finished(done.parents, run_traces(runs))
         self._reporter.jobs_changed([*done.jobs, *done.replayed_jobs])
 
     def _sweep_finished(self, swept: SweepResult, sweeping: bool) -> None:
@@ -252,9 +251,7 @@ class Worker:
         """Pass wakes on to the ticker and the claimer; without any wakes, anything may have
         changed. A wake is a hint, which must not end the listener that received it."""
         try:
-            others = [wake for wake in wakes if wake.lane != EVENTS_LANE]
-            if len(others) < len(wakes):
-                self._notifier.events_added()
+            others = self._notifier.woken(wakes)
             # Which queues are paused is read from the store, and believed of nobody else.
             pauses_changed = any(wake.lane == PAUSES_LANE for wake in others)
             if others or not wakes:
@@ -281,7 +278,7 @@ class Worker:
         self._runs.drop(run)
         if recorded.accepted:
             self._reporter.recorded(run, recorded.completion)
-            self._completed(recorded.result)
+            self._completed(recorded.result, [run])
         else:
             run.report_refused()
         self._launcher.run_finished(run)
@@ -315,10 +312,9 @@ class Worker:
             self._heartbeat.start()
             self._stack = stack.pop_all()
         owners = (self._sweeper, self._claimer, self._completer, self._pruner, self._child_settler)
-        others = (self._ticker, self._seeder, self._figures, self._gauges, self._notifier)
-        services = [owner.service for owner in (*owners, *others)]
+        others = (self._ticker, self._seeder, self._figures, self._gauges, self._index_builder)
+        services = [owner.service for owner in (*owners, *others, self._notifier)]
         services += [self._completer.concurrent_service, self._ticker.concurrent_service]
-        services.append(self._index_builder.service)
         self._interruption.enter()
         self._runtime.running.add(self)
         self._tasks = {service: self._interruption.start(service.run()) for service in services}
@@ -396,9 +392,8 @@ class Worker:
         self._index_builder.stop()
         await asyncio.gather(self._drain(), self._stop_companions())
         self._release_cancelled()
-        await self._stop_services(
-            self._sweeper.service, self._pruner.service, self._index_builder.service
-        )
+        swept_with = (self._sweeper, self._pruner, self._index_builder)
+        await self._stop_services(*(owner.service for owner in swept_with))
         await self._stop_services(
             *(completer.service, completer.concurrent_service, self._notifier.service),
             *(self._child_settler.service, self._figures.service, self._gauges.service),

@@ -30,6 +30,7 @@ SUBJECT_PAGES: Mapping[str, tuple[str, str]] = {
     "job": ("jobs", "/jobs/{}"),
     "queue": ("queues", "/queues"),
     "transition": ("transitions", "/transitions"),
+    "subscription": ("alerts", "/alerts/subscriptions"),
 }
 # The subjects that the settings show to administrators.
 SUBJECTS_OF_SETTINGS = frozenset({"grant", "api-key"})

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from duetime.admin.pages.languages import Language
 from duetime.admin.pages.texts.actions import ACTION_TEXTS
+from duetime.admin.pages.texts.alerts import ALERT_TEXTS
 from duetime.admin.pages.texts.audit import AUDIT_TEXTS
 from duetime.admin.pages.texts.frame import FRAME_TEXTS
 from duetime.admin.pages.texts.jobs import JOB_TEXTS
@@ -102,6 +103,7 @@ ALL_TEXTS: Sequence[Texts] = (
     SETTINGS_TEXTS,
     SCHEDULE_TEXTS,
     TRANSITION_TEXTS,
+    ALERT_TEXTS,
 )
 CATALOGUE: Texts = {key: text for texts in ALL_TEXTS for key, text in texts.items()}
 

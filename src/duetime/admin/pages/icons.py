@@ -31,6 +31,10 @@ ICONS: Mapping[str, str] = {
     "open": _TRIANGLE,
     "waiting": "M4 2h8M4 14h8M5 2c0 6 6 6 6 12M11 2c0 6-6 6-6 12",
     "parked": "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM6 5v6M10 5v6",
+    # -- severities --
+    "info": "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2zM8 7v4M8 5v0",
+    "warning": _WARNING,
+    "critical": "M5.5 2h5L14 5.5v5L10.5 14h-5L2 10.5v-5zM8 5v4M8 11v0",
     # -- others --
     "problem": _WARNING,
     "zone": _CLOCK,

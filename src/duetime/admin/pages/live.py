@@ -33,7 +33,7 @@ async def show_live(page: ThisPage) -> Response:
     page.live_path = view.path
     seen = _seen(page)
     shared = page.site.snapshots.shared((view.path, seen), lambda: view.build(page), view.every)
-    text = page.part(view.template, view=await shared)
+    text = page.part(view.template, view=await shared) + page.part("unread.html")
     tag = _tag(seen, text)
     headers = LIVE_HEADERS | {"ETag": tag}
     if tag in (page.request.headers.get("if-none-match") or "").split(", "):

@@ -34,6 +34,7 @@ from duetime.admin.pages.places import Place
 from duetime.admin.pages.reader_zones import NoSuchLocalTime, ReaderZone, to_zone
 from duetime.admin.pages.rendering import rendered
 from duetime.admin.pages.themes import Theme
+from duetime.admin.pages.unread import MAX_SHOWN_UNREAD
 from duetime.admin.problems import ProblemDocument
 from duetime.errors import InvalidArgument
 from duetime.words.languages import name_of, said
@@ -49,7 +50,7 @@ DIALOG_PARAMETERS = (
     *("bulk", "ids", "step", "count", "changed", "skipped"),
 )
 # Parameters that are choices of the reader, remembered elsewhere, or name a live part.
-CHOICE_PARAMETERS = ("lang", "tz", "theme", "view")
+CHOICE_PARAMETERS = ("lang", "tz", "theme", "view", "known_unread")
 # An argument in the path of a page as it was declared.
 PATH_ARGUMENT = re.compile(r"\{(\w+)(?::path)?\}")
 
@@ -65,6 +66,8 @@ class FramedPage(PageCall):
     live_path: str | None = None
     # What was wrong with the form that was sent, if the page is shown again.
     problem: ProblemDocument | None = None
+    # How many notifications the reader has not read; None for readers who get none.
+    unread: int | None = None
     # The last remedy that was said in the reader's language.
     remedy: str | None = None
     _notice: PageNotice | None = field(default=None)
@@ -96,6 +99,21 @@ class FramedPage(PageCall):
         """Return whether this page is the place, or lies below it."""
         here = self.declaration.path
         return here == place.path or (place.path != "/" and here.startswith(f"{place.path}/"))
+
+    async def count_unread(self, *, now: bool = False) -> None:
+        """Find out how many notifications the reader has not read: a few seconds ago, or `now`."""
+        if self.access is None or not self.allows("notifications.read"):
+            return
+        counts = self.site.unread
+        if now:
+            counts.forget(self.scope, self.by)
+        self.unread = await counts.count(self.scope, self.by)
+
+    @property
+    def unread_words(self) -> str:
+        """The number of the rail, which has room for two digits."""
+        unread = self.unread or 0
+        return self.whole(unread) if unread <= MAX_SHOWN_UNREAD else f"{MAX_SHOWN_UNREAD}+"
 
     @property
     def band(self) -> str:

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from duetime.admin.call import AdminCall, current_call
 from duetime.admin.identity.access import Access
 from duetime.admin.identity.cookies import FORM_COOKIE, LANGUAGE_COOKIE, SESSION_COOKIE, Cookies
+from duetime.admin.identity.failed_attempts import FailedAttempts
 from duetime.admin.identity.readers import Readers
 from duetime.admin.identity.refusals import Refusals
 from duetime.admin.identity.request_facts import RequestFacts
@@ -33,6 +34,7 @@ from duetime.admin.pages.places import Place
 from duetime.admin.pages.rendering import rendered
 from duetime.admin.pages.snapshots import Snapshots
 from duetime.admin.pages.static_files import static_path
+from duetime.admin.pages.unread import UnreadCounts
 from duetime.admin.problems import RequestRefused
 from duetime.errors import NotAuthenticated, RateLimited
 from duetime.model.access.identity import KEY_USER, LINK_USER
@@ -61,6 +63,9 @@ class PageSite:
     places: Sequence[Place]
     views: Mapping[str, LiveView]
     snapshots: Snapshots
+    unread: UnreadCounts
+    # The links of messages that were none of ours, by the address that followed them.
+    link_failures: FailedAttempts
 
 
 @dataclass(slots=True, kw_only=True)

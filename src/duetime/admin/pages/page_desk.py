@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 from urllib.parse import quote
 
@@ -70,7 +71,7 @@ class PageDesk(Desk):
         if to_language(request.query_params.get("lang")):
             page.remember_language()
         page.remember_choices()
-        return page.finish(await self._answered(page, handle))
+        return page.finish(await self._answered(page, partial(_framed, page, handle)))
 
     def _gate_of(self, declaration: RouteDeclaration) -> Gate:
         return self._polling if declaration.polled else self._gate
@@ -104,7 +105,7 @@ class PageDesk(Desk):
     async def _read(self, call: AdminCall) -> Request:
         """Read the form, and refuse one that another site had sent."""
         page = cast("FramedPage", call)
-        if page.request.method in SAFE_METHODS:
+        if page.request.method in SAFE_METHODS or page.declaration.proven:
             return page.request
         is_public = page.declaration.needs == PUBLIC
         if is_public:
@@ -124,6 +125,12 @@ class PageDesk(Desk):
                 page.access = await page.find_reader()
         problem = _said(page, error, await self._problem(page, error))
         return await _form_again(page, problem) or _error_page(page, problem)
+
+
+async def _framed(page: FramedPage, handle: Handle, request: Request) -> Response:
+    """Find out what the frame shows beside the page, and call the endpoint."""
+    await page.count_unread()
+    return await handle(request)
 
 
 def _said(page: FramedPage, error: Exception, problem: ProblemDocument) -> ProblemDocument:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from duetime.admin.declarations import (
+    PUBLIC,
     READ_LIMIT_SECONDS,
     Endpoint,
     Needed,
@@ -83,6 +84,13 @@ class PageTable(RouteTable):
             return add(endpoint)
 
         return declare
+
+    def follow(self, path: str) -> Callable[[Endpoint], Endpoint]:
+        """Declare what the button of a page does whose path has a token that nobody else knows.
+        Programs that read mails may send it, too: what a form holds is not read."""
+        return self.add(
+            RouteDeclaration(method="POST", path=path, needs=PUBLIC, answers={}, proven=True)
+        )
 
     def live(
         self, name: str, needs: Needed, template: str, path: str, *, every: float = 1.0

@@ -16,6 +16,7 @@ from duetime.admin.pages.audit import AUDIT_PAGE
 from duetime.admin.pages.job import JOB_PAGE
 from duetime.admin.pages.jobs import JOBS_PAGE
 from duetime.admin.pages.live import LIVE
+from duetime.admin.pages.message_links import MESSAGE_LINKS
 from duetime.admin.pages.now import NOW_PAGE
 from duetime.admin.pages.page_desk import PageDesk
 from duetime.admin.pages.page_table import LiveView, PageTable
@@ -25,6 +26,7 @@ from duetime.admin.pages.schedule import SCHEDULE_PAGE
 from duetime.admin.pages.settings import SETTINGS_PAGE
 from duetime.admin.pages.sign_in import SIGN_IN
 from duetime.admin.pages.static_route import STATIC
+from duetime.admin.pages.subscriptions import SUBSCRIPTIONS_PAGE
 from duetime.admin.pages.timeline import TIMELINE_PAGE
 from duetime.admin.pages.transitions import TRANSITIONS_PAGE
 from duetime.admin.pages.workers import WORKERS_PAGE
@@ -47,6 +49,8 @@ ALL_PAGES: Sequence[PageTable] = (
     QUEUES_PAGE,
     AUDIT_PAGE,
     ALERTS_PAGE,
+    SUBSCRIPTIONS_PAGE,
+    MESSAGE_LINKS,
     SETTINGS_PAGE,
 )
 START_PAGE = "/"

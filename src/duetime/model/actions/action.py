@@ -15,6 +15,7 @@ from duetime.model.clock import maybe_from_micros, maybe_nearest, nearest_micros
 from duetime.model.columns import fast_constructor
 from duetime.model.lane import PRIORITY_OF_RANK, Priority
 from duetime.model.state import Outcome, State
+from duetime.model.trace import scheduling_trace
 
 T = TypeVar("T")
 if TYPE_CHECKING:
@@ -312,7 +313,7 @@ def as_action(
         record.modified_by,
         record.cancelled_by,
         cached_datetime(record.finished_at),
-        record.trace,
+        scheduling_trace(record.trace),
         created,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from duetime.model.actions.state_changes import to_cancelled
 from duetime.model.clock import nearest_micros
 from duetime.model.state import FINISHED, State
 from duetime.model.tenant import SYSTEM
+from duetime.model.trace import with_parent_trace
 
 # How a parent must end for a child to run. `finished` means any end, cancelled included.
 On = Literal["succeeded", "failed", "finished"]
@@ -24,13 +26,20 @@ _MET_BY: Mapping[str, frozenset[State]] = {
 CYCLE_REMEDY = "it waits for the action to be replaced, so neither would ever run"
 
 
+# The traces of the last runs of finished parents, by their ids.
+RunTraces = Mapping[UUID, str]
+NO_TRACES: RunTraces = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class ParentEnd:
-    """How and when a parent ended. `waited_for` is the action that it was itself waiting for."""
+    """How and when a parent ended. `waited_for` is the action that it was itself waiting for;
+    `trace` is the trace of its last run, if the worker that settles its children knows it."""
 
     state: State
     finished_at: int
     waited_for: UUID | None = None
+    trace: str | None = None
 
 
 def settle_child(child: Record, end: ParentEnd | None, now: int) -> Record:
@@ -42,13 +51,14 @@ def settle_child(child: Record, end: ParentEnd | None, now: int) -> Record:
     if end is not None and end.waited_for is not None and child.job is not None:
         return replace(child, after=end.waited_for)
     if end is not None and end.state in _MET_BY[child.after_on or "succeeded"]:
-        return replace(child, due_at=_due(child, end.finished_at))
+        trace = with_parent_trace(child.trace, end.trace)
+        return replace(child, due_at=_due(child, end.finished_at), trace=trace)
     return replace(to_cancelled(child, SYSTEM, now), error=_reason(child, end))
 
 
-def parent_end(parent: Record) -> ParentEnd:
+def parent_end(parent: Record, trace: str | None) -> ParentEnd:
     waited_for = parent.after if parent.due_at is None else None
-    return ParentEnd(parent.state, parent.finished_at or 0, waited_for)
+    return ParentEnd(parent.state, parent.finished_at or 0, waited_for, trace)
 
 
 def _due(child: Record, finished_at: int) -> int:

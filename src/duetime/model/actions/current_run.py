@@ -12,9 +12,9 @@ _current: ContextVar[Claim | None] = ContextVar("duetime_run", default=None)
 enter_run = _current.set
 
 
-def run_fields(claim: Claim | None = None) -> dict[str, object]:
-    """Return the fields of log records of a run, or of the current one; none outside of runs. With
-    a trace, its ids are in hexadecimal."""
+def run_fields(claim: Claim | None = None, trace: str | None = None) -> dict[str, object]:
+    """Return the fields of log records of a run and its trace, or of the current ones; none outside
+    of runs. With a trace, its ids are in hexadecimal."""
     claim = claim or _current.get()
     if claim is None:
         return {}
@@ -25,7 +25,7 @@ def run_fields(claim: Claim | None = None) -> dict[str, object]:
         "tenant": claim.tenant,
         "correlation_id": claim.correlation_id,
     }
-    stored = current_trace()
+    stored = trace or current_trace()
     if stored is not None:
         _, fields["trace_id"], fields["span_id"], *_ = stored.split("-", 3)
     return fields

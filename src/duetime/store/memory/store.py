@@ -29,6 +29,8 @@ from duetime.model.actions.action import (
 from duetime.model.actions.action_key import ActionKey, KeyMatch, named_id
 from duetime.model.actions.chain import (
     CYCLE_REMEDY,
+    NO_TRACES,
+    RunTraces,
     parent_end,
     settle_child,
     would_wait_for_itself,
@@ -381,13 +383,17 @@ class MemoryStore(
         return any(r.id == completion.token and r.outcome == completion.outcome for r in runs)
 
     @immediate
-    def settle(self, parents: Sequence[UUID], limit: int) -> list[Record]:
+    def settle(
+        self, parents: Sequence[UUID], limit: int, run_traces: RunTraces = NO_TRACES
+    ) -> list[Record]:
         waiting = [child for parent in {*parents} for child in self._tables.orphans(parent)]
-        return [self._settle_one(child) for child in sorted(waiting, key=lambda r: r.id)[:limit]]
+        found = sorted(waiting, key=lambda r: r.id)[:limit]
+        return [self._settle_one(child, run_traces) for child in found]
 
-    def _settle_one(self, child: Record) -> Record:
+    def _settle_one(self, child: Record, run_traces: RunTraces) -> Record:
         parent = self._tables.finished.get(child.after) if child.after else None
-        after = settle_child(child, parent_end(parent) if parent else None, self._now())
+        end = parent_end(parent, run_traces.get(parent.id)) if parent else None
+        after = settle_child(child, end, self._now())
         if after.state is State.cancelled:
             self._tables.finish(after)
         else:

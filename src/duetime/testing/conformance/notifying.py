@@ -194,7 +194,7 @@ class Notifying(Suite):
         assert await probe.do(probe.store.read_notifications(None, "ann", None)) == 2
         assert await probe.do(probe.store.count_unread(None, "ann", 10)) == 0
 
-    async def test_episodes_are_told_apart_and_end(self, probe: Probe) -> None:
+    async def test_episodes_begin_and_end_once(self, probe: Probe) -> None:
         await subscribe(probe, topics=("overdue", "worker-lost"), everywhere=True)
         overdue = Episode("overdue", "billing", {"queue": "billing", "count": 3})
         lost = Episode("worker-lost", "w-1")

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 from duetime.model.act import Act
 from duetime.model.actions.action import Added, AddedRecord, NewAction, Record, StoredRun
 from duetime.model.actions.action_key import ActionKey, KeyStates
+from duetime.model.actions.chain import NO_TRACES, RunTraces
 from duetime.model.actions.claim import (
     Claim,
     ClaimOrder,
@@ -366,8 +367,10 @@ class Probe:
     async def complete(self, *completions: Completion, rescuing: bool = False) -> CompletionResult:
         return await self.do(self.store.complete(completions, rescuing=rescuing))
 
-    async def settle(self, *parents: UUID, limit: int = 100) -> list[Record]:
-        return await self.do(self.store.settle(parents, limit))
+    async def settle(
+        self, *parents: UUID, limit: int = 100, run_traces: RunTraces = NO_TRACES
+    ) -> list[Record]:
+        return await self.do(self.store.settle(parents, limit, run_traces))
 
     async def renew(self, *claims: Claim, lease: int = LEASE) -> RenewResult:
         return await self.do(self.store.renew([fence_of(claim) for claim in claims], lease))

@@ -34,6 +34,17 @@ class KeepingTraces(Suite):
         assert child.trace == OTHER
         assert (await probe.get(child.id)).trace == OTHER
 
+    async def test_a_settled_child_also_has_the_trace_of_its_parents_run(
+        self, probe: Probe
+    ) -> None:
+        parent = await probe.finished(State.succeeded, trace=TRACE)
+        children = [await probe.child(parent.id, trace=trace) for trace in (OTHER, None)]
+        settled = await probe.settle(parent.id, run_traces={parent.id: TRACE})
+        assert [child.trace for child in settled] == [f"{OTHER}\n{TRACE}", f"\n{TRACE}"]
+        assert [(await probe.get(child.id)).trace for child in children] == [
+            child.trace for child in settled
+        ]
+
     async def test_the_trace_outlives_the_run_and_a_retry(self, probe: Probe) -> None:
         claim = await probe.running(trace=TRACE)
         await probe.end(finish(claim, State.failed))

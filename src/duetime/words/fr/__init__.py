@@ -4,6 +4,7 @@ from duetime.words.fr.checks import TEXTS as CHECKS
 from duetime.words.fr.errors import SENTENCES
 from duetime.words.fr.habits import FRENCH_HABITS
 from duetime.words.fr.names import NAMES
+from duetime.words.fr.notifications import TEXTS as SUBSCRIPTIONS
 from duetime.words.fr.reasons import TEXTS as REASONS
 from duetime.words.fr.remedies import TEXTS as REMEDIES
 from duetime.words.fr.rules import FrenchRules
@@ -13,7 +14,7 @@ from duetime.words.languages import Language
 LANGUAGE = Language(
     FrenchRules(),
     show,
-    typeset_texts({**REASONS, **CHECKS, **REMEDIES}),
+    typeset_texts({**REASONS, **CHECKS, **REMEDIES, **SUBSCRIPTIONS}),
     NAMES,
     SENTENCES,
     typeset=typeset,

@@ -37,15 +37,15 @@ def _no_key(error: errors.ApiKeyNotFound) -> str:
     )
 
 
-def _no_grant(error: errors.GrantNotFound) -> str:
-    return f"il n'y a pas de droit {error.grant_id} : il n'a jamais été accordé, ou a été retiré"
-
-
 def _no_subscription(error: errors.SubscriptionNotFound) -> str:
     return (
-        f"il n'y a pas d'abonnement {error.subscription_id} : il n'a jamais été fait, ou a été "
+        f"il n'y a pas d'abonnement {error.subscription_id} : il n'a jamais été créé, ou a été "
         "supprimé"
     )
+
+
+def _no_grant(error: errors.GrantNotFound) -> str:
+    return f"il n'y a pas de droit {error.grant_id} : il n'a jamais été accordé, ou a été retiré"
 
 
 def _illegal_state(error: errors.IllegalState) -> str:

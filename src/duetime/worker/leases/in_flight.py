@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from asyncio import Task
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 from uuid import UUID
 
 from duetime.errors import LeaseLost
 from duetime.logs import get_log
+from duetime.model.actions.chain import RunTraces
 from duetime.model.actions.claim import SUSPECT_LOSSES, Claim, Fence
 from duetime.model.actions.current_run import run_fields
 from duetime.registry.context import Stop
@@ -49,6 +50,16 @@ class InFlightRun:
         # Only where an SDK is.
         self.span: RunSpan | None = None
 
+    @property
+    def trace(self) -> str | None:
+        """The context of this run, as it is stored; None without an SDK."""
+        return None if self.span is None else self.span.trace
+
+    @property
+    def log_fields(self) -> dict[str, object]:
+        """The fields of log records about this run, written outside of it."""
+        return run_fields(self.claim, self.trace)
+
     def mark_lost(self) -> None:
         """Another worker may own the action: never start this run, and ask it to stop if it is
         running."""
@@ -57,7 +68,7 @@ class InFlightRun:
 
     def report_refused(self) -> None:
         """Another worker owns the action, so that the store has refused the outcome."""
-        log.warning("%s", LeaseLost(self.claim.id), extra=run_fields(self.claim))
+        log.warning("%s", LeaseLost(self.claim.id), extra=self.log_fields)
         if self.span is not None:
             self.span.refused()
 
@@ -105,6 +116,11 @@ class RunsInFlight:
 
     def suspect_count(self) -> int:
         return sum(h.claim.losses >= SUSPECT_LOSSES for h in self)
+
+
+def run_traces(runs: Iterable[InFlightRun]) -> RunTraces:
+    """Return the traces of these runs, by the ids of their actions."""
+    return {run.claim.id: run.trace for run in runs if run.trace is not None}
 
 
 def fence_of(run: InFlightRun) -> Fence:

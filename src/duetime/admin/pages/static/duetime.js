@@ -98,7 +98,7 @@ function show(view, text) {
     const old = region.id && document.getElementById(region.id);
     const before = received.get(region.id);
     received.set(region.id, region.outerHTML);
-    if (!old || !view.contains(old) || before === region.outerHTML) continue;
+    if (!old || !(view.contains(old) || region.id === "unread") || before === region.outerHTML) continue;
     const rows = new Map(findAll("[data-row]", old).map((row) => [row.dataset.row, lasting(row)]));
     region.querySelectorAll("time[data-relative]").forEach((time) => {
       time.textContent = relative(Date.parse(time.dateTime));

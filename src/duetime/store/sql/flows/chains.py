@@ -9,7 +9,13 @@ from uuid import UUID
 
 from duetime.errors import ActionNotFound, InvalidArgument
 from duetime.model.actions.action import NewAction, Record
-from duetime.model.actions.chain import CYCLE_REMEDY, ParentEnd, settle_child
+from duetime.model.actions.chain import (
+    CYCLE_REMEDY,
+    NO_TRACES,
+    ParentEnd,
+    RunTraces,
+    settle_child,
+)
 from duetime.model.actions.state_changes import default_lane
 from duetime.model.state import State
 from duetime.model.tenant import SYSTEM
@@ -23,13 +29,17 @@ class ChainFlows(Store, ABC):
     """The flow of `settle`."""
 
     @flow(Mode.pinned, resend=True)
-    def settle(self, parents: Sequence[UUID], limit: int) -> Steps[list[Record]]:
+    def settle(
+        self, parents: Sequence[UUID], limit: int, run_traces: RunTraces = NO_TRACES
+    ) -> Steps[list[Record]]:
         params = {"ids": json_param(parents), "limit": limit}
         found = cast("Any", (yield Statement("lock_settleable", params)))
         if not found:
             return []
         now: int = found[0][records.RECORD_WIDTH]
-        after = [settle_child(records.record(row), _parent_end(row), now) for row in found]
+        after = [
+            settle_child(records.record(row), _parent_end(row, run_traces), now) for row in found
+        ]
         yield settle_statement(after)
         unmet = [str(child.id) for child in after if child.state is State.cancelled]
         if unmet:
@@ -40,10 +50,12 @@ class ChainFlows(Store, ABC):
         return after
 
 
-def _parent_end(row: Row) -> ParentEnd | None:
-    state, finished_at, grandparent_id = cast("Any", row)[records.RECORD_WIDTH + 1 :]
+def _parent_end(row: Row, run_traces: RunTraces) -> ParentEnd | None:
+    state, finished_at, grandparent_id, parent_id = cast("Any", row)[records.RECORD_WIDTH + 1 :]
+    if state is None:
+        return None
     grandparent = None if grandparent_id is None else UUID(grandparent_id)
-    return None if state is None else ParentEnd(State(state), finished_at, grandparent)
+    return ParentEnd(State(state), finished_at, grandparent, run_traces.get(UUID(parent_id)))
 
 
 def _lane(child: Record) -> str | None:
@@ -63,6 +75,7 @@ def _settlement(child: Record) -> dict[str, object]:
         "settled_due_at": child.due_at,
         "settled_lane": _lane(child),
         "settled_error": child.error,
+        "settled_trace": child.trace,
     }
 
 

@@ -1,7 +1,7 @@
 -- Children whose parent is no longer unfinished, and how it finished, locked until commit; skips
 -- rows that other transactions have locked. Indexes: actions_after, primary keys.
 SELECT {{action_columns}}, :now, CAST(p.state AS text), CAST(p.finished_at AS bigint),
-    CASE WHEN p.due_at IS NULL THEN CAST(p.after AS text) END
+    CASE WHEN p.due_at IS NULL THEN CAST(p.after AS text) END, CAST(a.after AS text)
 FROM duetime_actions AS a
 LEFT JOIN duetime_history AS p ON p.id = a.after
 WHERE

@@ -1,5 +1,5 @@
--- Mark notifications in the app as read by a reader. Index: notifications_in_app, or the primary key
--- of notifications; primary key of reads.
+-- Mark notifications in the app as read by a reader.
+-- Index: notifications_in_app, or the primary key of notifications; primary key of reads.
 INSERT INTO duetime_reads (reader, notification_id)
 SELECT CAST(:reader AS text), n.id
 FROM duetime_notifications AS n

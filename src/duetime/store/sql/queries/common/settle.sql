@@ -1,5 +1,5 @@
 -- Store the settlement of waiting children, which this transaction has locked: their due time, the
--- error for which they are cancelled, or the parent for which they wait next.
+-- error for which they are cancelled, or the parent for which they wait next; and their trace.
 -- Index: primary key of actions.
 UPDATE duetime_actions
 SET
@@ -7,6 +7,7 @@ SET
     after_on = settled_on,
     due_at = settled_due_at,
     lane = settled_lane,
-    error = settled_error
+    error = settled_error,
+    trace = settled_trace
 FROM {{settled_rows}}
 WHERE id = settled_id AND token IS NULL
