@@ -17,7 +17,9 @@ from duetime.model.access.refusal import Refusal
 from duetime.model.access.sessions import StoredSession
 from duetime.model.act import SYSTEM_ACT, Act, acting_from
 from duetime.model.audit import AUDITED_VERBS, changed_fields
+from duetime.notifications.links import make_token
 from duetime.testing import FakeClock
+from duetime.testing.conformance.subscribing import unstored
 
 NAME = "bills-close"
 NAIVE = datetime(2030, 1, 1, tzinfo=UTC).replace(tzinfo=None)
@@ -306,9 +308,24 @@ async def test_each_verb_that_is_written_can_be_asked_for(app: Duetime, clock: F
     await app.repeat(gone.id)
     await app.erase(correlation_id="c")
     await app.store.perform(app.store.audit_transition("sweep", Act("ann"), "Order.at", {}, {}))
+    await change_a_subscription(app, clock)
     assert {entry.verb for entry in await app.audit.find(limit=200)} == {*AUDITED_VERBS}
     for verb in AUDITED_VERBS:
         assert {entry.verb for entry in await app.audit.find(verb=verb)} == {verb}
+
+
+async def change_a_subscription(app: Duetime, clock: FakeClock) -> None:
+    """All that can happen to one by e-mail; this app has no mail server."""
+    new = unstored(channel="email", address="ann@example.org")
+    stored = await app.store.perform(app.store.add_subscription(new, Act("ann")))
+    verbs = app.notifications
+    await verbs.test(stored.id)
+    await verbs.confirm(make_token("confirm", stored))
+    await verbs.test(stored.id)
+    await verbs.change(stored.id, minimum="critical")
+    await verbs.mute(stored.id, until=clock.now() + timedelta(hours=1))
+    await verbs.mute(stored.id, until=None)
+    await verbs.unsubscribe(make_token("unsubscribe", stored))
 
 
 def test_changed_fields_are_named() -> None:

@@ -29,6 +29,7 @@ EXAMPLES: list[tuple[DuetimeError, dict[str, Any]]] = [
     (errors.JobNotFound("shop-daily"), {"name": "shop-daily"}),
     (errors.ApiKeyNotFound(ID), {"key_id": str(ID)}),
     (errors.GrantNotFound(ID), {"grant_id": ID}),
+    (errors.SubscriptionNotFound(ID), {"id": str(ID)}),
     (errors.NotAuthenticated("the API key is not valid"), {}),
     (errors.PermissionDenied("jobs.read"), {}),
     (errors.RateLimited(12.0), {}),

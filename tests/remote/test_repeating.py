@@ -78,6 +78,11 @@ CREATING: dict[str, tuple[Callable[[Duetime, Duetime], Any], int]] = {
     "repeat": (lambda app, server: app.sync.repeat(finished(server), payload=Parcel(8)), 2),
     "jobs.trigger": (lambda app, server: app.sync.jobs.trigger(job(server)), 1),
     "jobs.backfill": (backfill, 3),
+    # The action that sends the link to confirm.
+    "notifications.add": (
+        lambda app, _: app.sync.notifications.add("*", email="ann@example.org", tenant=None),
+        1,
+    ),
 }
 
 
@@ -125,11 +130,13 @@ def test_an_act_that_may_have_been_done_is_not_sent_again(served: Served) -> Non
 SENT_AGAIN = {
     *("schedule", "schedule_many", "repeat", "bulk", "jobs.trigger", "jobs.backfill"),
     *("jobs.pause", "jobs.resume", "jobs.restore", "queues.pause", "grants.set"),
+    *("notifications.add", "notifications.mute"),
 }
 # Those that are not, since it could be that they were done.
 SENT_ONCE = {
     *("cancel", "reschedule", "retry", "jobs.put", "jobs.bulk", "jobs.remove", "queues.resume"),
     *("grants.remove", "api_keys.create", "api_keys.revoke"),
+    *(f"notifications.{verb}" for verb in ("change", "remove", "test", "read")),
 }
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "schedule": (Parcel(),),
@@ -147,14 +154,18 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "api_keys.revoke": (uuid4(),),
     "queues.pause": ("letters",),
     "queues.resume": ("letters",),
+    "notifications.add": ("*",),
 }
 NAMED: dict[str, dict[str, Any]] = {
     "reschedule": {"delay": 1},
     "bulk": {"filter": {"kind": "parcel"}},
     "jobs.put": {"payload": Parcel(), "version": 1},
+    "notifications.add": {"in_app": True},
+    "notifications.mute": {"until": LATER},
 }
 WITHOUT_SUBJECT = {*("find", "stats"), *("jobs.list", "queues.list", "workers.list")}
 WITHOUT_SUBJECT |= {"grants.list", "api_keys.list", "audit.find"}
+WITHOUT_SUBJECT |= {f"notifications.{verb}" for verb in ("subscriptions", "list", "unread", "read")}
 VERBS = sorted(
     f"{noun}.{verb}" if noun else verb for noun, verbs in CARRIED_VERBS.items() for verb in verbs
 )
