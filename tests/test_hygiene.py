@@ -21,6 +21,7 @@ FOREIGN = re.compile("|".join([*(rf"(?<![\w.-]){place}" for place in PLACES), *H
 DANGEROUS = {"eval", "exec", "import_module", "resolve_name", "__import__"}
 MAY_BE_DANGEROUS: dict[str, str] = {
     "__init__.py": "imports its own names when they are first asked for",
+    "notifications/__init__.py": "imports its own names when they are first asked for",
     "app.py": "discover() imports the package that the program names",
     "cli/loading.py": "imports the app that the command line names",
     "words/languages.py": "imports a language, of those that it names",

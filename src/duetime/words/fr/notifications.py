@@ -8,6 +8,7 @@ from duetime.words.plural import Plural
 
 TEXTS: Mapping[str, str | Plural] = {
     "give an instant in the future": "donnez un instant à venir",
+    "give a list": "donnez une liste",
     "give at least one topic": "donnez au moins un sujet",
     "give * or some of {names}": "donnez *, ou des sujets parmi {names}",
     "tenants subscribe to job-* and action-* topics only": (
