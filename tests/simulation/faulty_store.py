@@ -31,7 +31,7 @@ from duetime.model.erasure import Erased, ErasureOrder
 from duetime.model.filter import Filter
 from duetime.model.groups import MAX_GROUPED, GroupField, Groups
 from duetime.model.health.figures import FigureBatch, FigureFilter, FigureSums
-from duetime.model.health.queues import QueueCounts
+from duetime.model.health.queues import QueueCounts, QueueGauges
 from duetime.model.health.stats import StoreCounts
 from duetime.model.jobs.change import JobEdit, JobEditResult
 from duetime.model.jobs.job import JobDefinition
@@ -240,6 +240,9 @@ class FaultyStore(Store):
 
     def queues(self, alive: int, most: int | None = None) -> Flow[QueueCounts]:
         return label("queues", self._real_store.queues(alive, most))
+
+    def queue_gauges(self, alive: int) -> Flow[QueueGauges]:
+        return label("queue_gauges", self._real_store.queue_gauges(alive))
 
     def circumstances(self, action_id: UUID, tenant: Scope, *, alive: int) -> Flow[Circumstances]:
         flow = self._real_store.circumstances(action_id, tenant, alive=alive)

@@ -7,7 +7,7 @@ import pytest
 from api.apps import Note
 from duetime import Duetime
 from duetime.model.actions.claim import SweepResult
-from duetime.model.health.queues import QueueCounts
+from duetime.model.health.queues import QueueGauges
 from duetime.store.flow import Flow
 from duetime.store.memory.store import MemoryStore
 from duetime.telemetry.meters import Meters
@@ -22,9 +22,9 @@ class Counting(MemoryStore):
 
     reads = 0
 
-    def queues(self, alive: int, most: int | None = None) -> Flow[QueueCounts]:
+    def queue_gauges(self, alive: int) -> Flow[QueueGauges]:
         self.reads += 1
-        return super().queues(alive, most)
+        return super().queue_gauges(alive)
 
 
 class Elapsed:

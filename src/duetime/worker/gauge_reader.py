@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from duetime.model.actions.claim import SweepResult, alive_micros
 from duetime.model.clock import monotonic
-from duetime.model.health.queues import QueueCounts, queues_of
+from duetime.model.health.queues import QueueGauges
 from duetime.store.base import Store
 from duetime.telemetry.gauges import StoreGauges, WorkerGauges
 from duetime.telemetry.meters import Meters
@@ -52,7 +52,7 @@ class GaugeReader:
     async def _read(self) -> None:
         self._wanted, began = False, monotonic()
         self._next_read = began + PAUSE_SECONDS
-        counted = await self._store.perform(self._store.queues(self._alive))
+        counted = await self._store.perform(self._store.queue_gauges(self._alive))
         self._gauges.store = _gauges_of(counted)
         took = monotonic() - began
         self._next_read = max(self._next_read, began + took * COST_FACTOR)
@@ -61,9 +61,5 @@ class GaugeReader:
         self._gauges.close()
 
 
-def _gauges_of(counted: QueueCounts) -> StoreGauges:
-    queues = queues_of(counted)
-    backlog = [(queue.name, "scheduled", queue.scheduled) for queue in queues]
-    backlog += [(queue.name, "running", queue.running) for queue in queues]
-    waits = [queue.oldest_overdue for queue in queues if queue.oldest_overdue is not None]
-    return StoreGauges(backlog, max(waits, default=0.0), len(counted.workers))
+def _gauges_of(counted: QueueGauges) -> StoreGauges:
+    return StoreGauges(counted.backlog, counted.oldest_overdue, counted.workers)

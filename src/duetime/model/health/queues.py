@@ -36,6 +36,33 @@ class QueueCounts:
     workers: Sequence[SeenWorker]
 
 
+@dataclass(frozen=True, slots=True)
+class QueueGauges:
+    """What gauges of a store show, at its own time `now`: the queues with unfinished actions, the
+    names of the paused ones and of those that living workers name, and how many workers live."""
+
+    now: int
+    counts: Sequence[QueueCount]
+    paused: frozenset[str]
+    served: frozenset[str]
+    workers: int
+
+    @property
+    def oldest_overdue(self) -> float:
+        """For how many seconds the oldest action of a queue that is not paused is overdue."""
+        dues = (count.oldest for count in self.counts if count.queue not in self.paused)
+        waits = [seconds_of(self.now - due) for due in dues if due is not None]
+        return max(waits, default=0.0)
+
+    @property
+    def backlog(self) -> list[tuple[str, str, int]]:
+        """How many actions are scheduled, and how many run, by queue."""
+        idle = (self.paused | self.served) - {count.queue for count in self.counts}
+        known = [*self.counts, *(QueueCount(name, 0, 0, 0, None) for name in sorted(idle))]
+        backlog = [(count.queue, "scheduled", count.scheduled) for count in known]
+        return backlog + [(count.queue, "running", count.running) for count in known]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queue:
     """A queue at one instant. What is due in a paused queue is not overdue; `oldest_overdue` is in

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from uuid import UUID
 
 from duetime.model.act import Act
-from duetime.model.health.queues import QueueCounts
+from duetime.model.health.queues import QueueCounts, QueueGauges
 from duetime.model.pause import QueuePause
 from duetime.model.reason import Circumstances
 from duetime.model.tenant import Scope
@@ -32,6 +32,10 @@ class QueueContract(ABC):
         """Count the unfinished actions of all tenants by queue; list the pauses that are in force,
         and the workers that were seen within the last `alive` microseconds. A read that blocks no
         other verb; its parts need not be of one snapshot. `most` is that of `stats`."""
+
+    @abstractmethod
+    def queue_gauges(self, alive: int) -> Flow[QueueGauges]:
+        """Count as `queues` does, what gauges show of it. A single read."""
 
     @abstractmethod
     def circumstances(self, action_id: UUID, tenant: Scope, *, alive: int) -> Flow[Circumstances]:

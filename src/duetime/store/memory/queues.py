@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from duetime.model.act import Act
-from duetime.model.health.queues import QueueCount, QueueCounts
+from duetime.model.health.queues import QueueCount, QueueCounts, QueueGauges
 from duetime.model.lane import PAUSES_LANE, readable_lane
 from duetime.model.pause import (
     PausedQueues,
@@ -88,6 +88,20 @@ class MemoryQueues(Store, ABC):
             [_count(queue, members, now) for queue, members in rows.items()],
             [pause for pause in self._tables.pauses.values() if pause.in_force(now)],
             living(self._tables, now, alive),
+        )
+
+    @immediate
+    def queue_gauges(self, alive: int) -> QueueGauges:
+        now, rows = self._now(), defaultdict[str, list[MemoryRow]](list)
+        for row in self._tables.unfinished.values():
+            rows[row.record.queue].append(row)
+        workers = living(self._tables, now, alive)
+        return QueueGauges(
+            now,
+            [_count(queue, members, now) for queue, members in rows.items()],
+            frozenset(self._paused()),
+            frozenset(queue for seen in workers for queue in seen.worker.queues),
+            len(workers),
         )
 
     @immediate

@@ -109,6 +109,31 @@ class Pausing(Suite):
         verbs = [entry.verb for entry in await probe.audit("billing")]
         assert verbs == ["resume", "pause", "pause"]
 
+    async def test_gauges_agree_with_the_queues(self, probe: Probe) -> None:
+        """They are read by one statement, where the queues take several."""
+        for queue in ("billing", "mail", "mail"):
+            lane = lane_of(queue, 1, None)
+            await probe.add(queue=queue, lane=lane, due_at=probe.now - 5 * SECOND)
+        for queue in ("billing", "idle"):
+            await probe.pause(queue)
+        serving = replace(WORKER, queues=["mail", "reports"])
+        await probe.do(probe.store.sweep(serving, 0, 10))
+        queues = await probe.queues()
+        gauges = await probe.do(probe.store.queue_gauges(LATER))
+        backlog = {(name, state): count for name, state, count in gauges.backlog}
+        assert backlog == {
+            (name, state): getattr(queue, state)
+            for name, queue in queues.items()
+            for state in ("scheduled", "running")
+        }
+        assert {name for name, _ in backlog} == {"billing", "idle", "mail", "reports"}
+        assert (gauges.now, gauges.workers) == (probe.now, 1)
+        assert gauges.oldest_overdue == queues["mail"].oldest_overdue == 5
+
+    async def test_gauges_of_an_empty_store(self, probe: Probe) -> None:
+        gauges = await probe.do(probe.store.queue_gauges(LATER))
+        assert (gauges.backlog, gauges.oldest_overdue, gauges.workers) == ([], 0, 0)
+
     # -- the audit log ---------------------------------------------------------------
 
     async def test_pause_and_resume_are_audited(self, probe: Probe) -> None:

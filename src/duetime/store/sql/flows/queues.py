@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC
 from dataclasses import replace
 from typing import Any, cast
@@ -10,7 +11,7 @@ from uuid import UUID
 from duetime.errors import ActionNotFound
 from duetime.model.act import Act
 from duetime.model.actions.action import Record
-from duetime.model.health.queues import QueueCount, QueueCounts
+from duetime.model.health.queues import QueueCount, QueueCounts, QueueGauges
 from duetime.model.ids import NewId
 from duetime.model.lane import PAUSES_LANE
 from duetime.model.pause import QueuePause, next_pause, pause_in_force, pause_snapshot
@@ -76,6 +77,19 @@ class QueueFlows(Store, ABC):
         )
 
     @flow(Mode.read)
+    def queue_gauges(self, alive: int) -> Steps[QueueGauges]:
+        found = cast("Any", (yield Statement("queue_gauges", {"alive": alive})))
+        rows: dict[str, list[Any]] = {"queue": [], "paused": [], "worker": [], "now": []}
+        for what, *row in found:
+            rows[what].append(row)
+        counts = [QueueCount(*row) for row in rows["queue"]]
+        paused = [row[0] for row in rows["paused"]]
+        require_texts([*(count.queue for count in counts), *paused])
+        served = (queue for row in rows["worker"] for queue in _queues_of_worker(row[0]))
+        [[*_, now]] = rows["now"]
+        return QueueGauges(now, counts, frozenset(paused), frozenset(served), len(rows["worker"]))
+
+    @flow(Mode.read)
     def circumstances(self, action_id: UUID, tenant: Scope, *, alive: int) -> Steps[Circumstances]:
         record = yield from _stored(action_id, tenant)
         if record is None:
@@ -105,6 +119,15 @@ def _counts(most: int | None) -> Steps[list[QueueCount]]:
         counts = [replace(QueueCount(*row[:-1]), capped=bool(row[-1])) for row in found]
     require_texts(count.queue for count in counts)
     return counts
+
+
+def _queues_of_worker(text: object) -> list[str]:
+    """Return the queues that a worker names; none if that cannot be read."""
+    try:
+        names = json.loads(cast("str", text))
+    except (ValueError, TypeError):
+        return []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _lock(queue: str) -> Steps[tuple[QueuePause | None, int]]:
