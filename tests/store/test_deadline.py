@@ -38,11 +38,14 @@ async def test_it_counts_from_its_last_extension(
     deadline = kind(near, SECONDS, lambda: timeouts.append(monotonic()))
     with deadline:
         began = monotonic()
-        while monotonic() < began + 3 * SECONDS:
+        stalled = False
+        while monotonic() < began + 3 * SECONDS and not stalled:
+            last = monotonic()
             deadline.extend()
             await asyncio.sleep(0)
-            assert not is_severed(far)
-        last = monotonic()
+            # On a busy machine this process may get no time until the deadline has passed.
+            stalled = monotonic() > last + SECONDS / 2
+            assert stalled or not is_severed(far)
         await until(lambda: is_severed(far))
     assert timeouts[0] > last
 

@@ -1,6 +1,6 @@
--- Delete some of the answers older than a day. Index: answers_age.
-DELETE FROM duetime_answers
-WHERE id IN (
+-- Delete some of the answers older than a day. Index: answers_age. Chosen once, as in
+-- `prune_audit.sql`.
+WITH old AS MATERIALIZED (
     SELECT a.id
     FROM duetime_answers AS a
     WHERE a.created_at < :until
@@ -8,3 +8,5 @@ WHERE id IN (
     LIMIT :limit
     {{skip_locked}}
 )
+DELETE FROM duetime_answers
+WHERE id IN (SELECT o.id FROM old AS o)
