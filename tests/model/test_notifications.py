@@ -17,13 +17,17 @@ from duetime.model.actions.claim import SeenWorker, WorkerInfo
 from duetime.model.clock import SECOND, to_micros
 from duetime.model.health.queues import Queue
 from duetime.model.ids import TimeOrderedIds
+from duetime.model.lane import Priority
+from duetime.model.notifications.delivery import delivery_actions
 from duetime.model.notifications.episodes import Episode, compare_episodes
 from duetime.model.notifications.event import StoredEvent
 from duetime.model.notifications.gathering import (
     MINUTE,
     GatheringFacts,
+    Slot,
     gather,
     minute_of,
+    not_later,
 )
 from duetime.model.notifications.health import OVERDUE_SECONDS, HealthFacts, episodes_of
 from duetime.model.notifications.notification import (
@@ -74,9 +78,15 @@ def gathered(
     known: list[StoredNotification],
     *subscriptions: StoredSubscription,
     now: int = NOW,
+    unreadable: frozenset[tuple[UUID, Slot]] = frozenset(),
 ) -> list[StoredNotification]:
     facts = GatheringFacts(
-        events=events, subscriptions=subscriptions, known=known, now=now, lag=LAG
+        events=events,
+        subscriptions=subscriptions,
+        known=known,
+        now=now,
+        lag=LAG,
+        unreadable=unreadable,
     )
     result = gather(facts, NEW_ID)
     return [*result.new, *result.grown]
@@ -236,6 +246,33 @@ def test_events_behind_two_sealed_notifications_go_to_the_next_minute() -> None:
     assert (late.minute, late.part) == (minute_of(NOW) + MINUTE, 0)
 
 
+def test_what_a_reader_may_have_read_grows_no_more() -> None:
+    ours = subscription()
+    known = gathered([event()], [], ours)
+    known += gathered([event()], known, ours)
+    assert [each.part for each in known] == [0, 1]
+    [late] = gathered([event()], known, ours, now=known[1].due_at)
+    assert (late.minute, late.part, late.count) == (minute_of(NOW) + MINUTE, 0, 1)
+
+
+def test_what_cannot_be_read_keeps_its_place() -> None:
+    ours, theirs, minute = subscription(), subscription(), minute_of(NOW)
+    unreadable = frozenset({(ours.id, (minute, 0)), (theirs.id, (minute, 0))})
+    [found] = gathered([event()], [], ours, unreadable=unreadable)
+    assert (found.minute, found.part) == (minute, 1)
+
+
+def test_an_event_of_a_clock_that_was_set_back_is_one_of_now() -> None:
+    assert [each.at for each in not_later([event(NOW + MINUTE), event(-1)], NOW)] == [NOW, 0]
+
+
+@pytest.mark.parametrize("terms", [{"zone": "Mars/Olympus"}, {"quiet": "always"}])
+def test_quiet_hours_that_cannot_be_read_hold_nothing_up(terms: Any) -> None:
+    damaged = subscription(**{"quiet": "00:00-23:59", "zone": "UTC"} | terms)
+    found = gathered([event()], [], damaged, subscription())
+    assert [each.due_at for each in found] == [NOW, NOW]
+
+
 @settings(deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 3 * 60), min_size=1, max_size=20), max_size=12),
@@ -288,6 +325,16 @@ def test_each_subscription_has_notifications_of_its_own() -> None:
     a, b = subscription(), subscription(channel="webhook", address="https://x.example")
     found = gathered([event()], [], a, b)
     assert {each.subscription_id for each in found} == {a.id, b.id}
+
+
+def test_what_is_critical_is_sent_first_and_then_what_operators_ask_for() -> None:
+    terms: Any = {"channel": "webhook", "address": "https://x.example"}
+    theirs = subscription(tenant="a", everywhere=False, **terms)
+    ours = subscription(topics=("action-failed", "overdue"), **terms)
+    usual = gathered([event(tenant="a")], [], ours, theirs)
+    urgent = gathered([event(topic="overdue")], [], ours)
+    actions = delivery_actions([*usual, *urgent], NEW_ID)
+    assert [Priority.of_rank(each.priority) for each in actions] == ["high", "normal", "critical"]
 
 
 # -- episodes and health --------------------------------------------------------------------------

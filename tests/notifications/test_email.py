@@ -32,6 +32,8 @@ CLEAR_PASSWORDS = pytest.mark.filterwarnings("ignore:Requiring AUTH while not re
 LINES = [
     *("x\r\nBcc: all@example.org", "x\nBcc: y", "x\rBcc: y"),
     *("x\u2028Bcc: y", "x\x00\x0by", "x\x85y"),
+    # Encoded words, which a parser of headers decodes.
+    *("x =?utf-8?q?=0D=0ABcc:_y=40example.org?= z", "=?utf-8?b?DQpCY2M6IHk=?="),
 ]
 
 
@@ -91,6 +93,12 @@ def token(sent: Message) -> str:
     return (sent.unsubscribe_link or "").rpartition("/")[2]
 
 
+def test_a_long_link_stays_on_one_line_as_it_is() -> None:
+    link = f"https://{'long-name.' * 12}example.org/duetime/unsubscribe/{token(message())}"
+    written = make_mail(replace(message(), unsubscribe_link=link), SENDER).as_bytes()
+    assert f"\r\nList-Unsubscribe: <{link}>\r\n".encode() in written
+
+
 def test_one_click_needs_https() -> None:
     sent = replace(message(), unsubscribe_link="http://127.0.0.1/unsubscribe/x")
     mail = make_mail(sent, SENDER)
@@ -123,6 +131,8 @@ async def test_no_value_begins_another_header(text: str) -> None:
         *(f"ops@example.org{end}" for end in ("\r\nRCPT TO:<x@y.org>", "\n", " ", ",x@y.org", ">")),
         *("ops", "@example.org", "ops@", "a b@example.org", '"a b"@example.org', "ops@exämple.org"),
         *("Ops <ops@example.org>", f"{'x' * 250}@example.org", ""),
+        *("a..b@example.org", ".a@example.org", "a.@example.org"),
+        *("=?utf-8?q?v=40evil.org?=@example.org", "=?utf-8?q?a?=@example.org"),
     ],
 )
 async def test_what_is_no_address_gets_no_mail(address: str) -> None:

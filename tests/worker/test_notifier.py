@@ -11,9 +11,12 @@ import pytest
 from api.apps import Note, Other
 from duetime import ANY, Duetime, Retry
 from duetime.errors import InvalidArgument
+from duetime.model.actions.action import NewAction
 from duetime.model.actions.claim import ClaimOrder, LaneSpan, WorkerInfo
 from duetime.model.clock import SECOND
+from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import lane_of
+from duetime.model.notifications.delivery import NOTIFY_KIND
 from duetime.model.notifications.notification import Notification
 from duetime.testing import FakeClock
 from polling import until
@@ -61,7 +64,27 @@ async def test_a_failure_is_notified_at_once(app: Duetime) -> None:
         "kind": "note",
         "action_id": str(action.id),
         "correlation_id": "order:7",
+        "queue": "default",
+        "job": None,
         "error": "ValueError: out of paper",
+    }
+
+
+async def test_failures_are_chosen_by_queue_and_by_job(app: Duetime) -> None:
+    await app.notifications.add("action-failed", in_app=True, queues="mail-*", tenant="of-queue")
+    await app.notifications.add("action-failed", in_app=True, jobs="shop-*", tenant="of-job")
+    async with app.worker():
+        for tenant in ("of-queue", "of-job"):
+            other = await app.schedule(Note("other"), tenant=tenant)
+            await app.wait(other.id, tenant=tenant, timeout=30)
+        await app.schedule(Note(), tenant="of-queue", queue="mail-bulk")
+        await app.jobs.put("shop-mail", recurrence="0 3 * * *", payload=Note(), tenant="of-job")
+        await app.jobs.trigger("shop-mail", tenant="of-job")
+        found = await notified(app, "action-failed", 2)
+    said = [event.data for each in found for event in each.events]
+    assert {(data["queue"], data["job"]) for data in said} == {
+        ("mail-bulk", None),
+        ("default", "shop-mail"),
     }
 
 
@@ -132,6 +155,41 @@ async def test_a_lost_run_is_notified(app: Duetime) -> None:
     [event] = notification.events
     assert event.subject == str(action.id)
     assert (event.data["kind"], event.data["losses"], event.data["final"]) == ("other", 1, False)
+
+
+async def test_the_loss_of_a_delivery_is_not_notified(app: Duetime) -> None:
+    """The address may be what made its worker vanish: it would hear of itself for ever."""
+    await app.notifications.add("action-lost", in_app=True)
+    await app.store.perform(app.store.add([new_action(NOTIFY_KIND), new_action("other")], "return"))
+    order = ClaimOrder("gone", [LaneSpan(lane_of("default", 1, None), 0, 0)], 2, SECOND // 10)
+    assert len((await app.store.perform(app.store.claim(order))).claims) == 2
+    async with app.worker():
+        [notification] = await notified(app, "action-lost")
+
+        async def rescued() -> bool:
+            page = await app.find(kind=NOTIFY_KIND)
+            return page.items[0].losses == 1
+
+        await until(rescued, timeout=60)
+        await until(lambda: _nothing_waits(app), timeout=60)
+        [notification] = await notified(app, "action-lost")
+    assert [event.data["kind"] for event in notification.events] == ["other"]
+
+
+def new_action(kind: str) -> NewAction:
+    lane = lane_of("default", 1, None)
+    fields = {"tenant": None, "correlation_id": None, "key": None, "due_at": None, "delay": 0}
+    return NewAction(
+        id=TimeOrderedIds()(),
+        kind=kind,
+        version=1,
+        payload="{}",
+        queue="default",
+        priority=1,
+        lane=lane,
+        by="test",
+        **fields,  # type: ignore[arg-type]
+    )
 
 
 async def test_no_worker_is_notified_while_none_lives_and_when_one_does(app: Duetime) -> None:

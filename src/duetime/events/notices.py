@@ -18,6 +18,7 @@ from duetime.model.actions.completion import Completion, Finish
 from duetime.model.notifications.delivery import is_own_kind
 from duetime.model.notifications.event import NewEvent
 from duetime.model.notifications.topics import TopicName
+from duetime.model.safe_text import safe_text
 from duetime.model.transition import RowError
 
 MAX_SUBJECT_LENGTH = 500
@@ -63,8 +64,12 @@ def _is_own(event: Event) -> bool:
     return isinstance(event, ActionFailed) and is_own_kind(event.kind)
 
 
-def lost_notice(expired: Expired, completion: Completion) -> NewEvent:
-    """Return what is said of a run whose worker vanished."""
+def lost_notices(lost: Iterable[tuple[Expired, Completion]]) -> list[NewEvent]:
+    """Return what is said of runs whose workers vanished: nothing about deliveries."""
+    return [_lost(*each) for each in lost if not is_own_kind(each[0].kind)]
+
+
+def _lost(expired: Expired, completion: Completion) -> NewEvent:
     data = {
         "kind": expired.kind,
         "action_id": str(expired.id),
@@ -78,7 +83,8 @@ def lost_notice(expired: Expired, completion: Completion) -> NewEvent:
 
 def parked_notice(error: RowError) -> NewEvent:
     """Return what is said of a row whose transition failed for good."""
-    subject = f"{error.model}.{error.column} {error.id}"[:MAX_SUBJECT_LENGTH]
+    # A key may hold what no other store can keep, as NUL.
+    subject = safe_text(f"{error.model}.{error.column} {error.id}")[:MAX_SUBJECT_LENGTH]
     data = {
         "model": error.model,
         "column": error.column,
@@ -94,6 +100,8 @@ def _action_failed(event: Any) -> NewEvent:
         "kind": event.kind,
         "action_id": str(event.action_id),
         "correlation_id": event.correlation_id,
+        "queue": event.queue,
+        "job": event.occurrence_of,
         "error": event.error,
     }
     return NewEvent("action-failed", event.tenant, str(event.action_id), data)

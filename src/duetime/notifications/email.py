@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from email.headerregistry import Address
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
-from email.policy import SMTP as LINE_ENDS
+from email.policy import SMTP, Policy
 from email.utils import format_datetime
 
 from duetime.errors import ConfigError
@@ -25,7 +25,24 @@ except ImportError as missing:
     raise ConfigError("e-mails need aiosmtplib: pip install 'duetime[notify]'") from missing
 
 UNSAFE_IN_HEADER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+# How encoded words begin (RFC 2047): what they hold may be the end of a line.
+ENCODED_WORD = "=?"
 MAX_REASON = 300
+
+
+class LinkHeader(UnstructuredHeader, BaseHeader):
+    """A header with a link, on one line: mail programs do not look for links in encoded words,
+    which is how long lines are folded."""
+
+    max_count = 1
+
+    def fold(self, *, policy: Policy) -> str:
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+HEADERS = HeaderRegistry()
+HEADERS.map_to_type("list-unsubscribe", LinkHeader)
+LINE_ENDS = SMTP.clone(header_factory=HEADERS)
 
 
 class EmailTransport:
@@ -93,8 +110,8 @@ def _add_unsubscription(mail: EmailMessage, link: str) -> None:
 
 
 def _header(text: str) -> str:
-    """Return a text that cannot begin another header."""
-    return UNSAFE_IN_HEADER.sub(" ", text).strip()
+    """Return a text that cannot begin another header, nor hold one that is encoded."""
+    return UNSAFE_IN_HEADER.sub(" ", text).replace(ENCODED_WORD, "= ?").strip()
 
 
 @contextmanager
