@@ -256,10 +256,10 @@ def _known(name: str, source: str) -> str:
 
 
 def _unknown(name: str, source: str, known: Iterable[str]) -> ConfigError:
-    return ConfigError(
-        f"unknown option {name!r} ({source}){did_you_mean(name, known)}; "
-        f"options are {', '.join(known)}"
-    )
+    near = did_you_mean(name, known)
+    # All of them would hide, where texts are cut, what follows.
+    options = near or f"; options are {', '.join(known)}"
+    return ConfigError(f"unknown option {name!r} ({source}){options}")
 
 
 def _duration(name: str, value: object) -> float:

@@ -181,7 +181,7 @@ def indexes_in(plan: object) -> set[str]:
 def nodes_in(plan: object) -> set[str]:
     """Return the node types, except those of the tables of workers and queues: they are small, and
     scanned."""
-    small = ("duetime_workers", "duetime_queues")
+    small = ("duetime_workers", "duetime_queues", "duetime_notifier", "duetime_events")
     return {node for node, table in _nodes(plan) if table not in small}
 
 

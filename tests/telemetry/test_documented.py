@@ -64,7 +64,13 @@ def prometheus_names() -> set[str]:
 
 @pytest.mark.parametrize("text", [json.dumps(DASHBOARD), ALERTS], ids=["dashboard", "alerts"])
 def test_what_is_watched_exists(text: str) -> None:
-    labels = {"duetime_kind", "duetime_queue", "duetime_state", "duetime_transition"}
+    labels = {
+        "duetime_kind",
+        "duetime_queue",
+        "duetime_state",
+        "duetime_transition",
+        "duetime_channel",
+    }
     named = {*re.findall(r"duetime_\w+", text)} - labels
     assert named <= prometheus_names()
 

@@ -29,6 +29,8 @@ WANTED = {
     "duetime.catchup.redispatched": ("counter", "{action}"),
     "duetime.transition.applied": ("counter", "{row}"),
     "duetime.transition.failed": ("counter", "{row}"),
+    "duetime.notification.sent": ("counter", "{notification}"),
+    "duetime.notification.failed": ("counter", "{notification}"),
     "duetime.action.lateness": ("histogram", "s"),
     "duetime.action.duration": ("histogram", "s"),
     "duetime.sweep.duration": ("histogram", "s"),
