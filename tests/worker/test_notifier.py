@@ -11,9 +11,12 @@ import pytest
 from api.apps import Note, Other
 from duetime import ANY, Duetime, Retry
 from duetime.errors import InvalidArgument
+from duetime.model.actions.action import NewAction
 from duetime.model.actions.claim import ClaimOrder, LaneSpan, WorkerInfo
 from duetime.model.clock import SECOND
+from duetime.model.ids import TimeOrderedIds
 from duetime.model.lane import lane_of
+from duetime.model.notifications.delivery import NOTIFY_KIND
 from duetime.model.notifications.notification import Notification
 from duetime.testing import FakeClock
 from polling import until
@@ -132,6 +135,41 @@ async def test_a_lost_run_is_notified(app: Duetime) -> None:
     [event] = notification.events
     assert event.subject == str(action.id)
     assert (event.data["kind"], event.data["losses"], event.data["final"]) == ("other", 1, False)
+
+
+async def test_the_loss_of_a_delivery_is_not_notified(app: Duetime) -> None:
+    """The address may be what made its worker vanish: it would hear of itself for ever."""
+    await app.notifications.add("action-lost", in_app=True)
+    await app.store.perform(app.store.add([new_action(NOTIFY_KIND), new_action("other")], "return"))
+    order = ClaimOrder("gone", [LaneSpan(lane_of("default", 1, None), 0, 0)], 2, SECOND // 10)
+    assert len((await app.store.perform(app.store.claim(order))).claims) == 2
+    async with app.worker():
+        [notification] = await notified(app, "action-lost")
+
+        async def rescued() -> bool:
+            page = await app.find(kind=NOTIFY_KIND)
+            return page.items[0].losses == 1
+
+        await until(rescued, timeout=60)
+        await until(lambda: _nothing_waits(app), timeout=60)
+        [notification] = await notified(app, "action-lost")
+    assert [event.data["kind"] for event in notification.events] == ["other"]
+
+
+def new_action(kind: str) -> NewAction:
+    lane = lane_of("default", 1, None)
+    fields = {"tenant": None, "correlation_id": None, "key": None, "due_at": None, "delay": 0}
+    return NewAction(
+        id=TimeOrderedIds()(),
+        kind=kind,
+        version=1,
+        payload="{}",
+        queue="default",
+        priority=1,
+        lane=lane,
+        by="test",
+        **fields,  # type: ignore[arg-type]
+    )
 
 
 async def test_no_worker_is_notified_while_none_lives_and_when_one_does(app: Duetime) -> None:

@@ -63,8 +63,12 @@ def _is_own(event: Event) -> bool:
     return isinstance(event, ActionFailed) and is_own_kind(event.kind)
 
 
-def lost_notice(expired: Expired, completion: Completion) -> NewEvent:
-    """Return what is said of a run whose worker vanished."""
+def lost_notices(lost: Iterable[tuple[Expired, Completion]]) -> list[NewEvent]:
+    """Return what is said of runs whose workers vanished: nothing about deliveries."""
+    return [_lost(*each) for each in lost if not is_own_kind(each[0].kind)]
+
+
+def _lost(expired: Expired, completion: Completion) -> NewEvent:
     data = {
         "kind": expired.kind,
         "action_id": str(expired.id),

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from duetime.errors import ConfigError, InvalidPayload
 from duetime.events.filter import EventFilter
-from duetime.events.notices import NotificationInterest, lost_notice, notices_of
+from duetime.events.notices import NotificationInterest, lost_notices, notices_of
 from duetime.events.types import (
     EVENT_BY_STATE,
     ActionCancelled,
@@ -168,9 +168,8 @@ class Outbox:
 
     def insert_lost(self, lost: Sequence[tuple[Expired, Completion]]) -> Steps[None]:
         """Insert rows for notifications about runs whose worker vanished."""
-        if lost and self._interest.wants("action-lost"):
-            notices = [lost_notice(*each) for each in lost]
-            yield from self._store.add_events(notices).start()
+        if self._interest.wants("action-lost"):
+            yield from self._store.add_events(lost_notices(lost)).start()
 
     def _actions(self, event: Event, trace: str | None) -> Iterable[NewAction]:
         subscriptions = self._subscriptions.get(type(event), ())

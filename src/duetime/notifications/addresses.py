@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-# What may stand on a line of a header and in a command of SMTP, without quotes or comments. Nor does
-# it hold an encoded word, `=?...?=`, as which the header would be read.
+# What may stand on a line of a header and in a command of SMTP, without quotes or comments; without
+# the beginning of an encoded word, `=?`, as which the header would be read.
 ADDRESS = re.compile(
     r"(?!.*=\?)[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
     r"@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*"

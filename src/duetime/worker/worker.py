@@ -301,8 +301,9 @@ class Worker:
                     self._threadsafe(self._sweeper.declarations_changed)
                 )
             )
-            await self._sweeper.sweep()
+            # The first sweep may rescue what subscriptions want to hear of.
             await self._notifier.start()
+            await self._sweeper.sweep()
             await self._seeder.seed()
             for companion in self._companions:
                 await companion.start()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -185,14 +185,20 @@ def state_of(subscription: StoredSubscription, now: int) -> SubscriptionState:
 
 
 def terms_scope(terms: SubscriptionTerms) -> Scope:
-    """Return the scope whose subscriptions are counted together with one of these terms."""
+    """Return the scope in which the subscriptions are that count together with one of these
+    terms."""
     return ANY if terms.everywhere else terms.tenant
 
 
-def refuse_more_subscriptions(stored: Sequence[StoredSubscription]) -> None:
-    if len(stored) >= MAX_SUBSCRIPTIONS:
+def refuse_more_subscriptions(
+    terms: SubscriptionTerms, stored: Iterable[StoredSubscription]
+) -> None:
+    """Raise InvalidArgument if there are as many subscriptions of the same owner as may be: those
+    of tenants do not count with those of all tenants."""
+    count = sum(1 for each in stored if each.terms.everywhere == terms.everywhere)
+    if count >= MAX_SUBSCRIPTIONS:
         remedy = phrase("there are {most} already: remove some", most=MAX_SUBSCRIPTIONS)
-        raise InvalidArgument("subscriptions", len(stored), remedy)
+        raise InvalidArgument("subscriptions", count, remedy)
 
 
 def new_subscription(new: StoredSubscription, now: int, by: str) -> StoredSubscription:

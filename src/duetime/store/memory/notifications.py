@@ -156,7 +156,7 @@ class MemoryNotifications(NotificationContract, ABC):
 
     @immediate
     def add_subscription(self, new: StoredSubscription, act: Act) -> StoredSubscription:
-        refuse_more_subscriptions(self._subscriptions(terms_scope(new.terms)))
+        refuse_more_subscriptions(new.terms, self._subscriptions(terms_scope(new.terms)))
         stored = new_subscription(new, self._now(), act.by)
         self._set_subscription("subscribe", act, None, stored)
         if stored.terms.channel == EMAIL:

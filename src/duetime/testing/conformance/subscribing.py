@@ -157,6 +157,9 @@ class Subscribing(Suite):
         with pytest.raises(InvalidArgument, match="remove some"):
             await subscribe(probe, tenant="a")
         await subscribe(probe, tenant="b")
+        # A tenant must not be able to keep others from subscribing.
+        await subscribe(probe, everywhere=True)
+        await subscribe(probe)
 
     async def test_declared_ones_are_stored_once_and_kept_as_people_left_them(
         self, probe: Probe

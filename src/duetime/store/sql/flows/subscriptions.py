@@ -62,7 +62,8 @@ class SubscriptionFlows(Store, ABC):
         now = yield from clock()
         # One transaction at a time counts and inserts.
         yield from wait_for_notifier()
-        refuse_more_subscriptions((yield from read_subscriptions(terms_scope(new.terms))))
+        stored_before = yield from read_subscriptions(terms_scope(new.terms))
+        refuse_more_subscriptions(new.terms, stored_before)
         stored = new_subscription(new, now, act.by)
         yield Statement("subscriptions_add", _params(stored))
         yield Statement("notifier_advance", {})
