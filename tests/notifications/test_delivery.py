@@ -12,7 +12,7 @@ import pytest
 
 from api.apps import Note, url
 from duetime import ANY, Action, Duetime, Retry, State
-from duetime.errors import InvalidArgument, SubscriptionNotFound
+from duetime.errors import InvalidArgument, StoreUnavailable, SubscriptionNotFound
 from duetime.model.notifications.subscription import Subscription
 from duetime.notifications import (
     AddressGone,
@@ -23,6 +23,8 @@ from duetime.notifications import (
 )
 from duetime.notifications.links import make_token
 from duetime.notifications.sender import SEND_RETRY
+from duetime.store.base import Store
+from duetime.store.flow import Flow, Mode, Steps
 from duetime.testing import FakeClock
 
 __all__ = ["url"]
@@ -111,6 +113,28 @@ async def test_a_message_that_did_not_arrive_is_sent_again(app: Duetime, pigeon:
     assert len(pigeon.tried) == 3
     [delivery] = await deliveries(app)
     assert (delivery.state, delivery.attempt) == (State.succeeded, 3)
+
+
+async def test_a_store_that_goes_away_after_a_message_sends_no_other(
+    app: Duetime, pigeon: Pigeon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The completion of the delivery, which is stored once the store is back, says it was sent."""
+    await subscribed(app)
+    settle = type(app.store).settle_notification
+
+    def away(store: Store, *given: Any) -> Flow[None]:
+        def steps() -> Steps[None]:
+            yield from settle(store, *given).start()
+            raise StoreUnavailable("the database is away")
+
+        return Flow(steps, Mode.write)
+
+    monkeypatch.setattr(type(app.store), "settle_notification", away)
+    await fail(app)
+    await app.testing.advance(minutes=5)
+    assert len(pigeon.tried) == 1
+    [delivery] = await deliveries(app)
+    assert (delivery.state, delivery.attempt) == (State.succeeded, 1)
 
 
 async def test_the_other_side_says_when(app: Duetime, pigeon: Pigeon) -> None:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from email.headerregistry import Address, HeaderRegistry, UnstructuredHeader
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
-from email.policy import SMTP, EmailPolicy
+from email.policy import SMTP, Policy
 from email.utils import format_datetime
 
 from duetime.errors import ConfigError
@@ -30,13 +30,13 @@ ENCODED_WORD = "=?"
 MAX_REASON = 300
 
 
-class LinkHeader(UnstructuredHeader):
+class LinkHeader(UnstructuredHeader, BaseHeader):
     """A header with a link, on one line: mail programs do not look for links in encoded words,
     which is how long lines are folded."""
 
     max_count = 1
 
-    def fold(self, *, policy: EmailPolicy) -> str:
+    def fold(self, *, policy: Policy) -> str:
         return f"{self.name}: {self}{policy.linesep}"
 
 

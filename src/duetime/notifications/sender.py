@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from duetime.errors import StoreUnavailable
 from duetime.logs import get_log
 from duetime.model.act import SYSTEM_ACT
 from duetime.model.actions.retry import Retry
@@ -96,7 +97,7 @@ class Delivery:
             await self._give_up(sealed, error.reason)
         except Exception as error:  # noqa: BLE001 - raised again, so that it is tried again
             await self._try_again(sealed, error)
-        await self._settle(sealed, None)
+        await self._settle_sent(sealed)
         self._count(sealed, sent=True)
         return SENT
 
@@ -134,6 +135,18 @@ class Delivery:
             subscription.id, ANY, SYSTEM_ACT, "end", lambda each, now: ended(each, reason, now)
         )
         await self._store.perform(edit)
+
+    async def _settle_sent(self, sealed: SealedNotification) -> None:
+        """Note that it was sent. If the store is away just now, the completion of this run will say
+        so as well: a failure here would only send the message again."""
+        try:
+            await self._settle(sealed, None)
+        except StoreUnavailable as error:
+            log.warning(
+                "notification %s was sent, which cannot be noted: %s",
+                sealed.notification.id,
+                error,
+            )
 
     async def _settle(self, sealed: SealedNotification, reason: str | None) -> None:
         place: Any = sealed.notification.id
