@@ -22,8 +22,10 @@ from duetime.model.notifications.event import StoredEvent
 from duetime.model.notifications.gathering import (
     MINUTE,
     GatheringFacts,
+    Slot,
     gather,
     minute_of,
+    not_later,
 )
 from duetime.model.notifications.health import OVERDUE_SECONDS, HealthFacts, episodes_of
 from duetime.model.notifications.notification import (
@@ -74,9 +76,15 @@ def gathered(
     known: list[StoredNotification],
     *subscriptions: StoredSubscription,
     now: int = NOW,
+    unreadable: frozenset[tuple[UUID, Slot]] = frozenset(),
 ) -> list[StoredNotification]:
     facts = GatheringFacts(
-        events=events, subscriptions=subscriptions, known=known, now=now, lag=LAG
+        events=events,
+        subscriptions=subscriptions,
+        known=known,
+        now=now,
+        lag=LAG,
+        unreadable=unreadable,
     )
     result = gather(facts, NEW_ID)
     return [*result.new, *result.grown]
@@ -234,6 +242,33 @@ def test_events_behind_two_sealed_notifications_go_to_the_next_minute() -> None:
     known += [replace(n, sealed_at=NOW) for n in gathered([event()], known, ours)]
     [late] = gathered([event()], known, ours, now=NOW + 2 * MINUTE)
     assert (late.minute, late.part) == (minute_of(NOW) + MINUTE, 0)
+
+
+def test_what_a_reader_may_have_read_grows_no_more() -> None:
+    ours = subscription()
+    known = gathered([event()], [], ours)
+    known += gathered([event()], known, ours)
+    assert [each.part for each in known] == [0, 1]
+    [late] = gathered([event()], known, ours, now=known[1].due_at)
+    assert (late.minute, late.part, late.count) == (minute_of(NOW) + MINUTE, 0, 1)
+
+
+def test_what_cannot_be_read_keeps_its_place() -> None:
+    ours, theirs, minute = subscription(), subscription(), minute_of(NOW)
+    unreadable = frozenset({(ours.id, (minute, 0)), (theirs.id, (minute, 0))})
+    [found] = gathered([event()], [], ours, unreadable=unreadable)
+    assert (found.minute, found.part) == (minute, 1)
+
+
+def test_an_event_of_a_clock_that_was_set_back_is_one_of_now() -> None:
+    assert [each.at for each in not_later([event(NOW + MINUTE), event(-1)], NOW)] == [NOW, 0]
+
+
+@pytest.mark.parametrize("terms", [{"zone": "Mars/Olympus"}, {"quiet": "always"}])
+def test_quiet_hours_that_cannot_be_read_hold_nothing_up(terms: Any) -> None:
+    damaged = subscription(**{"quiet": "00:00-23:59", "zone": "UTC"} | terms)
+    found = gathered([event()], [], damaged, subscription())
+    assert [each.due_at for each in found] == [NOW, NOW]
 
 
 @settings(deadline=None)

@@ -18,6 +18,7 @@ from duetime.model.actions.completion import Completion, Finish
 from duetime.model.notifications.delivery import is_own_kind
 from duetime.model.notifications.event import NewEvent
 from duetime.model.notifications.topics import TopicName
+from duetime.model.safe_text import safe_text
 from duetime.model.transition import RowError
 
 MAX_SUBJECT_LENGTH = 500
@@ -82,7 +83,8 @@ def _lost(expired: Expired, completion: Completion) -> NewEvent:
 
 def parked_notice(error: RowError) -> NewEvent:
     """Return what is said of a row whose transition failed for good."""
-    subject = f"{error.model}.{error.column} {error.id}"[:MAX_SUBJECT_LENGTH]
+    # A key may hold what no other store can keep, as NUL.
+    subject = safe_text(f"{error.model}.{error.column} {error.id}")[:MAX_SUBJECT_LENGTH]
     data = {
         "model": error.model,
         "column": error.column,

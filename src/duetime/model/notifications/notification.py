@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from duetime.model.clock import from_micros, maybe_nearest
+from duetime.model.clock import from_micros, maybe_nearest, nearest_micros
 from duetime.model.notifications.event import (
     EventData,
     NotificationEvent,
@@ -95,8 +95,8 @@ def as_notification(stored: StoredNotification, *, read: bool = False) -> Notifi
         severity=stored.severity,
         tenant=stored.tenant,
         count=stored.count,
-        first_at=from_micros(stored.first_at),
-        last_at=from_micros(stored.last_at),
+        first_at=from_micros(nearest_micros(stored.first_at)),
+        last_at=from_micros(nearest_micros(stored.last_at)),
         events=tuple(_event_of(text) for text in stored.events),
         subscription_id=stored.subscription_id,
         read=read,

@@ -8,7 +8,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 from uuid import UUID
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from duetime.errors import InvalidArgument
 from duetime.model.clock import SECOND, from_micros, maybe_from_micros
@@ -172,8 +172,13 @@ def is_seen(scope: Scope, tenant: str | None, everywhere: bool) -> bool:
 
 def quiet_until(terms: SubscriptionTerms, now: int) -> int | None:
     """Return when the quiet hours that last now are over; None if there are none now."""
-    hours = terms.quiet_hours
-    return None if hours is None else hours.end_after(now, ZoneInfo(terms.zone))
+    try:
+        hours = terms.quiet_hours
+        return None if hours is None else hours.end_after(now, ZoneInfo(terms.zone))
+    except (InvalidArgument, ZoneInfoNotFoundError, ValueError, OSError):
+        # A zone that this machine does not have, or what a later version wrote: better told now
+        # than never, and others must not wait for it.
+        return None
 
 
 def state_of(subscription: StoredSubscription, now: int) -> SubscriptionState:

@@ -28,7 +28,12 @@ from duetime.model.notifications.erasing import (
     wiped_notification,
 )
 from duetime.model.notifications.event import NewEvent, StoredEvent
-from duetime.model.notifications.gathering import GatheringFacts, earliest_minute, gather
+from duetime.model.notifications.gathering import (
+    GatheringFacts,
+    earliest_minute,
+    gather,
+    not_later,
+)
 from duetime.model.notifications.mailing import (
     CONFIRMATION_WINDOW,
     PARTS,
@@ -103,12 +108,14 @@ class MemoryNotifications(NotificationContract, ABC):
             return GatherResult()
         for event in events:
             self._tables.set_event(event.id, None)
+        now = self._now()
+        events = not_later(events, now)
         minute = earliest_minute(events)
         facts = GatheringFacts(
             events=events,
             subscriptions=self._subscriptions(ANY),
             known=[n for n in self._tables.notifications.values() if n.minute >= minute],
-            now=self._now(),
+            now=now,
             lag=lag,
         )
         gathered = gather(facts, self._ids)

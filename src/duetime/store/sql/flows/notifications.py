@@ -28,13 +28,16 @@ from duetime.model.notifications.event import NewEvent, StoredEvent
 from duetime.model.notifications.gathering import (
     GatheredNotifications,
     GatheringFacts,
+    Slot,
     earliest_minute,
     gather,
+    not_later,
 )
 from duetime.model.notifications.notification import StoredNotification
 from duetime.model.notifications.serialize import of_text, to_text
 from duetime.model.notifications.subscription import IN_APP
 from duetime.model.tenant import ANY, Scope
+from duetime.model.validation import is_storable
 from duetime.store.base import Store
 from duetime.store.flow import Mode, Row, Rows, Statement, Steps, Wake, flow
 from duetime.store.sql.flows.claims import clock
@@ -69,11 +72,15 @@ class NotificationFlows(Store, ABC):
         events = _events_of((yield Statement("events_take", {"limit": limit})))
         if not events:
             return GatherResult()
+        now = yield from clock()
+        events = not_later(events, now)
+        known, unreadable = yield from _since(earliest_minute(events))
         facts = GatheringFacts(
             events=events,
             subscriptions=(yield from read_subscriptions(ANY)),
-            known=(yield from _since(earliest_minute(events))),
-            now=(yield from clock()),
+            known=known,
+            unreadable=unreadable,
+            now=now,
             lag=lag,
         )
         gathered = gather(facts, self._ids)
@@ -97,7 +104,7 @@ class NotificationFlows(Store, ABC):
     @flow()
     def change_episodes(self, present: Sequence[Episode]) -> Steps[EpisodeChanges]:
         yield from wait_for_notifier()
-        stored = [_episode(row) for row in (yield Statement("episodes", {}))]
+        stored = _episodes((yield Statement("episodes", {})))
         changes = compare_episodes(stored, present)
         for episode in changes.over:
             yield Statement("episodes_delete", _episode_key(episode))
@@ -220,15 +227,42 @@ def _events_of(rows: Rows) -> list[StoredEvent]:
 
 def _event(row: Row) -> StoredEvent | None:
     event_id, at, topic, tenant, subject, data, ended = cast("Any", row)
+    place, said = _id_of(event_id), _said(data)
+    texts = isinstance(topic, str) and isinstance(subject, str) and isinstance(tenant, str | None)
+    if place is None or said is None or not texts or not isinstance(at, int):
+        return None
+    return StoredEvent(place, at, topic, tenant, subject, said, bool(ended))
+
+
+def _said(text: object) -> dict[str, Any] | None:
+    """Return the data of an event or an episode; None if it cannot be read."""
     try:
-        said = json.loads(data)
-        return StoredEvent(UUID(event_id), int(at), topic, tenant, subject, said, bool(ended))
-    except (ValueError, TypeError):
+        found = json.loads(cast("str", text))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _id_of(text: object) -> UUID | None:
+    try:
+        return UUID(text) if isinstance(text, str) else None
+    except ValueError:
         return None
 
 
-def _since(minute: int) -> Steps[list[StoredNotification]]:
-    return _read((yield Statement("notifications_since", {"minute": minute})))
+def _since(minute: int) -> Steps[tuple[list[StoredNotification], set[tuple[UUID, Slot]]]]:
+    """Return the notifications of minutes from one on; and of those that this version cannot read
+    the slots, which are taken."""
+    rows = cast("Any", (yield Statement("notifications_since", {"minute": minute})))
+    known: list[StoredNotification] = []
+    unreadable: set[tuple[UUID, Slot]] = set()
+    for record, subscription_id, of_minute, part in rows:
+        stored = of_text(StoredNotification, record)
+        if stored is not None:
+            known.append(stored)
+        elif (owner := _id_of(subscription_id)) is not None:
+            unreadable.add((owner, (of_minute, part)))
+    return known, unreadable
 
 
 def _lock(notification_id: UUID) -> Steps[StoredNotification | None]:
@@ -260,9 +294,13 @@ def _notification_row(notification: StoredNotification) -> dict[str, object]:
     }
 
 
-def _episode(row: Row) -> Episode:
-    topic, subject, data = cast("Any", row)
-    return Episode(topic, subject, json.loads(data))
+def _episodes(rows: Rows) -> list[Episode]:
+    """Return the episodes that can be read; nothing ends one that cannot."""
+    return [
+        Episode(topic, subject, _said(data) or {})
+        for topic, subject, data in cast("Any", rows)
+        if all(isinstance(name, str) and is_storable(name) for name in (topic, subject))
+    ]
 
 
 def _episode_key(episode: Episode) -> dict[str, object]:
