@@ -77,6 +77,7 @@ class SubscriptionFlows(Store, ABC):
         self, subscription_id: UUID, scope: Scope, act: Act, verb: str, edit: SubscriptionEdit
     ) -> Steps[StoredSubscription]:
         now = yield from clock()
+        yield from wait_for_notifier()
         before = yield from _lock(subscription_id, scope)
         after = edit(before, now)
         if after == before:
@@ -92,6 +93,7 @@ class SubscriptionFlows(Store, ABC):
         self, subscription_id: UUID, scope: Scope, act: Act
     ) -> Steps[StoredSubscription]:
         now = yield from clock()
+        yield from wait_for_notifier()
         before = yield from _lock(subscription_id, scope)
         yield Statement("subscriptions_delete", {"id": str(subscription_id)})
         yield Statement("notifier_advance", {})
@@ -118,6 +120,8 @@ class SubscriptionFlows(Store, ABC):
         self, subscription_id: UUID, scope: Scope, topic: str, act: Act
     ) -> Steps[StoredNotification]:
         now = yield from clock()
+        # One transaction at a time counts the confirmations, and sends one.
+        yield from wait_for_notifier()
         subscription = yield from _lock(subscription_id, scope)
         sent = yield from self._send_single(subscription, topic, now)
         verb = "ask-to-confirm" if topic == CONFIRM_TOPIC else topic
@@ -151,7 +155,8 @@ class SubscriptionFlows(Store, ABC):
 
 
 def wait_for_notifier() -> Steps[None]:
-    """Lock the notifier's row, after whoever has it."""
+    """Lock the notifier's row, after whoever has it. Whoever changes subscriptions does so first:
+    one that locked the row of a subscription before could wait for another that waits for it."""
     yield Statement("notifier_add", {})
     yield Statement("notifier_wait", {})
 
