@@ -17,6 +17,9 @@ from typing import Any
 import pytest
 
 from duetime import Duetime
+from duetime.cli.serve import notifying
+from duetime.worker.worker import Worker
+from polling import until
 
 APP = """
 import os
@@ -51,6 +54,29 @@ def received() -> Iterator[tuple[str, Queue[dict[str, Any]]]]:
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+async def test_a_notifier_that_cannot_start_is_started_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("duetime.cli.serve.RESTART_SECONDS", 0)
+
+    class App(Duetime):
+        started = 0
+
+        def notifier(self) -> Worker:
+            self.started += 1
+            if self.started == 1:
+                raise ValueError("no such zone")
+            return super().notifier()
+
+    async with App("memory://") as app, notifying(app):
+
+        async def lives() -> bool:
+            return bool((await app.stats()).workers)
+
+        await until(lives, timeout=30)
+    assert "no such zone" in caplog.text
 
 
 def test_no_worker_is_said_while_no_worker_lives(

@@ -158,8 +158,8 @@ async def notify(app: Duetime) -> None:
             async with app.notifier():
                 outage.recovered()
                 await asyncio.Event().wait()
-        except StoreUnavailable as error:
-            outage.failed(error)
+        except Exception as error:  # noqa: BLE001 - logged; a server goes on, and so must this
+            outage.failed(error, exc_info=None if isinstance(error, StoreUnavailable) else error)
             await asyncio.sleep(RESTART_SECONDS)
 
 
