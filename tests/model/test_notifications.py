@@ -17,6 +17,8 @@ from duetime.model.actions.claim import SeenWorker, WorkerInfo
 from duetime.model.clock import SECOND, to_micros
 from duetime.model.health.queues import Queue
 from duetime.model.ids import TimeOrderedIds
+from duetime.model.lane import Priority
+from duetime.model.notifications.delivery import delivery_actions
 from duetime.model.notifications.episodes import Episode, compare_episodes
 from duetime.model.notifications.event import StoredEvent
 from duetime.model.notifications.gathering import (
@@ -323,6 +325,16 @@ def test_each_subscription_has_notifications_of_its_own() -> None:
     a, b = subscription(), subscription(channel="webhook", address="https://x.example")
     found = gathered([event()], [], a, b)
     assert {each.subscription_id for each in found} == {a.id, b.id}
+
+
+def test_what_is_critical_is_sent_first_and_then_what_operators_ask_for() -> None:
+    terms: Any = {"channel": "webhook", "address": "https://x.example"}
+    theirs = subscription(tenant="a", everywhere=False, **terms)
+    ours = subscription(topics=("action-failed", "overdue"), **terms)
+    usual = gathered([event(tenant="a")], [], ours, theirs)
+    urgent = gathered([event(topic="overdue")], [], ours)
+    actions = delivery_actions([*usual, *urgent], NEW_ID)
+    assert [Priority.of_rank(each.priority) for each in actions] == ["high", "normal", "critical"]
 
 
 # -- episodes and health --------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from duetime.model.ids import NewId
 from duetime.model.lane import Priority, lane_of
 from duetime.model.notifications.notification import StoredNotification
 from duetime.model.notifications.subscription import IN_APP, StoredSubscription
+from duetime.model.notifications.topics import Severity
 from duetime.model.tenant import SYSTEM, Scope
 
 # The kind of the actions that send notifications, and their queue, which cannot be paused.
@@ -73,8 +74,16 @@ def delivery_actions(notifications: Sequence[StoredNotification], new_id: NewId)
     return [_delivery(each, new_id()) for each in notifications if each.channel != IN_APP]
 
 
+def _priority(notification: StoredNotification) -> Priority:
+    """Return how urgent a delivery is: what is critical first, and the operator's before what
+    tenants ask for, whose addresses may be slow."""
+    if notification.severity is Severity.critical:
+        return Priority.critical
+    return Priority.high if notification.tenant is None else Priority.normal
+
+
 def _delivery(notification: StoredNotification, action_id: UUID) -> NewAction:
-    rank = Priority.high.rank
+    rank = _priority(notification).rank
     return NewAction(
         id=action_id,
         kind=NOTIFY_KIND,
