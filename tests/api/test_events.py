@@ -58,7 +58,7 @@ async def test_each_finish_emits_one_event_with_its_details(app: Duetime) -> Non
         for text in ("works", "fails", "cancels")
     }
     await app.testing.advance(60)
-    common = {"kind": "note", "tenant": "acme", "by": "ann"}
+    common: dict[str, Any] = {"kind": "note", "tenant": "acme", "by": "ann", "queue": "default"}
     assert sorted(events, key=lambda e: str(e.correlation_id)) == [
         ActionCancelled(
             action_id=made["cancels"].id, correlation_id="cancels", reason="not wanted", **common
@@ -85,6 +85,7 @@ async def test_cancel_and_reschedule_events_name_the_actor(app: Duetime, clock: 
         "kind": "note",
         "tenant": None,
         "correlation_id": None,
+        "queue": "default",
     }
     assert events == [
         ActionRescheduled(by="ann", due_at=clock.now() + timedelta(seconds=90), **common),

@@ -70,7 +70,7 @@ async def fill(app: Duetime) -> None:
 
 
 async def notify(app: Duetime, subject: str) -> None:
-    """Do what notifiers and readers do; something that happens is heard of."""
+    """Do what notifiers and readers do; what happens meanwhile is notified."""
     store = app.store
     async with app.notifier():
         pass

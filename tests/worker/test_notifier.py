@@ -64,7 +64,27 @@ async def test_a_failure_is_notified_at_once(app: Duetime) -> None:
         "kind": "note",
         "action_id": str(action.id),
         "correlation_id": "order:7",
+        "queue": "default",
+        "job": None,
         "error": "ValueError: out of paper",
+    }
+
+
+async def test_failures_are_chosen_by_queue_and_by_job(app: Duetime) -> None:
+    await app.notifications.add("action-failed", in_app=True, queues="mail-*", tenant="of-queue")
+    await app.notifications.add("action-failed", in_app=True, jobs="shop-*", tenant="of-job")
+    async with app.worker():
+        for tenant in ("of-queue", "of-job"):
+            other = await app.schedule(Note("other"), tenant=tenant)
+            await app.wait(other.id, tenant=tenant, timeout=30)
+        await app.schedule(Note(), tenant="of-queue", queue="mail-bulk")
+        await app.jobs.put("shop-mail", recurrence="0 3 * * *", payload=Note(), tenant="of-job")
+        await app.jobs.trigger("shop-mail", tenant="of-job")
+        found = await notified(app, "action-failed", 2)
+    said = [event.data for each in found for event in each.events]
+    assert {(data["queue"], data["job"]) for data in said} == {
+        ("mail-bulk", None),
+        ("default", "shop-mail"),
     }
 
 

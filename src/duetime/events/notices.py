@@ -100,6 +100,8 @@ def _action_failed(event: Any) -> NewEvent:
         "kind": event.kind,
         "action_id": str(event.action_id),
         "correlation_id": event.correlation_id,
+        "queue": event.queue,
+        "job": event.occurrence_of,
         "error": event.error,
     }
     return NewEvent("action-failed", event.tenant, str(event.action_id), data)

@@ -14,6 +14,7 @@ from duetime.model.actions.claim import Claim
 from duetime.model.actions.completion import Finish
 from duetime.model.clock import from_micros, maybe_from_micros
 from duetime.model.jobs.job import JobRecord
+from duetime.model.lane import readable_lane
 from duetime.model.state import State
 from duetime.model.tenant import SYSTEM
 
@@ -31,6 +32,9 @@ class ActionEvent(Event):
     action_id: UUID
     kind: str
     correlation_id: str | None
+    queue: str | None = None
+    # The job that scheduled it. Not `job`, as which subscribers choose events of jobs.
+    occurrence_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +123,16 @@ EVENT_BY_STATE: Mapping[State, type[ActionEvent]] = {
 
 def claim_subject(claim: Claim) -> dict[str, Any]:
     """Return the event fields that describe the action of a claim."""
-    fields = {"kind": claim.kind, "tenant": claim.tenant, "by": claim.by}
-    return {"action_id": claim.id, "correlation_id": claim.correlation_id, **fields}
+    lane = readable_lane(claim.lane)
+    return {
+        "action_id": claim.id,
+        "kind": claim.kind,
+        "tenant": claim.tenant,
+        "by": claim.by,
+        "correlation_id": claim.correlation_id,
+        "queue": None if lane is None else lane.queue,
+        "occurrence_of": claim.job,
+    }
 
 
 def record_subject(record: Record) -> dict[str, Any]:
@@ -185,4 +197,6 @@ def _subject(record: Record) -> dict[str, Any]:
         "kind": record.kind,
         "tenant": record.tenant,
         "correlation_id": record.correlation_id,
+        "queue": record.queue,
+        "occurrence_of": record.job,
     }

@@ -64,7 +64,8 @@ class Notifier:
         self.service = Service("notify", self._step)
 
     async def start(self) -> None:
-        """Learn which topics are wanted, before anything runs that they may be about."""
+        """Learn which topics are wanted, before anything runs or is rescued that they may be
+        about."""
         await self._declare_if_due()
         await self._learn_if_changed()
 

@@ -301,7 +301,6 @@ class Worker:
                     self._threadsafe(self._sweeper.declarations_changed)
                 )
             )
-            # The first sweep may rescue what subscriptions want to hear of.
             await self._notifier.start()
             await self._sweeper.sweep()
             await self._seeder.seed()
