@@ -158,6 +158,20 @@ async def test_a_refused_message_is_given_up(app: Duetime, pigeon: Pigeon) -> No
     assert (await app.notifications.get(subscription.id)).state == "active"
 
 
+@pytest.mark.parametrize("kind", [Refused, AddressGone])
+async def test_a_reason_that_no_store_can_keep_is_given_up_all_the_same(
+    app: Duetime, pigeon: Pigeon, kind: type[Refused] | type[AddressGone]
+) -> None:
+    subscription = await subscribed(app)
+    pigeon.failures = [kind("\ud800\x00" * 5000)]
+    await fail(app)
+    await app.testing.advance(days=3)
+    assert len(pigeon.tried) == 1
+    [delivery] = await deliveries(app)
+    assert delivery.state is State.failed
+    assert len((await app.notifications.get(subscription.id)).end_reason or "") < 5000
+
+
 async def test_an_address_that_is_gone_ends_the_subscription(app: Duetime, pigeon: Pigeon) -> None:
     subscription = await subscribed(app)
     pigeon.failures = [AddressGone("no roof")]

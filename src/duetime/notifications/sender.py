@@ -17,6 +17,7 @@ from duetime.model.notifications.delivery import SealedNotification
 from duetime.model.notifications.mailing import undeliverable
 from duetime.model.notifications.notification import as_notification
 from duetime.model.notifications.subscription import StoredSubscription, ended
+from duetime.model.safe_text import safe_text
 from duetime.model.tenant import ANY
 from duetime.notifications.config import Notifications
 from duetime.notifications.message import Message
@@ -33,6 +34,7 @@ SEND_RETRY = Retry(attempts=32, delay=10, factor=2, max_delay=3600)
 # A transport has a time limit of its own; this one is for those of others.
 SEND_TIMEOUT_SECONDS = 120.0
 SENT = "sent"
+MAX_REASON = 500
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Delivery:
         try:
             await self._deliver(sealed, sealed.subscription)
         except AddressGone as error:
-            await self._end(sealed.subscription, error.reason)
+            await self._end(sealed.subscription, _storable(error.reason))
             await self._give_up(sealed, error.reason)
         except Refused as error:
             await self._give_up(sealed, error.reason)
@@ -150,10 +152,16 @@ class Delivery:
 
     async def _settle(self, sealed: SealedNotification, reason: str | None) -> None:
         place: Any = sealed.notification.id
-        await self._store.perform(self._store.settle_notification(place, reason))
+        said = None if reason is None else _storable(reason)
+        await self._store.perform(self._store.settle_notification(place, said))
 
     def _count(self, sealed: SealedNotification, *, sent: bool) -> None:
         notification = sealed.notification
         self._runtime.meters.notified(
             notification.topic, notification.channel, notification.tenant, sent=sent
         )
+
+
+def _storable(reason: str) -> str:
+    """Return what a transport says as stores can keep it, and not all of a page that it quotes."""
+    return safe_text(reason[:MAX_REASON])
