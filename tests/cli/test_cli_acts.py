@@ -40,6 +40,11 @@ ACTS: dict[str, tuple[str, list[str], str]] = {
     "grants remove": ("grant", ["{id}"], "remove"),
     "keys create": ("", ["till", "--role", "support"], "create"),
     "keys revoke": ("key", ["{id}"], "revoke"),
+    "notifications subscribe": ("", ["overdue", "--in-app"], "subscribe"),
+    "notifications change": ("subscription", ["{id}", "--minimum", "warning"], "change"),
+    "notifications mute": ("subscription", ["{id}", "--until", "2h"], "mute"),
+    "notifications test": ("subscription", ["{id}"], "test"),
+    "notifications remove": ("subscription", ["{id}"], "remove"),
 }
 # Row transitions need a database of the user's: see test_cli_transitions.
 ELSEWHERE = {"transitions retry", "transitions sweep"}
@@ -93,6 +98,8 @@ def prepared(duetime: Duetimes, shop: str, app: Duetime, what: str) -> str:
             duetime.ok("queues", "pause", "slow", "--by", "eve", "--app", shop)
         case "grant":
             return run("grants", "set", "support", "jobs.read")
+        case "subscription":
+            return run("notifications", "subscribe", "overdue", "--in-app")
         case "key":
             return run("keys", "create", "till", "--role", "support")
     return ""

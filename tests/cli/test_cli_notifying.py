@@ -45,7 +45,7 @@ def received() -> Iterator[tuple[str, Queue[dict[str, Any]]]]:
             self.send_response(204)
             self.end_headers()
 
-        def log_message(self, *arguments: object) -> None: ...
+        def log_message(self, format: str, *arguments: object) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
     thread = threading.Thread(target=server.serve_forever)

@@ -166,7 +166,14 @@ def later_statements() -> dict[str, tuple[Statement, set[str]]]:
     return {
         "sweep": (
             Statement("sweep", sweeping),
-            {"actions_due", "actions_after", "actions_pkey", "jobs_due"},
+            {
+                "actions_due",
+                "actions_after",
+                "actions_pkey",
+                "jobs_due",
+                "notifier_pkey",
+                "events_pkey",
+            },
         ),
         "timeline of finished": (
             Statement("timeline_finished", {"state": "succeeded"} | TIMELINE),

@@ -2,8 +2,9 @@
 -- are due actions behind it; the paused queues; parents that are no longer unfinished, among those
 -- of a window of waiting children; the next tick of the app; whether a younger worker declares jobs
 -- of it; and whether any live worker is older.
--- Also updates this worker's row. Indexes: actions_due, actions_after, jobs_due. Limits are hidden
--- from the planner as in `_lane_heads.sql`.
+-- Also updates this worker's row, and tells whether events wait and subscriptions have changed.
+-- Indexes: actions_due, actions_after, jobs_due, primary keys of notifier and events. Limits are
+-- hidden from the planner as in `_lane_heads.sql`.
 WITH RECURSIVE clock AS MATERIALIZED (
     SELECT :now AS now
 ),
