@@ -31,6 +31,8 @@ def test_help_search_rows_and_places(open_tab: OpenTab, sqlite_shop: Shop) -> No
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1, name="broken")).to_be_visible()
     for place in PLACES:
+        # Keys that are pressed before the page's script listens lead nowhere, as for people.
+        page.wait_for_load_state("load")
         page.keyboard.press("g")
         page.keyboard.press(place.key)
         expect(page.locator(".rail [aria-current=page]")).to_have_attribute("data-key", place.key)
